@@ -1,0 +1,134 @@
+# Every target does its own set-up in $(VENV) and leaves a stamp, so that a second run starts at once.
+# A fresh machine needs GNU make, Python >= 3.10 and a C++20 compiler; cmake and ninja come from pip.
+#
+#   make test PYTHON=python3.12      another Python
+#   make test PYTEST_ARGS="-k bins"  some of the Python tests
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+PYTEST_ARGS ?= -n auto --dist worksteal
+BENCH_ARGS ?=
+
+BIN := $(VENV)/bin
+# One folder of stamps per version of Python: another PYTHON makes the environment anew.
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+STAMPS := $(VENV)/stamps/$(PYTHON_VERSION)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+export PATH := $(abspath $(BIN)):$(PATH)
+
+# What the module is made of: a change reinstalls it (ninja recompiles what changed).
+MODULE_SOURCES := pyproject.toml CMakeLists.txt \
+  $(shell find native/core native/kernels native/bindings -type f 2>/dev/null)
+# What clang-format looks after.
+CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
+  \( -name '*.cpp' -o -name '*.h' -o -name '*.inl' \) -print)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-native lint format stubs bench sanitize docs wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- set-up ----
+
+# An environment made by hand is kept, unless it belongs to another version of Python.
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo 'Python >= 3.10 is needed: make PYTHON=...'; exit 1; }
+	@found=$$($(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true); \
+	if [ "$$found" != "$(PYTHON_VERSION)" ]; then $(PYTHON) -m venv --clear $(VENV); fi
+	@mkdir -p $(STAMPS) && touch $@
+
+# The build requirements of pyproject.toml, and the build tools.
+$(STAMPS)/build: $(STAMPS)/venv pyproject.toml
+	sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml | tr ',' '\n' | xargs $(PIP) cmake ninja
+	@touch $@
+
+# Without build isolation: the build folder stays valid, so a rebuild compiles only what changed.
+$(STAMPS)/package: $(STAMPS)/build $(MODULE_SOURCES)
+	$(PIP) --no-build-isolation --editable '.[all]'
+	@touch $@
+
+# gossamer itself is there already: these add what the extra asks for.
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/package
+	$(PIP) 'gossamer[$*]'
+	@touch $@
+
+$(STAMPS)/bench: $(STAMPS)/package benchmarks/requirements.txt
+	$(PIP) --requirement benchmarks/requirements.txt
+	@touch $@
+
+# ---- for users ----
+
+demo: $(STAMPS)/package ## build, then train on a small data set and show what came out
+	$(BIN)/gossamer demo
+
+bench: $(STAMPS)/bench ## quick benchmark against the other libraries (ten minutes at most)
+	$(BIN)/python -m benchmarks run --quick $(BENCH_ARGS)
+
+# ---- for developers ----
+
+test: test-native $(STAMPS)/test ## native tests at every kernel level, then pytest
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-native: $(STAMPS)/build ## native tests alone
+	$(call build_native_tests,build/native,)
+	$(BIN)/ctest --test-dir build/native --parallel $(JOBS) --output-on-failure --no-tests=error
+
+lint: $(STAMPS)/lint $(STAMPS)/test ## ruff, mypy, clang-format, and whether the stubs are current
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
+	$(call write_stubs,build/stubs/_native.pyi)
+	diff -u src/gossamer/_native.pyi build/stubs/_native.pyi || { echo 'run: make stubs'; exit 1; }
+
+format: $(STAMPS)/lint ## format Python and C++
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+stubs: $(STAMPS)/lint ## write src/gossamer/_native.pyi anew
+	$(call write_stubs,src/gossamer/_native.pyi)
+
+sanitize: $(STAMPS)/build ## native tests under ASan and UBSan, then under TSan
+	$(call build_native_tests,build/sanitize-address,address$(comma)undefined)
+	UBSAN_OPTIONS=print_stacktrace=1 build/sanitize-address/native/tests/gossamer_tests
+	$(call build_native_tests,build/sanitize-thread,thread)
+	TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 build/sanitize-thread/native/tests/gossamer_tests
+
+docs: $(STAMPS)/docs ## the documentation site, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# In a build folder of its own, with build isolation, installed where nothing else is.
+wheel: $(STAMPS)/venv ## build a wheel, install it into an empty environment, try it
+	rm -rf dist build/smoke
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist \
+	  --config-settings build-dir=build/wheel .
+	$(PYTHON) -m venv build/smoke
+	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cp tests/smoke.py build/smoke/smoke.py
+	cd build/smoke && bin/python -I smoke.py
+	@ls -l dist
+
+clean: ## remove everything that was built, the environment too
+	rm -rf build dist site $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+comma := ,
+
+# folder, sanitizers
+define build_native_tests
+	$(BIN)/cmake -S . -B $(1) -G Ninja -DGOSSAMER_MODULE=OFF -DGOSSAMER_TESTS=ON -DGOSSAMER_SANITIZE=$(2) >/dev/null
+	$(BIN)/cmake --build $(1) --parallel $(JOBS) -- --quiet
+endef
+
+# file
+define write_stubs
+	@mkdir -p $(dir $(1))
+	$(BIN)/python -m nanobind.stubgen --quiet --module gossamer._native --output-file $(1)
+	$(BIN)/ruff check --quiet --fix-only $(1)
+	$(BIN)/ruff format --quiet $(1)
+endef

@@ -1,0 +1,1 @@
+"""Side-by-side benchmarks of Gossamer and its peers. See README.md in this folder."""

@@ -1,0 +1,43 @@
+// Upper bounds of the bins of each column, from a sample of its values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/matrix_view.h"
+#include "core/parallel.h"
+
+namespace gossamer {
+
+// |value| at or below this counts as zero (LightGBM's constant).
+inline constexpr double kZero = 1e-35;
+
+// Strictly increasing and as many: where counts[i] rows hold values[i].
+struct DistinctValues {
+  std::vector<double> values;
+  std::vector<std::int64_t> counts;
+};
+
+struct BinOptions {
+  std::vector<std::int32_t> max_bin;  // one per column; counts the missing bin
+  std::int64_t min_data_in_bin = 3;
+  bool use_missing = true;       // false: NaN is read as zero
+  bool zero_as_missing = false;
+};
+
+struct ColumnBounds {
+  std::vector<double> upper;  // increasing, the last is +inf: `value <= upper[b]` finds the bin
+  bool missing_in_sample = false;
+};
+
+// Upper bounds for one column: a bin per distinct value while they fit, else bins of about equal
+// counts in which frequent values get a bin of their own.
+std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin,
+                                  std::int64_t min_data_in_bin);
+
+// `sample` lists rows in increasing order; empty means every row.
+std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix,
+                                      std::span<const std::int64_t> sample, const BinOptions& options);
+
+}  // namespace gossamer

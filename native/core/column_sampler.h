@@ -1,0 +1,31 @@
+// Which features a tree, a level and a node may split on. Each set is drawn from the one above it,
+// so that the fractions multiply.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gossamer {
+
+struct ColumnFractions {
+  double by_tree = 1.0;
+  double by_level = 1.0;
+  double by_node = 1.0;
+};
+
+class ColumnSampler {
+ public:
+  ColumnSampler(std::int64_t n_features, ColumnFractions fractions, std::uint64_t key);
+
+  const std::vector<std::int32_t>& tree_features() const { return tree_; }
+  // Features in increasing order. `node_key` names the node by its path from the root.
+  std::vector<std::int32_t> node_features(int depth, std::uint64_t node_key);
+
+ private:
+  ColumnFractions fractions_;
+  std::uint64_t key_;
+  std::vector<std::int32_t> tree_;
+  std::vector<std::vector<std::int32_t>> levels_;
+};
+
+}  // namespace gossamer

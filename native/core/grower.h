@@ -1,0 +1,172 @@
+// Growing one tree.
+//
+//   quantise gradients; build and search the root
+//   while leaves may be added:
+//     the best leaf is committed if it has been expanded already; otherwise expand a batch:
+//       partition   rows of each leaf go left or right
+//       build       histogram of the smaller child
+//       search      larger child = parent - smaller; best split of both
+//
+// Expanding several promising leaves at once costs fewer joins and keeps many threads busy. Trees
+// do not depend on the batch: histograms are exact integers, and leaves are committed best first.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/bin_matrix.h"
+#include "core/column_sampler.h"
+#include "core/histogram.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/tree.h"
+#include "core/types.h"
+#include "kernels/kernels.h"
+
+namespace gossamer {
+
+struct GrowParams {
+  SplitRules rules;
+  std::int64_t num_leaves = 31;
+  std::int64_t max_depth = 0;     // 0: no limit
+  bool depthwise = false;
+  bool extra_trees = false;
+  std::uint64_t extra_key = 0;    // of this tree
+  std::uint64_t column_key = 0;   // of this tree
+  ColumnFractions fractions;
+  double learning_rate = 0.1;
+  std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
+};
+
+// Where the time went, in seconds; and how much was done.
+struct GrowStats {
+  double quantize = 0, partition = 0, build = 0, search = 0, scores = 0;
+  std::int64_t built_rows = 0, partitioned_rows = 0, expanded = 0, committed = 0, batches = 0;
+  std::int64_t wide_rounds = 0, rounds = 0;
+};
+
+class Grower {
+ public:
+  explicit Grower(std::shared_ptr<BinMatrix> matrix);
+  Grower(const Grower&) = delete;
+  Grower& operator=(const Grower&) = delete;
+
+  // Grows a tree on `rows` (nullptr: all rows), adds its values to score[row] of those rows.
+  // `hessian` nullptr: every hessian is 1.
+  Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
+            std::int64_t n_rows, const GrowParams& params, double* score);
+
+  const GrowStats& stats() const { return stats_; }
+
+ private:
+  struct Split {
+    double gain = 0.0;  // 0: no admissible split
+    std::int32_t feature = -1;
+    std::int32_t threshold = 0;
+    bool missing_left = false;
+    Sums left;
+  };
+
+  // A leaf of the growing tree, or a node once it has been split.
+  struct Leaf {
+    std::int64_t begin = 0;  // its rows: row_index_[begin, end)
+    std::int64_t end = 0;
+    Sums sums;
+    int depth = 0;
+    std::uint64_t key = 1;   // its path from the root: random choices hang on it
+    double output = 0.0;     // leaf value before shrinkage
+    std::unique_ptr<Histogram> histogram;
+    Split split;
+    bool expanded = false;
+    std::int32_t children[2] = {-1, -1};
+    std::int64_t order = 0;  // of being committed: breaks ties
+    std::int32_t slot = 0;   // leaf number in the finished tree
+
+    std::int64_t n_rows() const { return end - begin; }
+  };
+
+  // Leaves whose histograms are made together: built[0] (and built[1]) from rows, `rest` by
+  // subtracting built[0] from the parent's.
+  struct Family {
+    std::int32_t parent = -1;
+    std::int32_t built[2] = {-1, -1};
+    std::int32_t rest = -1;
+    std::unique_ptr<Histogram> packed_rest;
+  };
+
+  // One piece of histogram building. Pieces of one leaf beyond the first go to partial histograms.
+  struct BuildTask {
+    std::int32_t leaf;
+    std::int32_t group;
+    std::int64_t begin, end;
+    Histogram* target;
+  };
+  struct Partial {
+    std::int32_t leaf;
+    std::int32_t group;
+    std::unique_ptr<Histogram> histogram;
+  };
+  struct PartitionTask {
+    std::int32_t leaf;
+    std::int64_t begin, end;
+    std::int64_t n_left = 0;
+    std::int64_t left_to = 0, right_to = 0;
+    bool whole = true;
+  };
+  struct LaneBlock {
+    std::int32_t group;
+    std::int32_t first, n;  // lanes
+  };
+
+  void quantize(Team& team, const float* gradient, const float* hessian);
+  void start_root(Team& team);
+  std::vector<std::int32_t> choose_batch(Team& team, std::int64_t n_leaves) const;
+  void expand(Team& team, const std::vector<std::int32_t>& batch, bool last);
+  void partition(Team& team, const std::vector<std::int32_t>& batch);
+  void make_children(std::int32_t leaf);
+  void evaluate(Team& team, std::vector<Family>& families);
+  void build(Team& team, std::vector<Family>& families);
+  void search(Team& team, std::vector<Family>& families);
+  void search_feature(const Leaf& leaf, Histogram& histogram, std::int32_t feature, int thread, Split& best,
+                      double& best_gain);
+  void settle(Leaf& leaf);
+  std::unique_ptr<Histogram> acquire(bool large);
+  bool may_split(const Leaf& leaf) const;
+  bool comes_before(const Leaf& a, const Leaf& b) const;
+  double output_of(const Sums& sums, double parent_output) const;
+  double gain_of(const Sums& sums, double own_output) const;
+  Tree finish(Team& team, double* score);
+  void plan_blocks(int n_threads);
+
+  std::shared_ptr<BinMatrix> matrix_;
+  const GrowParams* params_ = nullptr;
+  CellLayout layout_;
+  SplitRules rules_;  // in units of the layout
+  std::unique_ptr<ColumnSampler> columns_;
+  bool sample_nodes_ = false;
+  std::vector<char> group_used_;
+  std::vector<char> feature_used_;
+  std::vector<LaneBlock> blocks_;
+
+  const RowIdx* user_rows_ = nullptr;
+  std::int64_t n_rows_ = 0;
+  Buffer<std::uint32_t> row_values_;  // PackedRow, or WideCell in a wide layout
+  Buffer<RowIdx> row_index_;
+  Buffer<RowIdx> left_rows_;
+  Buffer<RowIdx> right_rows_;
+  bool identity_root_ = false;
+  Sums root_sums_;
+
+  std::vector<Leaf> leaves_;               // arena: leaves, nodes and what was expanded in vain
+  std::vector<std::int32_t> frontier_;     // leaves that may still split
+  std::vector<std::int32_t> committed_;    // nodes in the order in which they were split
+  HistogramPool pool_;
+  std::vector<Partial> partials_;
+  std::vector<Buffer<std::uint64_t>> build_scratch_;  // by thread
+  std::vector<Buffer<double>> search_scratch_;
+  std::vector<Buffer<std::uint64_t>> marginal_scratch_;
+  GrowStats stats_;
+};
+
+}  // namespace gossamer

@@ -1,0 +1,186 @@
+#include "core/histogram.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/kernels.h"
+
+namespace gossamer {
+namespace {
+
+std::int64_t words_per_cell(const CellLayout& layout) { return layout.wide ? 2 : 1; }
+
+template <class T>
+void zero(T* p, std::int64_t n) {
+  std::memset(p, 0, static_cast<std::size_t>(n) * sizeof(T));
+}
+
+}  // namespace
+
+void HistogramPool::configure(std::int64_t n_cells, bool wide, std::int64_t max_bytes) {
+  max_bytes_ = max_bytes;
+  if (n_cells == n_cells_ && wide == wide_) return;
+  n_cells_ = n_cells;
+  wide_ = wide;
+  bytes_ = 0;
+  free_small_.clear();
+  free_large_.clear();
+}
+
+std::int64_t HistogramPool::words_for(bool large) const {
+  return large ? 2 * n_cells_ + (n_cells_ + 1) / 2 : n_cells_ * (wide_ ? 2 : 1);
+}
+
+bool HistogramPool::exhausted(bool large) const {
+  const auto& free = large ? free_large_ : free_small_;
+  return free.empty() && bytes_ + 8 * words_for(large) > max_bytes_;
+}
+
+std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
+  auto& free = large ? free_large_ : free_small_;
+  if (!free.empty()) {
+    auto histogram = std::move(free.back());
+    free.pop_back();
+    return histogram;
+  }
+  auto histogram = std::make_unique<Histogram>();
+  histogram->large = large;
+  histogram->words.reset(words_for(large));
+  bytes_ += 8 * words_for(large);
+  return histogram;
+}
+
+void HistogramPool::release(std::unique_ptr<Histogram> histogram) {
+  if (!histogram) return;
+  (histogram->large ? free_large_ : free_small_).push_back(std::move(histogram));
+}
+
+void clear_range(Histogram& h, CellRange range, std::int64_t n_cells, const CellLayout& layout) {
+  if (!h.large) {
+    zero(static_cast<std::uint64_t*>(h.cells(range.first, layout)), range.n * words_per_cell(layout));
+    return;
+  }
+  const LargeCells sums = h.sums(n_cells).offset(range.first);
+  zero(sums.gradient, range.n);
+  zero(sums.hessian, range.n);
+  zero(sums.count, range.n);
+}
+
+void add_range(Histogram& x, CellRange range, std::int64_t n_cells, const CellLayout& layout, Histogram& out) {
+  if (out.large) {
+    kernels().add_large(x.sums(n_cells).offset(range.first), range.n, out.sums(n_cells).offset(range.first));
+    return;
+  }
+  kernels().add_words(static_cast<const std::uint64_t*>(x.cells(range.first, layout)),
+                      range.n * words_per_cell(layout),
+                      static_cast<std::uint64_t*>(out.cells(range.first, layout)));
+}
+
+void subtract_range(Histogram& child, CellRange range, std::int64_t n_cells, const CellLayout& layout,
+                    Histogram& parent, Histogram* packed) {
+  if (!parent.large) {
+    kernels().subtract_words(static_cast<const std::uint64_t*>(child.cells(range.first, layout)),
+                             range.n * words_per_cell(layout),
+                             static_cast<std::uint64_t*>(parent.cells(range.first, layout)));
+    return;
+  }
+  const LargeCells sums = parent.sums(n_cells).offset(range.first);
+  if (child.large) {
+    kernels().subtract_large(child.sums(n_cells).offset(range.first), range.n, sums);
+  } else {
+    kernels().unpack_subtract(child.cells(range.first, layout), range.n, layout, sums);
+  }
+  if (packed != nullptr) kernels().pack(sums, range.n, layout, packed->cells(range.first, layout));
+}
+
+namespace {
+
+// out[digit] = sum of values over all cells of the lane with that digit; `width` words per cell.
+template <class T>
+void add_marginals(const T* values, const Feature& feature, std::int64_t width, T* out) {
+  std::memset(out, 0, static_cast<std::size_t>(feature.radix * width) * sizeof(T));
+  const std::int64_t run = feature.stride * width;  // cells with the same digit stand in runs
+  for (const T* end = values + 256 * width; values + feature.radix * run <= end;) {
+    for (std::int64_t digit = 0; digit < feature.radix; ++digit) {
+      for (std::int64_t i = 0; i < feature.stride; ++i) {
+        for (std::int64_t w = 0; w < width; ++w) out[digit * width + w] += *values++;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_cells, const CellLayout& layout,
+                           std::uint64_t* scratch) {
+  FeatureCells result;
+  if (!h.large) {
+    const void* const cells = h.cells(feature.first_cell, layout);
+    result.cells = cells;
+    if (feature.shared) {
+      add_marginals(static_cast<const std::uint64_t*>(cells), feature, words_per_cell(layout), scratch);
+      result.cells = scratch;
+    }
+    return result;
+  }
+  result.large = h.sums(n_cells).offset(feature.first_cell);
+  if (feature.shared) {
+    auto* const words = reinterpret_cast<std::int64_t*>(scratch);
+    const LargeCells marginals{words, words + 257, reinterpret_cast<std::uint32_t*>(words + 2 * 257)};
+    add_marginals<std::int64_t>(result.large.gradient, feature, 1, marginals.gradient);
+    add_marginals<std::int64_t>(result.large.hessian, feature, 1, marginals.hessian);
+    add_marginals<std::uint32_t>(result.large.count, feature, 1, marginals.count);
+    result.large = marginals;
+  }
+  return result;
+}
+
+Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, const CellLayout& layout) {
+  Sums total;
+  for (std::int64_t i = first; i < first + n; ++i) {
+    if (feature.cells == nullptr) {
+      total += {feature.large.gradient[i], feature.large.hessian[i], feature.large.count[i]};
+      continue;
+    }
+    std::int64_t gradient = 0;
+    std::int64_t hessian = 0;
+    std::uint32_t count = 0;
+    const auto* const cell = static_cast<const std::uint64_t*>(feature.cells) + i * words_per_cell(layout);
+    kernels().unpack_add(cell, 1, layout, {&gradient, &hessian, &count});
+    total += {gradient, hessian, count};
+  }
+  return total;
+}
+
+void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
+                 const void* row_values, std::int64_t n_cells, const CellLayout& layout,
+                 std::uint64_t* scratch, Histogram& out) {
+  const CellRange range{group.first_cell, group.n_cells};
+  clear_range(out, range, n_cells, layout);
+  BuildArgs args;
+  args.bins = group.bins();
+  args.row_stride = group.row_stride;
+  args.n_lanes = group.n_lanes;
+  args.lane_cells = group.lane_cells;
+  args.lane_offset = group.lane_offset.data();
+  args.row_values = row_values;
+  args.layout = &layout;
+  const auto build = group.two_bytes ? kernels().build_u16 : kernels().build_u8;
+  const std::int64_t step = out.large ? layout.max_rows : n_rows;
+  for (std::int64_t done = 0; done < n_rows; done += step) {
+    args.rows = rows != nullptr ? rows + done : nullptr;
+    args.first_row = first_row + done;
+    args.n_rows = std::min(step, n_rows - done);
+    if (!out.large) {
+      args.cells = out.cells(range.first, layout);
+      build(args);
+      continue;
+    }
+    zero(scratch, range.n * words_per_cell(layout));
+    args.cells = scratch;
+    build(args);
+    kernels().unpack_add(scratch, range.n, layout, out.sums(n_cells).offset(range.first));
+  }
+}
+
+}  // namespace gossamer

@@ -1,0 +1,81 @@
+// Histograms of leaves: storage, and building a batch of them in parallel.
+//
+// A leaf with few rows (at most layout.max_rows) keeps its packed cells: 8 bytes a bin, subtracted
+// as they are. A larger one keeps 64-bit sums.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/bin_matrix.h"
+#include "core/memory.h"
+#include "core/types.h"
+
+namespace gossamer {
+
+// One leaf's histogram. `words` holds either packed/wide cells or the three arrays of LargeCells.
+struct Histogram {
+  Buffer<std::uint64_t> words;
+  bool large = false;
+
+  void* cells(std::int64_t first, const CellLayout& layout) {
+    return words.data() + first * (layout.wide ? 2 : 1);
+  }
+  LargeCells sums(std::int64_t n_cells) {
+    auto* const base = reinterpret_cast<std::int64_t*>(words.data());
+    return {base, base + n_cells, reinterpret_cast<std::uint32_t*>(base + 2 * n_cells)};
+  }
+};
+
+// Histograms are recycled over the leaves of all trees of a grower.
+class HistogramPool {
+ public:
+  // Forgets everything when the sizes change (another layout).
+  void configure(std::int64_t n_cells, bool wide, std::int64_t max_bytes);
+  std::unique_ptr<Histogram> acquire(bool large);
+  void release(std::unique_ptr<Histogram> histogram);
+  // True when one more histogram would exceed the budget and nothing is there to be reused.
+  bool exhausted(bool large) const;
+
+ private:
+  std::int64_t words_for(bool large) const;
+
+  std::int64_t n_cells_ = 0;
+  bool wide_ = false;
+  std::int64_t max_bytes_ = 0;
+  std::int64_t bytes_ = 0;
+  std::vector<std::unique_ptr<Histogram>> free_small_;
+  std::vector<std::unique_ptr<Histogram>> free_large_;
+};
+
+// Cells [first, first + n) of a histogram: the unit in which they are merged and subtracted.
+struct CellRange {
+  std::int64_t first = 0;
+  std::int64_t n = 0;
+};
+
+void clear_range(Histogram& h, CellRange range, std::int64_t n_cells, const CellLayout& layout);
+// out += x. Both have the same form.
+void add_range(Histogram& x, CellRange range, std::int64_t n_cells, const CellLayout& layout, Histogram& out);
+// parent -= child; if `packed` is given the result moves there as packed cells.
+void subtract_range(Histogram& child, CellRange range, std::int64_t n_cells, const CellLayout& layout,
+                    Histogram& parent, Histogram* packed);
+// One feature's own cells: where they stand in the histogram, or, when it shares its lane, their
+// marginal sums put into `scratch` (kFeatureScratchWords long).
+struct FeatureCells {
+  const void* cells = nullptr;  // packed or wide; nullptr: `large`
+  LargeCells large;
+};
+inline constexpr std::int64_t kFeatureScratchWords = 3 * 257;
+FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_cells, const CellLayout& layout,
+                           std::uint64_t* scratch);
+// Sum over the bins [first, first + n) of a feature.
+Sums sum_bins(const FeatureCells& cells, std::int64_t first, std::int64_t n, const CellLayout& layout);
+
+// Adds `n_rows` rows to the group's cells in `out` (cleared here). `scratch` holds the group's cells.
+void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
+                 const void* row_values, std::int64_t n_cells, const CellLayout& layout,
+                 std::uint64_t* scratch, Histogram& out);
+
+}  // namespace gossamer

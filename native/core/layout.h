@@ -1,0 +1,15 @@
+// Choosing how gradients become integers for one round.
+#pragma once
+
+#include <cstdint>
+
+#include "core/types.h"
+#include "kernels/kernels.h"
+
+namespace gossamer {
+
+// `hessian_given` false: every hessian is 1. Units are powers of two, so that gradients with few
+// significant bits (counts, halves) are represented exactly.
+CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given);
+
+}  // namespace gossamer

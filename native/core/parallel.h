@@ -1,0 +1,75 @@
+// A small team of threads for fork-join loops.
+//
+// A Team is leased for the length of one native call (growing a tree, binning a matrix). Between
+// the loops of that call its workers spin for a moment, so a fork-join costs a few microseconds;
+// then they park. Several Python threads may train at once: each call leases a team of its own.
+// After fork() the child starts with no teams (see parallel.cpp), so it cannot wait for threads
+// that did not survive the fork.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace gossamer {
+
+class Team {
+ public:
+  explicit Team(int n_threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int n_threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls body(task, thread) for every task in [0, n_tasks), in any order, on any thread.
+  // An exception thrown by `body` is rethrown here after all threads have stopped.
+  template <class Body>
+  void for_each(std::int64_t n_tasks, const Body& body) {
+    run(n_tasks, [](const void* closure, std::int64_t task, int thread) {
+      (*static_cast<const Body*>(closure))(task, thread);
+    }, &body);
+  }
+
+ private:
+  using Invoke = void (*)(const void* closure, std::int64_t task, int thread);
+  void run(std::int64_t n_tasks, Invoke invoke, const void* closure);
+  void work(int thread);
+  void take_tasks(int thread);
+
+  struct Job;
+  std::unique_ptr<Job> job_;
+  std::vector<std::thread> workers_;
+};
+
+// A team held for one call; goes back to the idle list when the lease ends.
+class TeamLease {
+ public:
+  explicit TeamLease(int n_threads);
+  ~TeamLease();
+  TeamLease(const TeamLease&) = delete;
+  TeamLease& operator=(const TeamLease&) = delete;
+
+  Team& operator*() { return *team_; }
+  Team* operator->() { return team_.get(); }
+
+ private:
+  std::unique_ptr<Team> team_;
+  std::uint64_t generation_;
+};
+
+// Splits [0, n) into blocks of `block` and calls body(begin, end, block_idx, thread).
+template <class Body>
+void for_blocks(Team& team, std::int64_t n, std::int64_t block, const Body& body) {
+  const std::int64_t n_blocks = (n + block - 1) / block;
+  team.for_each(n_blocks, [&](std::int64_t b, int thread) {
+    const std::int64_t begin = b * block;
+    const std::int64_t end = begin + block < n ? begin + block : n;
+    body(begin, end, b, thread);
+  });
+}
+
+}  // namespace gossamer

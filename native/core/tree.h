@@ -1,0 +1,38 @@
+// A grown tree as named arrays. Children >= 0 are nodes, < 0 are leaves (~leaf).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/bin_matrix.h"
+#include "core/parallel.h"
+
+namespace gossamer {
+
+struct Tree {
+  // by node
+  std::vector<std::int32_t> feature;        // trainer's feature
+  std::vector<std::int32_t> column;         // the user's column
+  std::vector<std::int32_t> threshold_bin;
+  std::vector<double> threshold;
+  std::vector<std::int8_t> missing_kind;
+  std::vector<std::int8_t> default_left;    // where missing values go
+  std::vector<std::int32_t> left;
+  std::vector<std::int32_t> right;
+  std::vector<double> gain;
+  std::vector<double> node_value;
+  std::vector<double> node_weight;
+  std::vector<std::int64_t> node_count;
+  // by leaf
+  std::vector<double> leaf_value;
+  std::vector<double> leaf_weight;
+  std::vector<std::int64_t> leaf_count;
+
+  std::int64_t n_leaves() const { return static_cast<std::int64_t>(leaf_value.size()); }
+};
+
+// score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix.
+void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows,
+                        std::int64_t n_rows, double* score);
+
+}  // namespace gossamer

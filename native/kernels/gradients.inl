@@ -1,0 +1,113 @@
+// Gradients and hessians of the built-in objectives. Scores are double, results float.
+
+void gradients_l2(const double* score, const float* label, const float* weight, int64_t n,
+                  float* gradient, float* hessian) {
+  if (weight == nullptr) {
+    for (int64_t i = 0; i < n; ++i) gradient[i] = static_cast<float>(score[i] - static_cast<double>(label[i]));
+    return;  // the hessian is 1: the caller passes none on
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    gradient[i] = static_cast<float>(score[i] - static_cast<double>(label[i])) * weight[i];
+    hessian[i] = weight[i];
+  }
+}
+
+// With z = the score towards the wrong side, |g| = 1 / (1 + exp(-z)): full relative accuracy at
+// both ends, where p - y would cancel.
+inline void binary_block(const double* score, const float* label, const float* weight, float steepness,
+                         float weight_negative, float weight_positive, float* gradient, float* hessian) {
+  V16f s;
+  for (int k = 0; k < 16; ++k) s[k] = static_cast<float>(score[k]);
+  const V16f y = load<V16f>(label);
+  const auto positive = y > 0.0f;
+  s = s * steepness;
+  const V16f z = positive ? -s : s;
+  const V16f magnitude = 1.0f / (1.0f + exp16(-z));
+  V16f w = positive ? (y * 0.0f + weight_positive) : (y * 0.0f + weight_negative);
+  if (weight != nullptr) w = w * load<V16f>(weight);
+  const V16f g = magnitude * steepness * w;
+  store(gradient, positive ? -g : g);
+  store(hessian, magnitude * (1.0f - magnitude) * (steepness * steepness) * w);
+}
+
+void gradients_binary(const double* score, const float* label, const float* weight, int64_t n,
+                      double sigmoid, double weight_negative, double weight_positive, float* gradient,
+                      float* hessian) {
+  const auto k = static_cast<float>(sigmoid);
+  const auto wn = static_cast<float>(weight_negative);
+  const auto wp = static_cast<float>(weight_positive);
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    binary_block(score + i, label + i, weight != nullptr ? weight + i : nullptr, k, wn, wp, gradient + i,
+                 hessian + i);
+  }
+  if (i == n) return;
+  double s[16] = {};
+  float y[16] = {}, w[16] = {}, g[16], h[16];
+  const int64_t rest = n - i;
+  for (int64_t j = 0; j < rest; ++j) {
+    s[j] = score[i + j];
+    y[j] = label[i + j];
+    if (weight != nullptr) w[j] = weight[i + j];
+  }
+  binary_block(s, y, weight != nullptr ? w : nullptr, k, wn, wp, g, h);
+  for (int64_t j = 0; j < rest; ++j) {
+    gradient[i + j] = g[j];
+    hessian[i + j] = h[j];
+  }
+}
+
+// Probabilities of 8 rows at a time; scores and results are class-major.
+template <class Emit>
+inline void softmax_block(const double* score, int64_t stride, int lanes, int n_classes, Emit&& emit) {
+  const auto read = [&](int c) {
+    V8d v = fill8(0.0);
+    const double* const p = score + c * stride;
+    if (lanes == 8) {
+      v = load<V8d>(p);
+    } else {
+      for (int k = 0; k < lanes; ++k) v[k] = p[k];
+    }
+    return v;
+  };
+  V8d top = read(0);
+  for (int c = 1; c < n_classes; ++c) top = max8(read(c), top);
+  V8d sum = fill8(0.0);
+  for (int c = 0; c < n_classes; ++c) sum += exp8(read(c) - top);
+  for (int c = 0; c < n_classes; ++c) emit(c, exp8(read(c) - top) / sum);
+}
+
+void gradients_softmax(const double* score, int64_t score_stride, const float* label,
+                       const float* weight, int64_t begin, int64_t end, int n_classes, float* gradient,
+                       float* hessian, int64_t out_stride) {
+  const double factor = static_cast<double>(n_classes) / (n_classes - 1.0);
+  for (int64_t i = begin; i < end; i += 8) {
+    const int lanes = end - i < 8 ? static_cast<int>(end - i) : 8;
+    softmax_block(score + i, score_stride, lanes, n_classes, [&](int c, const V8d& p) {
+      float* const g = gradient + c * out_stride + i;
+      float* const h = hessian + c * out_stride + i;
+      for (int k = 0; k < lanes; ++k) {
+        const double w = weight != nullptr ? static_cast<double>(weight[i + k]) : 1.0;
+        const double hit = label[i + k] == static_cast<float>(c) ? 1.0 : 0.0;
+        g[k] = static_cast<float>((p[k] - hit) * w);
+        h[k] = static_cast<float>(factor * p[k] * (1.0 - p[k]) * w);
+      }
+    });
+  }
+}
+
+void sigmoid(const double* score, int64_t n, double steepness, double* out) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) store(out + i, 1.0 / (1.0 + exp8(load<V8d>(score + i) * -steepness)));
+  for (; i < n; ++i) out[i] = (1.0 / (1.0 + exp8(fill8(score[i] * -steepness))))[0];
+}
+
+void softmax(const double* score, int64_t score_stride, int64_t begin, int64_t end, int n_classes,
+             double* out) {
+  for (int64_t i = begin; i < end; i += 8) {
+    const int lanes = end - i < 8 ? static_cast<int>(end - i) : 8;
+    softmax_block(score + i, score_stride, lanes, n_classes, [&](int c, const V8d& p) {
+      for (int k = 0; k < lanes; ++k) out[(i + k) * n_classes + c] = p[k];  // row-major result
+    });
+  }
+}

@@ -1,0 +1,293 @@
+// Histograms: one add per row and lane. The field layout inside a cell does not matter here.
+
+struct PackedOps {
+  using Cell = PackedCell;
+  using Row = PackedRow;
+  static void add(Cell* cell, Cell value) { *cell += value; }
+};
+
+struct WideOps {
+  using Cell = WideCell;
+  using Row = WideCell;
+  static void add(Cell* cell, const Cell& value) {
+#if defined(__x86_64__)
+    __m128i* const p = reinterpret_cast<__m128i*>(cell);
+    _mm_store_si128(p, _mm_add_epi64(_mm_load_si128(p), _mm_loadu_si128(reinterpret_cast<const __m128i*>(&value))));
+#else
+    cell->gradient += value.gradient;
+    cell->hessian_count += value.hessian_count;
+#endif
+  }
+};
+
+// Adds to kLanes lanes (at most 8) whose bins are the low bytes of `bins`.
+template <class Ops, int kLaneCells, int kLanes>
+inline void update(typename Ops::Cell* __restrict cells, uint64_t bins, const typename Ops::Cell& value) {
+  Ops::add(cells + (bins & 0xff), value);
+  if constexpr (kLanes > 1) update<Ops, kLaneCells, kLanes - 1>(cells + kLaneCells, bins >> 8, value);
+}
+
+// A row's value, spread over the fields of a cell.
+struct Spreader {
+  int row_hessian_bits;
+  uint32_t hessian_mask;
+  int count_bits;
+  int gradient_shift;
+
+  explicit Spreader(const CellLayout& layout)
+      : row_hessian_bits(layout.row_hessian_bits),
+        hessian_mask((1u << layout.row_hessian_bits) - 1),
+        count_bits(layout.count_bits),
+        gradient_shift(layout.count_bits + layout.hessian_bits) {}
+
+  PackedCell operator()(PackedRow row) const {
+    const auto gradient = static_cast<int64_t>(static_cast<int32_t>(row)) >> row_hessian_bits;
+    const uint64_t hessian = row & hessian_mask;
+    return (static_cast<uint64_t>(gradient) << gradient_shift) + (hessian << count_bits) + 1;
+  }
+  const WideCell& operator()(const WideCell& row) const { return row; }
+};
+
+// A chunk of rows is added some lanes at a time, so that their cells stay in the first-level cache.
+// Gathered rows are first copied to a compact buffer.
+constexpr int64_t kChunkRows = 1024;
+constexpr int64_t kMaxRowBytes = 32;
+constexpr int kMaxLanes = 16;  // of one pass: 16 x 256 x 8 bytes is a first-level cache
+constexpr int64_t kAhead = 200;
+
+// Rows of the next chunk, whose cache lines are asked for while this chunk is added: evenly, since
+// main memory delivers one line in about the time that half a row takes. Asked for in one go they
+// would fill the miss buffers and stall the core.
+struct NextRows {
+  const char* bins;
+  const RowIdx* rows;
+  int64_t stride;
+  int64_t n;
+  int64_t passes;  // 1 or 2
+  int64_t pass;
+
+  // Always inlined: gcc takes a function that only prefetches for one without effect and drops it.
+  __attribute__((always_inline)) void ask(int64_t i) const {
+    if ((i & (passes - 1)) == pass && i < n) __builtin_prefetch(bins + rows[i] * stride, 0, 2);
+  }
+};
+
+template <class Ops, int kBytes>
+void copy_rows(const BuildArgs& a, int64_t begin, int64_t n, uint8_t* __restrict bins,
+               typename Ops::Cell* __restrict values) {
+  const auto* const all_bins = static_cast<const uint8_t*>(a.bins);
+  const auto* const all_values = static_cast<const typename Ops::Row*>(a.row_values);
+  const Spreader spread(*a.layout);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t row = a.rows[begin + i];
+    if (begin + i + kAhead < a.n_rows) {
+      const int64_t ahead = a.rows[begin + i + kAhead];
+      if (begin == 0) __builtin_prefetch(all_bins + ahead * kBytes, 0, 2);
+      __builtin_prefetch(all_values + ahead, 0, 2);
+    }
+    memcpy(bins + i * kBytes, all_bins + row * kBytes, kBytes);
+    values[i] = spread(all_values[row]);
+  }
+}
+
+template <class Ops, int kLaneCells, int kLanes>
+void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
+               typename Ops::Cell* __restrict cells, NextRows next) {
+  for (int64_t i = 0; i < n; ++i, bins += stride) {
+    next.ask(i);
+    const typename Ops::Cell value = values[i];
+    uint64_t eight;
+    memcpy(&eight, bins, 8);  // may read past the row: arrays end with slack
+    update<Ops, kLaneCells, (kLanes < 8 ? kLanes : 8)>(cells, eight, value);
+    if constexpr (kLanes > 8) {
+      memcpy(&eight, bins + 8, 8);
+      update<Ops, kLaneCells, kLanes - 8>(cells + 8 * kLaneCells, eight, value);
+    }
+  }
+}
+
+template <class Ops, int kLaneCells, int kLanes = kMaxLanes>
+void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
+              typename Ops::Cell* cells, NextRows next) {
+  if (n_lanes == kLanes) return add_lanes<Ops, kLaneCells, kLanes>(bins, stride, values, n, cells, next);
+  if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
+}
+
+template <class Ops, int kLaneCells>
+void build_lanes(const BuildArgs& a) {
+  using Cell = typename Ops::Cell;
+  alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
+  alignas(64) Cell values[kChunkRows];
+  const Spreader spread(*a.layout);
+  auto* const cells = static_cast<Cell*>(a.cells);
+  for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
+    const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
+    const uint8_t* chunk = bins;
+    if (a.rows == nullptr) {
+      chunk = static_cast<const uint8_t*>(a.bins) + (a.first_row + begin) * a.row_stride;
+      const auto* const rows = static_cast<const typename Ops::Row*>(a.row_values) + a.first_row + begin;
+      for (int64_t i = 0; i < n; ++i) values[i] = spread(rows[i]);
+    } else {
+      switch (a.row_stride) {
+        case 1: copy_rows<Ops, 1>(a, begin, n, bins, values); break;
+        case 2: copy_rows<Ops, 2>(a, begin, n, bins, values); break;
+        case 4: copy_rows<Ops, 4>(a, begin, n, bins, values); break;
+        case 8: copy_rows<Ops, 8>(a, begin, n, bins, values); break;
+        case 16: copy_rows<Ops, 16>(a, begin, n, bins, values); break;
+        default: copy_rows<Ops, 32>(a, begin, n, bins, values); break;
+      }
+    }
+    const int64_t after = a.n_rows - begin - n;
+    NextRows next{static_cast<const char*>(a.bins), nullptr, a.row_stride, 0, (a.n_lanes + kMaxLanes - 1) / kMaxLanes, 0};
+    if (a.rows != nullptr) {
+      next.rows = a.rows + begin + n;
+      next.n = after < kChunkRows ? after : kChunkRows;
+    }
+    for (int lane = 0; lane < a.n_lanes; lane += kMaxLanes, ++next.pass) {
+      const int lanes = a.n_lanes - lane < kMaxLanes ? a.n_lanes - lane : kMaxLanes;
+      add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, cells + lane * kLaneCells, next);
+    }
+  }
+}
+
+template <class Ops>
+void build_by_lane_cells(const BuildArgs& a) {
+  switch (a.lane_cells) {
+    case 16: return build_lanes<Ops, 16>(a);
+    case 64: return build_lanes<Ops, 64>(a);
+    default: return build_lanes<Ops, 256>(a);
+  }
+}
+
+void build_u8(const BuildArgs& a) {
+  a.layout->wide ? build_by_lane_cells<WideOps>(a) : build_by_lane_cells<PackedOps>(a);
+}
+
+template <class Ops>
+void build_rows_u16(const BuildArgs& a) {
+  using Cell = typename Ops::Cell;
+  const auto* const bins = static_cast<const uint16_t*>(a.bins);
+  const auto* const row_values = static_cast<const typename Ops::Row*>(a.row_values);
+  const Spreader spread(*a.layout);
+  auto* const cells = static_cast<Cell*>(a.cells);
+  for (int64_t i = 0; i < a.n_rows; ++i) {
+    const int64_t row = a.rows != nullptr ? static_cast<int64_t>(a.rows[i]) : a.first_row + i;
+    const uint16_t* const row_bins = bins + row * a.row_stride;
+    const Cell value = spread(row_values[row]);
+    for (int lane = 0; lane < a.n_lanes; ++lane) {
+      Ops::add(cells + a.lane_offset[lane] + row_bins[lane], value);
+    }
+  }
+}
+
+void build_u16(const BuildArgs& a) {
+  a.layout->wide ? build_rows_u16<WideOps>(a) : build_rows_u16<PackedOps>(a);
+}
+
+// ---- between cells and sums ----
+
+struct Fields {
+  int64_t gradient;
+  int64_t hessian;
+  int64_t count;
+};
+
+// The shifts of one layout, taken out of the loops.
+struct Unpacker {
+  int count_bits;
+  int gradient_shift;
+  uint64_t count_mask;
+  uint64_t hessian_mask;
+
+  explicit Unpacker(const CellLayout& layout)
+      : count_bits(layout.count_bits),
+        gradient_shift(layout.count_bits + layout.hessian_bits),
+        count_mask((uint64_t{1} << layout.count_bits) - 1),
+        hessian_mask((uint64_t{1} << layout.hessian_bits) - 1) {}
+
+  Fields operator()(PackedCell cell) const {
+    return {static_cast<int64_t>(cell) >> gradient_shift,
+            static_cast<int64_t>((cell >> count_bits) & hessian_mask),
+            static_cast<int64_t>(cell & count_mask)};
+  }
+  Fields operator()(const WideCell& cell) const {
+    return {static_cast<int64_t>(cell.gradient), static_cast<int64_t>(cell.hessian_count >> count_bits),
+            static_cast<int64_t>(cell.hessian_count & count_mask)};
+  }
+};
+
+template <class Cell, int kSign>
+void unpack_into(const void* cells_ptr, int64_t n, const CellLayout& layout, LargeCells sums) {
+  const auto* const __restrict cells = static_cast<const Cell*>(cells_ptr);
+  const Unpacker unpack(layout);
+  int64_t* const __restrict gradient = sums.gradient;
+  int64_t* const __restrict hessian = sums.hessian;
+  uint32_t* const __restrict count = sums.count;
+  if (layout.constant_hessian()) {
+    for (int64_t i = 0; i < n; ++i) {
+      const Fields f = unpack(cells[i]);
+      gradient[i] += kSign * f.gradient;
+      count[i] += static_cast<uint32_t>(kSign * f.count);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const Fields f = unpack(cells[i]);
+    gradient[i] += kSign * f.gradient;
+    hessian[i] += kSign * f.hessian;
+    count[i] += static_cast<uint32_t>(kSign * f.count);
+  }
+}
+
+void unpack_add(const void* cells, int64_t n, const CellLayout& layout, LargeCells sums) {
+  layout.wide ? unpack_into<WideCell, 1>(cells, n, layout, sums)
+              : unpack_into<PackedCell, 1>(cells, n, layout, sums);
+}
+
+void unpack_subtract(const void* cells, int64_t n, const CellLayout& layout, LargeCells sums) {
+  layout.wide ? unpack_into<WideCell, -1>(cells, n, layout, sums)
+              : unpack_into<PackedCell, -1>(cells, n, layout, sums);
+}
+
+void pack(LargeCells sums, int64_t n, const CellLayout& layout, void* cells_ptr) {
+  const bool constant = layout.constant_hessian();
+  const int shift = layout.count_bits + layout.hessian_bits;
+  if (layout.wide) {
+    auto* const cells = static_cast<WideCell*>(cells_ptr);
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t hessian = constant ? 0 : static_cast<uint64_t>(sums.hessian[i]);
+      cells[i] = {static_cast<uint64_t>(sums.gradient[i]), (hessian << layout.count_bits) + sums.count[i]};
+    }
+    return;
+  }
+  auto* const cells = static_cast<PackedCell*>(cells_ptr);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t hessian = constant ? 0 : static_cast<uint64_t>(sums.hessian[i]);
+    cells[i] = (static_cast<uint64_t>(sums.gradient[i]) << shift) + (hessian << layout.count_bits) + sums.count[i];
+  }
+}
+
+void add_words(const uint64_t* __restrict x, int64_t n, uint64_t* __restrict out) {
+  for (int64_t i = 0; i < n; ++i) out[i] += x[i];
+}
+
+void subtract_words(const uint64_t* __restrict x, int64_t n, uint64_t* __restrict out) {
+  for (int64_t i = 0; i < n; ++i) out[i] -= x[i];
+}
+
+// The hessian array holds zeros throughout when the hessian is constant: adding it is harmless.
+template <int kSign>
+void add_signed(LargeCells x, int64_t n, LargeCells out) {
+  const int64_t* const __restrict xg = x.gradient;
+  const int64_t* const __restrict xh = x.hessian;
+  const uint32_t* const __restrict xc = x.count;
+  int64_t* const __restrict g = out.gradient;
+  int64_t* const __restrict h = out.hessian;
+  uint32_t* const __restrict c = out.count;
+  for (int64_t i = 0; i < n; ++i) g[i] += kSign * xg[i];
+  for (int64_t i = 0; i < n; ++i) h[i] += kSign * xh[i];
+  for (int64_t i = 0; i < n; ++i) c[i] += static_cast<uint32_t>(kSign) * xc[i];
+}
+
+void add_large(LargeCells x, int64_t n, LargeCells out) { add_signed<1>(x, n, out); }
+void subtract_large(LargeCells x, int64_t n, LargeCells out) { add_signed<-1>(x, n, out); }

@@ -1,0 +1,144 @@
+// The hot loops, compiled once per instruction set level and chosen when the module loads.
+//
+// Every kernel gives the same bits at every level: integer work, or IEEE operations in a fixed
+// order without contraction (-ffp-contract=off). Kernel sources include no C++ library templates,
+// so that code for a newer level can never be merged into the generic build by the linker.
+#pragma once
+
+#include "core/types.h"
+
+namespace gossamer {
+
+// Adds rows into the cells of one group of lanes. `cells` are not cleared.
+struct BuildArgs {
+  const void* bins = nullptr;         // row-major, first row of the matrix; uint8 or uint16
+  std::int64_t row_stride = 0;        // elements
+  int n_lanes = 0;
+  int lane_cells = 0;                 // uint8: cells per lane, 16, 64 or 256
+  const std::int32_t* lane_offset = nullptr;  // uint16: first cell of each lane
+  const RowIdx* rows = nullptr;       // nullptr: rows first_row ... first_row + n_rows - 1
+  std::int64_t first_row = 0;
+  std::int64_t n_rows = 0;
+  const void* row_values = nullptr;   // per row: PackedRow, or WideCell in a wide layout
+  const CellLayout* layout = nullptr;
+  void* cells = nullptr;              // PackedCell, or WideCell
+};
+
+// Distributes rows to the two sides of a split, keeping their order.
+struct PartitionArgs {
+  const void* column = nullptr;       // bins of the split feature, by row
+  const RowIdx* rows = nullptr;       // nullptr: first_row, first_row + 1, ...
+  std::int64_t first_row = 0;
+  std::int64_t n_rows = 0;
+  std::uint32_t threshold = 0;        // bin <= threshold goes left
+  std::uint32_t missing_bin = 0;
+  bool missing_left = false;
+  RowIdx* left = nullptr;             // may be `rows` itself
+  RowIdx* right = nullptr;            // both hold n_rows entries, whatever the outcome
+};
+
+// One feature of one leaf.
+struct SearchArgs {
+  const void* cells = nullptr;        // packed or wide cells, or nullptr when `large` is set
+  LargeCells large;
+  int n_value_bins = 0;
+  bool has_missing = false;           // then cell n_value_bins holds the missing rows
+  double gradient = 0.0;              // of the whole leaf, real units
+  double hessian = 0.0;
+  double count = 0.0;
+  double parent_output = 0.0;         // for path smoothing
+  int only_threshold = -1;            // extra_trees: look at this threshold alone
+  double* scratch = nullptr;          // at least search_scratch_size(n_value_bins) doubles
+};
+
+inline std::int64_t search_scratch_size(int n_value_bins) {
+  return 5 * (static_cast<std::int64_t>(n_value_bins) + 16);
+}
+
+struct Candidate {
+  double gain = -1.0e300;  // of the two children together, parent not yet subtracted
+  int threshold = -1;
+  bool missing_left = false;
+};
+
+// Values of one column to bins: the first bin whose upper bound is >= the value.
+template <class T>
+struct BinValuesArgs {
+  const T* values = nullptr;  // contiguous
+  std::int64_t n = 0;
+  const T* bounds = nullptr;  // padded with +inf to a power of two
+  int n_steps = 0;            // log2 of the padded length
+  std::uint16_t missing_bin = 0;
+  bool zero_is_missing = false;
+  bool nan_is_zero = false;
+  std::uint16_t* bins = nullptr;
+};
+
+struct GradientStats {
+  double sum_root_gradient = 0.0;  // of sqrt(|gradient|)
+  double max_abs_gradient = 0.0;
+  double sum_root_hessian = 0.0;
+  double max_hessian = 0.0;
+  double min_hessian = 0.0;
+};
+
+struct KernelTable {
+  const char* level;
+
+  void (*build_u8)(const BuildArgs&);
+  void (*build_u16)(const BuildArgs&);
+  // cells -> wide sums, added
+  void (*unpack_add)(const void* cells, std::int64_t n, const CellLayout&, LargeCells sums);
+  // wide sums minus cells, in place
+  void (*unpack_subtract)(const void* cells, std::int64_t n, const CellLayout&, LargeCells sums);
+  // wide sums -> cells (the leaf has few enough rows)
+  void (*pack)(LargeCells sums, std::int64_t n, const CellLayout&, void* cells);
+  void (*add_words)(const std::uint64_t* x, std::int64_t n, std::uint64_t* out);
+  void (*subtract_words)(const std::uint64_t* x, std::int64_t n, std::uint64_t* out);
+  void (*add_large)(LargeCells x, std::int64_t n, LargeCells out);
+  void (*subtract_large)(LargeCells x, std::int64_t n, LargeCells out);
+
+  std::int64_t (*partition_u8)(const PartitionArgs&);   // returns how many went left
+  std::int64_t (*partition_u16)(const PartitionArgs&);
+
+  // Improves `best` in place; returns whether it did. Gains must be strictly better.
+  bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
+
+  void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, GradientStats&);
+  // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.
+  Sums (*quantize)(const float* gradient, const float* hessian, std::int64_t n, const CellLayout&,
+                   void* row_values);
+  // Exact sums over some rows.
+  Sums (*sum_rows)(const void* row_values, const RowIdx* rows, std::int64_t n, const CellLayout&);
+
+  void (*gradients_l2)(const double* score, const float* label, const float* weight, std::int64_t n,
+                       float* gradient, float* hessian);
+  void (*gradients_binary)(const double* score, const float* label, const float* weight,
+                           std::int64_t n, double sigmoid, double weight_negative,
+                           double weight_positive, float* gradient, float* hessian);
+  void (*gradients_softmax)(const double* score, std::int64_t score_stride, const float* label,
+                            const float* weight, std::int64_t begin, std::int64_t end, int n_classes,
+                            float* gradient, float* hessian, std::int64_t out_stride);
+
+  void (*bin_values_f32)(const BinValuesArgs<float>&);
+  void (*bin_values_f64)(const BinValuesArgs<double>&);
+
+  // Means over a block of rows, in a fixed order: sum of w * loss.
+  double (*sum_squared_error)(const double* score, const float* label, const float* weight, std::int64_t n);
+  double (*sum_absolute_error)(const double* score, const float* label, const float* weight, std::int64_t n);
+  double (*sum_logloss)(const double* score, const float* label, const float* weight, std::int64_t n,
+                        double sigmoid);
+  void (*sigmoid)(const double* score, std::int64_t n, double steepness, double* out);
+  void (*softmax)(const double* score, std::int64_t score_stride, std::int64_t begin, std::int64_t end,
+                  int n_classes, double* out);
+};
+
+// The table in use. Chosen once from the processor, or by GOSSAMER_KERNELS=v2|v3|v4.
+const KernelTable& kernels();
+
+// Levels this machine can run, best last; and choosing one by name (false: not available).
+int n_kernel_levels();
+const char* kernel_level_name(int idx);
+bool set_kernel_level(const char* name);
+
+}  // namespace gossamer

@@ -1,0 +1,72 @@
+// Compiled once per instruction set level with GOSSAMER_LEVEL naming the namespace.
+#include "kernels/kernels.h"
+
+#include <string.h>
+
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+#define GOSSAMER_AVX512 1
+#endif
+#if defined(__AVX2__)
+#define GOSSAMER_AVX2 1
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define GOSSAMER_STRING_(x) #x
+#define GOSSAMER_STRING(x) GOSSAMER_STRING_(x)
+
+namespace gossamer::GOSSAMER_LEVEL {
+namespace {
+
+#include "kernels/vector_math.inl"
+
+#include "kernels/histogram.inl"
+
+#include "kernels/partition.inl"
+
+#include "kernels/search.inl"
+
+#include "kernels/quantize.inl"
+
+#include "kernels/gradients.inl"
+
+#include "kernels/bin_values.inl"
+
+#include "kernels/losses.inl"
+
+constexpr KernelTable kTable = {
+    .level = GOSSAMER_STRING(GOSSAMER_LEVEL),
+    .build_u8 = build_u8,
+    .build_u16 = build_u16,
+    .unpack_add = unpack_add,
+    .unpack_subtract = unpack_subtract,
+    .pack = pack,
+    .add_words = add_words,
+    .subtract_words = subtract_words,
+    .add_large = add_large,
+    .subtract_large = subtract_large,
+    .partition_u8 = partition_u8,
+    .partition_u16 = partition_u16,
+    .search = search,
+    .gradient_stats = gradient_stats,
+    .quantize = quantize,
+    .sum_rows = sum_rows,
+    .gradients_l2 = gradients_l2,
+    .gradients_binary = gradients_binary,
+    .gradients_softmax = gradients_softmax,
+    .bin_values_f32 = bin_values<float>,
+    .bin_values_f64 = bin_values<double>,
+    .sum_squared_error = sum_squared_error,
+    .sum_absolute_error = sum_absolute_error,
+    .sum_logloss = sum_logloss,
+    .sigmoid = sigmoid,
+    .softmax = softmax,
+};
+
+}  // namespace
+
+const KernelTable& table();
+const KernelTable& table() { return kTable; }
+
+}  // namespace gossamer::GOSSAMER_LEVEL

@@ -1,0 +1,132 @@
+// Real gradients to integer fields.
+
+inline V8d root8(const V8d& x) {
+  V8d root;
+  for (int k = 0; k < 8; ++k) root[k] = __builtin_sqrt(x[k]);
+  return root;
+}
+
+void gradient_stats(const float* gradient, const float* hessian, int64_t n, GradientStats& out) {
+  V8d root_g = fill8(0.0), max_g = fill8(0.0), root_h = fill8(0.0), max_h = fill8(0.0);
+  V8d min_h = fill8(1.0e300);
+  const auto add = [&](const V8d& g, const V8d& h) {
+    root_g += root8(abs8(g));
+    max_g = max8(abs8(g), max_g);
+    root_h += root8(max8(h, fill8(0.0)));
+    max_h = max8(h, max_h);
+    min_h = min8(h, min_h);
+  };
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    add(to_double(load<V8f>(gradient + i)), hessian != nullptr ? to_double(load<V8f>(hessian + i)) : fill8(0.0));
+  }
+  if (i < n) {
+    V8d g = fill8(0.0);
+    V8d h = fill8(hessian != nullptr ? static_cast<double>(hessian[i]) : 0.0);
+    for (int k = 0; k < n - i; ++k) {
+      g[k] = gradient[i + k];
+      if (hessian != nullptr) h[k] = hessian[i + k];
+    }
+    // Lanes past the end repeat the first hessian, which changes neither extreme; their roots go.
+    add(g, h);
+    const double extra = static_cast<double>(8 - (n - i)) * root8(max8(fill8(h[static_cast<int>(7)]), fill8(0.0)))[0];
+    root_h[7] -= extra;
+  }
+  out = {sum8(root_g), max_lane(max_g), sum8(root_h), max_lane(max_h), -max_lane(-min_h)};
+}
+
+struct Quantizer {
+  double gradient_scale;
+  double hessian_scale;
+  double gradient_limit;
+  double hessian_limit;
+
+  explicit Quantizer(const CellLayout& l)
+      : gradient_scale(1.0 / l.gradient_unit),
+        hessian_scale(1.0 / l.hessian_unit),
+        gradient_limit(static_cast<double>(l.gradient_limit)),
+        hessian_limit(static_cast<double>(l.hessian_limit)) {}
+
+  V8i gradient(const V8d& g) const {
+    return round_to_int(max8(min8(g * gradient_scale, fill8(gradient_limit)), fill8(-gradient_limit)));
+  }
+  // A hessian that is not zero never rounds to zero: a leaf with gradients has some weight.
+  V8i hessian(const V8d& h) const {
+    const V8d q = min8(h * hessian_scale, fill8(hessian_limit));
+    return round_to_int((h > 0.0) & (q < 1.0) ? fill8(1.0) : q);
+  }
+};
+
+template <bool kWide, bool kConstantHessian>
+Sums quantize_rows(const float* gradient, const float* hessian, int64_t n, const CellLayout& layout,
+                   void* row_values) {
+  const Quantizer quantizer(layout);
+  V8i sum_g = {}, sum_h = {};
+  const auto write = [&](int64_t i, int lanes, const V8i& qg, const V8i& qh) {
+    sum_g += qg;
+    sum_h += qh;
+    if constexpr (kWide) {
+      auto* const out = static_cast<WideCell*>(row_values) + i;
+      for (int k = 0; k < lanes; ++k) {
+        out[k] = {static_cast<uint64_t>(qg[k]), (static_cast<uint64_t>(qh[k]) << layout.count_bits) + 1};
+      }
+    } else {
+      const V8i word = (qg << layout.row_hessian_bits) + qh;
+      const auto row = __builtin_convertvector(word, V8i32);
+      memcpy(static_cast<PackedRow*>(row_values) + i, &row, static_cast<size_t>(lanes) * sizeof(PackedRow));
+    }
+  };
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const V8i qg = quantizer.gradient(to_double(load<V8f>(gradient + i)));
+    V8i qh = {};
+    if constexpr (!kConstantHessian) qh = quantizer.hessian(to_double(load<V8f>(hessian + i)));
+    write(i, 8, qg, qh);
+  }
+  if (i < n) {
+    const int lanes = static_cast<int>(n - i);
+    V8d g = fill8(0.0), h = fill8(0.0);
+    for (int k = 0; k < lanes; ++k) {
+      g[k] = gradient[i + k];
+      if constexpr (!kConstantHessian) h[k] = hessian[i + k];
+    }
+    V8i qh = {};
+    if constexpr (!kConstantHessian) qh = quantizer.hessian(h);
+    write(i, lanes, quantizer.gradient(g), qh);
+  }
+  Sums sums{0, 0, n};
+  for (int k = 0; k < 8; ++k) {
+    sums.gradient += sum_g[k];
+    sums.hessian += sum_h[k];
+  }
+  return sums;
+}
+
+Sums quantize(const float* gradient, const float* hessian, int64_t n, const CellLayout& layout,
+              void* row_values) {
+  if (layout.constant_hessian()) {
+    return layout.wide ? quantize_rows<true, true>(gradient, hessian, n, layout, row_values)
+                       : quantize_rows<false, true>(gradient, hessian, n, layout, row_values);
+  }
+  return layout.wide ? quantize_rows<true, false>(gradient, hessian, n, layout, row_values)
+                     : quantize_rows<false, false>(gradient, hessian, n, layout, row_values);
+}
+
+Sums sum_rows(const void* row_values, const RowIdx* rows, int64_t n, const CellLayout& layout) {
+  Sums sums{0, 0, n};
+  const Unpacker unpack(layout);
+  const auto* const packed = static_cast<const PackedRow*>(row_values);
+  const auto* const wide = static_cast<const WideCell*>(row_values);
+  for (int64_t i = 0; i < n; ++i) {
+    if (layout.wide) {
+      const Fields f = unpack(wide[rows[i]]);
+      sums.gradient += f.gradient;
+      sums.hessian += f.hessian;
+    } else {
+      const PackedRow row = packed[rows[i]];
+      sums.gradient += static_cast<int32_t>(row) >> layout.row_hessian_bits;
+      sums.hessian += row & ((1u << layout.row_hessian_bits) - 1);
+    }
+  }
+  return sums;
+}

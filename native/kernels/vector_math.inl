@@ -1,0 +1,133 @@
+// Eight doubles or sixteen floats at a time through the compiler's vector types: one source, the
+// same IEEE operations in the same order at every level. exp and log are the classic Cephes
+// approximations: no libm call, no table, no branch.
+
+typedef double V8d __attribute__((vector_size(64)));
+typedef int64_t V8i __attribute__((vector_size(64)));
+typedef uint64_t V8u __attribute__((vector_size(64)));
+typedef float V16f __attribute__((vector_size(64)));
+typedef int32_t V16i __attribute__((vector_size(64)));
+typedef float V8f __attribute__((vector_size(32)));
+typedef int32_t V8i32 __attribute__((vector_size(32)));
+
+template <class V, class T>
+inline V load(const T* p) {
+  V v;
+  memcpy(&v, p, sizeof(V));
+  return v;
+}
+
+template <class V, class T>
+inline void store(T* p, const V& v) {
+  memcpy(p, &v, sizeof(V));
+}
+
+inline V8d to_double(const V8f& x) { return __builtin_convertvector(x, V8d); }
+
+inline V8d fill8(double x) { return V8d{x, x, x, x, x, x, x, x}; }
+inline V8d max8(const V8d& a, const V8d& b) { return a > b ? a : b; }
+inline V8d min8(const V8d& a, const V8d& b) { return a < b ? a : b; }
+inline V8d abs8(const V8d& a) { return a < 0.0 ? -a : a; }
+
+// Whether any lane of a comparison holds.
+inline bool any8(const V8i& mask) {
+#if defined(GOSSAMER_AVX512)
+  __m512i bits;
+  memcpy(&bits, &mask, sizeof(bits));
+  return _mm512_movepi64_mask(bits) != 0;
+#else
+  return ((mask[0] | mask[1]) | (mask[2] | mask[3]) | (mask[4] | mask[5]) | (mask[6] | mask[7])) != 0;
+#endif
+}
+
+// Lanes are added pairwise in a fixed order.
+inline double sum8(const V8d& v) {
+  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+
+inline double max_lane(const V8d& v) {
+  double best = v[0];
+  for (int i = 1; i < 8; ++i) best = v[i] > best ? v[i] : best;
+  return best;
+}
+
+// 1.5 * 2^52: adding it leaves the nearest integer in the low mantissa bits.
+constexpr double kRound = 6755399441055744.0;
+constexpr int64_t kRoundBits = 0x4338000000000000;
+
+inline V8i round_to_int(const V8d& x) {
+  V8d shifted = x + kRound;
+  V8i bits;
+  memcpy(&bits, &shifted, sizeof(bits));
+  return bits - kRoundBits;
+}
+
+// Relative error below 2e-16 in [-708, 708], clamped outside.
+inline V8d exp8(V8d x) {
+  x = max8(min8(x, fill8(708.0)), fill8(-708.0));
+  const V8d shifted = x * 1.4426950408889634074 + kRound;
+  const V8d n = shifted - kRound;
+  x = x - n * 6.93145751953125e-1;
+  x = x - n * 1.42860682030941723212e-6;
+  const V8d xx = x * x;
+  const V8d p = x * ((1.26177193074810590878e-4 * xx + 3.02994407707441961300e-2) * xx +
+                     9.99999999999999999910e-1);
+  const V8d q = ((3.00198505138664455042e-6 * xx + 2.52448340349684104192e-3) * xx +
+                 2.27265548208155028766e-1) * xx + 2.00000000000000000005;
+  const V8d e = 1.0 + 2.0 * (p / (q - p));
+  V8u bits;
+  memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits << 52) + (uint64_t{1023} << 52);
+  V8d scale;
+  memcpy(&scale, &bits, sizeof(scale));
+  return e * scale;
+}
+
+// For finite x > 0 (normal numbers).
+inline V8d log8(const V8d& value) {
+  V8u bits;
+  memcpy(&bits, &value, sizeof(bits));
+  // Exponent as a double without an integer conversion: put it into the mantissa of 2^52.
+  V8u exponent_bits = (bits >> 52) | uint64_t{0x4330000000000000};
+  V8d exponent;
+  memcpy(&exponent, &exponent_bits, sizeof(exponent));
+  exponent = exponent - 4503599627370496.0 - 1022.0;
+  V8u mantissa_bits = (bits & uint64_t{0x000fffffffffffff}) | uint64_t{0x3fe0000000000000};
+  V8d m;
+  memcpy(&m, &mantissa_bits, sizeof(m));
+  const auto small = m < 0.70710678118654752440;
+  exponent = small ? exponent - 1.0 : exponent;
+  const V8d x = small ? m + m - 1.0 : m - 1.0;
+  const V8d z = x * x;
+  const V8d p = ((((1.01875663804580931796e-4 * x + 4.97494994976747001425e-1) * x +
+                   4.70579119878881725854) * x + 1.44989225341610930846e1) * x +
+                 1.79368678507819816313e1) * x + 7.70838733755885391666;
+  const V8d q = ((((x + 1.12873587189167450590e1) * x + 4.52279145837532221105e1) * x +
+                  8.29875266912776603211e1) * x + 7.11544750618563894466e1) * x +
+                2.31251620126765340583e1;
+  V8d y = x * (z * p / q);
+  y = y - exponent * 2.121944400546905827679e-4;
+  y = y - 0.5 * z;
+  return x + y + exponent * 0.693359375;
+}
+
+// Relative error about 1e-7 in [-87, 87], clamped outside.
+inline V16f exp16(V16f x) {
+  const V16f top = {87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f,
+                    87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f};
+  x = x > top ? top : x;
+  x = x < -top ? -top : x;
+  const V16f shifted = x * 1.44269504088896341f + 12582912.0f;
+  const V16f n = shifted - 12582912.0f;
+  x = x - n * 0.693359375f;
+  x = x + n * 2.12194440e-4f;
+  const V16f p = ((((1.9875691500e-4f * x + 1.3981999507e-3f) * x + 8.3334519073e-3f) * x +
+                   4.1665795894e-2f) * x + 1.6666665459e-1f) * x + 5.0000001201e-1f;
+  const V16f e = p * x * x + x + 1.0f;
+  V16i bits;
+  memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits - 0x4b400000 + 127) << 23;
+  V16f scale;
+  memcpy(&scale, &bits, sizeof(scale));
+  return e * scale;
+}

@@ -1,0 +1,235 @@
+// Bin boundaries from samples of values.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/bin_bounds.h"
+#include "core/radix_sort.h"
+#include "support.h"
+
+namespace gossamer::tests {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+void check_shape(const std::vector<double>& upper, std::int64_t max_bin) {
+  REQUIRE(!upper.empty());
+  CHECK(upper.back() == kInf);
+  CHECK(static_cast<std::int64_t>(upper.size()) <= std::max<std::int64_t>(max_bin, 1));
+  for (std::size_t i = 1; i < upper.size(); ++i) CHECK(upper[i - 1] < upper[i]);
+}
+
+std::size_t bin_of(const std::vector<double>& upper, double value) {
+  std::size_t b = 0;
+  while (value > upper[b]) ++b;
+  return b;
+}
+
+std::vector<std::int64_t> counts_by_bin(const std::vector<double>& upper, const DistinctValues& d) {
+  std::vector<std::int64_t> counts(upper.size());
+  for (std::size_t i = 0; i < d.values.size(); ++i) counts[bin_of(upper, d.values[i])] += d.counts[i];
+  return counts;
+}
+
+DistinctValues integers(int n, std::int64_t count) {
+  DistinctValues d;
+  for (int i = 0; i < n; ++i) {
+    d.values.push_back(i);
+    d.counts.push_back(count);
+  }
+  return d;
+}
+
+BinOptions options(std::int64_t n_columns, std::int32_t max_bin) {
+  BinOptions o;
+  o.max_bin.assign(at(n_columns), max_bin);
+  o.min_data_in_bin = 1;
+  return o;
+}
+
+std::vector<ColumnBounds> bounds_of_column(const std::vector<double>& values, const BinOptions& o) {
+  Team team(1);
+  return find_bounds(team, {values.data(), DType::f64, static_cast<std::int64_t>(values.size()), 1, 1, 1}, {}, o);
+}
+
+}  // namespace
+
+TEST_SUITE("bin_bounds") {
+  TEST_CASE("a bin per value while they fit") {
+    const DistinctValues d = integers(10, 5);
+    const auto upper = choose_bounds(d, 255, 1);
+    check_shape(upper, 255);
+    CHECK(upper.size() == 10);
+    for (std::size_t i = 0; i + 1 < upper.size(); ++i) CHECK(upper[i] == static_cast<double>(i) + 0.5);
+    CHECK(choose_bounds(d, 10, 1).size() == 10);
+  }
+
+  TEST_CASE("min_data_in_bin merges rare values") {
+    DistinctValues d{{1, 2, 3, 4, 5}, {1, 1, 10, 2, 1}};
+    const auto upper = choose_bounds(d, 255, 3);
+    check_shape(upper, 255);
+    const auto counts = counts_by_bin(upper, d);
+    for (std::size_t b = 0; b + 1 < counts.size(); ++b) CHECK(counts[b] >= 3);
+    CHECK(upper.size() < 5);
+  }
+
+  TEST_CASE("equal counts when there are more values than bins") {
+    for (const std::int64_t max_bin : {1, 2, 3, 16, 63, 255}) {
+      const DistinctValues d = integers(5000, 4);
+      const auto upper = choose_bounds(d, max_bin, 3);
+      CAPTURE(max_bin);
+      check_shape(upper, max_bin);
+      CHECK(static_cast<std::int64_t>(upper.size()) == max_bin);
+      const auto counts = counts_by_bin(upper, d);
+      const auto mean = 20000.0 / static_cast<double>(max_bin);
+      for (const std::int64_t count : counts) {
+        CHECK(static_cast<double>(count) >= 0.5 * mean);
+        CHECK(static_cast<double>(count) <= 1.5 * mean + 4.0);
+      }
+    }
+  }
+
+  TEST_CASE("a frequent value gets a bin of its own") {
+    DistinctValues d = integers(1000, 1);
+    d.counts[500] = 10000;
+    const auto upper = choose_bounds(d, 64, 1);
+    check_shape(upper, 64);
+    const auto counts = counts_by_bin(upper, d);
+    // It may take in the few rows before it that do not fill half a bin.
+    CHECK(counts[bin_of(upper, 500)] >= 10000);
+    CHECK(counts[bin_of(upper, 500)] <= 10010);
+    CHECK(bin_of(upper, 501) > bin_of(upper, 500));
+    CHECK(upper.size() > 32);  // the others still share many bins
+  }
+
+  TEST_CASE("random counts keep the shape") {
+    Random random(51);
+    for (int round = 0; round < 200; ++round) {
+      DistinctValues d;
+      double value = -100.0;
+      const std::int64_t n = 1 + random.below(600);
+      for (std::int64_t i = 0; i < n; ++i) {
+        value += random.chance(0.1) ? 1e-12 : random.unit();
+        d.values.push_back(value);
+        d.counts.push_back(random.chance(0.02) ? 1 + random.below(5000) : 1 + random.below(5));
+      }
+      const std::int64_t max_bin = 2 + random.below(300);
+      const auto upper = choose_bounds(d, max_bin, random.below(20));
+      CAPTURE(round);
+      check_shape(upper, max_bin);
+    }
+  }
+
+  TEST_CASE("nothing, one value") {
+    CHECK(choose_bounds({}, 255, 3) == std::vector<double>{kInf});
+    CHECK(choose_bounds({{4.0}, {100}}, 255, 3) == std::vector<double>{kInf});
+    CHECK(choose_bounds({{4.0, 5.0}, {100, 100}}, 1, 3) == std::vector<double>{kInf});
+  }
+
+  TEST_CASE("neighbouring numbers, infinities and the largest numbers are told apart") {
+    constexpr double kMax = std::numeric_limits<double>::max();
+    const double tiny = std::numeric_limits<double>::denorm_min();
+    const std::vector<double> values{
+        -kInf, -kMax, -1.0, std::nextafter(-1.0, 0.0), -tiny, 0.0, tiny, 1.0, std::nextafter(1.0, 2.0), kMax, kInf};
+    DistinctValues d{values, std::vector<std::int64_t>(values.size(), 10)};
+    const auto upper = choose_bounds(d, 255, 1);
+    check_shape(upper, 255);
+    REQUIRE(upper.size() == values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) CHECK(bin_of(upper, values[i]) == i);
+  }
+
+  TEST_CASE("missing values, by each option") {
+    const std::vector<double> values{1.0, NAN, 0.0, 2.0, -0.0, NAN, 3.0, 1e-40};
+    BinOptions o = options(1, 255);
+    auto found = bounds_of_column(values, o)[0];
+    CHECK(found.missing_in_sample);
+    CHECK(found.upper.size() == 5);  // 0, 1e-40, 1, 2, 3; -0 is 0
+
+    o.zero_as_missing = true;
+    found = bounds_of_column(values, o)[0];
+    CHECK(found.missing_in_sample);
+    CHECK(found.upper.size() == 3);
+
+    o.zero_as_missing = false;
+    o.use_missing = false;
+    found = bounds_of_column(values, o)[0];
+    CHECK_FALSE(found.missing_in_sample);
+    CHECK(found.upper.size() == 5);
+
+    CHECK(bounds_of_column({NAN, NAN}, options(1, 255))[0].upper == std::vector<double>{kInf});
+    CHECK(bounds_of_column({NAN, NAN}, options(1, 255))[0].missing_in_sample);
+  }
+
+  TEST_CASE("max_bin counts the missing bin") {
+    std::vector<double> values;
+    for (int i = 0; i < 1000; ++i) values.push_back(i);
+    CHECK(bounds_of_column(values, options(1, 16))[0].upper.size() == 16);
+    values.push_back(NAN);
+    CHECK(bounds_of_column(values, options(1, 16))[0].upper.size() == 15);
+  }
+
+  TEST_CASE("a matrix: each column like alone, for any number of threads, any layout") {
+    Random random(52);
+    const std::int64_t n_rows = 3000;
+    const std::int64_t n_columns = 19;
+    std::vector<float> by_row(at(n_rows * n_columns)), by_column(at(n_rows * n_columns));
+    std::vector<std::vector<double>> columns(at(n_columns));
+    for (std::int64_t c = 0; c < n_columns; ++c) {
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        const auto x = static_cast<float>(c % 2 == 0 ? random.normal() : std::floor(random.between(0, 5)));
+        const float value = random.chance(0.05) ? NAN : x;
+        by_row[at(row * n_columns + c)] = by_column[at(c * n_rows + row)] = value;
+        columns[at(c)].push_back(static_cast<double>(value));
+      }
+    }
+    BinOptions o = options(n_columns, 63);
+    for (std::int64_t c = 0; c < n_columns; ++c) o.max_bin[at(c)] = static_cast<std::int32_t>(20 + c);
+    for (const int n_threads : {1, 2, 5}) {
+      Team team(n_threads);
+      const auto c_order = find_bounds(team, {by_row.data(), DType::f32, n_rows, n_columns, n_columns, 1}, {}, o);
+      const auto f_order = find_bounds(team, {by_column.data(), DType::f32, n_rows, n_columns, 1, n_rows}, {}, o);
+      for (std::int64_t c = 0; c < n_columns; ++c) {
+        BinOptions one = o;
+        one.max_bin = {o.max_bin[at(c)]};
+        const auto alone = bounds_of_column(columns[at(c)], one)[0];
+        CHECK(c_order[at(c)].upper == alone.upper);
+        CHECK(f_order[at(c)].upper == alone.upper);
+        CHECK(c_order[at(c)].missing_in_sample == alone.missing_in_sample);
+      }
+    }
+  }
+
+  TEST_CASE("only the sampled rows count") {
+    std::vector<double> values;
+    std::vector<std::int64_t> sample;
+    std::vector<double> sampled;
+    for (int i = 0; i < 1000; ++i) {
+      values.push_back(i % 2 == 0 ? i : NAN);
+      if (i % 6 == 0) {
+        sample.push_back(i);
+        sampled.push_back(i);
+      }
+    }
+    Team team(2);
+    const MatrixView view{values.data(), DType::f64, 1000, 1, 1, 1};
+    const auto found = find_bounds(team, view, sample, options(1, 32))[0];
+    CHECK(found.upper == bounds_of_column(sampled, options(1, 32))[0].upper);
+    CHECK_FALSE(found.missing_in_sample);
+  }
+
+  TEST_CASE("radix sort keeps the order of keys and of equals") {
+    Random random(53);
+    std::vector<std::pair<double, int>> items;
+    for (int i = 0; i < 5000; ++i) items.emplace_back(std::floor(random.normal() * 20.0) * 0.25, i);
+    items.emplace_back(-kInf, 5000);
+    items.emplace_back(kInf, 5001);
+    auto expected = items;
+    std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    radix_sort(items, [](const auto& item) { return ordered_key(item.first + 0.0); });
+    CHECK(items == expected);
+    for (const float x : {-1.5f, 0.0f, 3e38f, -1e-45f}) CHECK(key_value(ordered_key(x)) == x);
+    for (const double x : {-1.5, 0.0, 1e308, -5e-324}) CHECK(key_value(ordered_key(x)) == x);
+  }
+}
+
+}  // namespace gossamer::tests

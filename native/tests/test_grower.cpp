@@ -1,0 +1,436 @@
+// Whole trees: the same for any number of threads and any memory, and true to their rows.
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "core/grower.h"
+#include "core/predict.h"
+#include "support.h"
+
+namespace gossamer::tests {
+namespace {
+
+struct Problem {
+  std::shared_ptr<BinMatrix> matrix;
+  std::vector<float> values;  // row-major
+  std::int64_t n_columns = 0;
+  std::vector<float> gradient;
+  std::vector<float> hessian;
+
+  std::int64_t n_rows() const { return matrix->n_rows(); }
+  MatrixView view() const { return {values.data(), DType::f32, n_rows(), n_columns, n_columns, 1}; }
+};
+
+// Columns take 1 ... 400 distinct values, some are missing; gradients are multiples of 1/16, so
+// that rounding to integers loses nothing.
+Problem make_problem(std::int64_t n_rows, std::int64_t n_columns, std::uint64_t seed) {
+  Random random(seed);
+  Problem p;
+  p.n_columns = n_columns;
+  const int sizes[] = {255, 4, 60, 400, 16, 2, 255, 30};
+  std::vector<Feature> features;
+  for (std::int64_t c = 0; c < n_columns; ++c) {
+    Feature f;
+    f.column = static_cast<std::int32_t>(c);
+    f.n_value_bins = sizes[c % 8];
+    for (int b = 0; b + 1 < f.n_value_bins; ++b) f.upper.push_back(b + 0.5);
+    f.upper.push_back(INFINITY);
+    features.push_back(std::move(f));
+  }
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double signal = 0.0;
+    for (std::int64_t c = 0; c < n_columns; ++c) {
+      const int n = sizes[c % 8];
+      const bool missing = c % 3 == 0 && random.chance(0.15);
+      const auto x = static_cast<float>(random.below(n));
+      p.values.push_back(missing ? NAN : x);
+      signal += missing ? 0.5 : std::sin(static_cast<double>(x) * 7.0 / n + static_cast<double>(c));
+    }
+    p.gradient.push_back(static_cast<float>(std::round(16.0 * (signal + random.normal())) / 16.0));
+    p.hessian.push_back(static_cast<float>(1 + random.below(31)) / 16.0f);
+  }
+  p.matrix = std::make_shared<BinMatrix>(std::move(features), n_rows);
+  Team team(1);
+  p.matrix->fill(team, p.view(), true);
+  return p;
+}
+
+struct Grown {
+  Tree tree;
+  std::vector<double> score;
+};
+
+Grown grow(const Problem& p, const GrowParams& params, int n_threads, bool with_hessian = true,
+           const std::vector<RowIdx>* rows = nullptr) {
+  Team team(n_threads);
+  Grower grower(p.matrix);
+  Grown g;
+  g.score.assign(at(p.n_rows()), 0.25);
+  g.tree = grower.grow(team, p.gradient.data(), with_hessian ? p.hessian.data() : nullptr,
+                       rows != nullptr ? rows->data() : nullptr,
+                       rows != nullptr ? static_cast<std::int64_t>(rows->size()) : p.n_rows(), params, g.score.data());
+  return g;
+}
+
+bool same_tree(const Tree& a, const Tree& b) {
+  return a.feature == b.feature && a.column == b.column && a.threshold_bin == b.threshold_bin &&
+         a.threshold == b.threshold && a.missing_kind == b.missing_kind && a.default_left == b.default_left &&
+         a.left == b.left && a.right == b.right && first_difference(a.gain, b.gain) == -1 &&
+         first_difference(a.node_value, b.node_value) == -1 && first_difference(a.node_weight, b.node_weight) == -1 &&
+         a.node_count == b.node_count && first_difference(a.leaf_value, b.leaf_value) == -1 &&
+         first_difference(a.leaf_weight, b.leaf_weight) == -1 && a.leaf_count == b.leaf_count;
+}
+
+bool same(const Grown& a, const Grown& b) {
+  return same_tree(a.tree, b.tree) && first_difference(a.score, b.score) == -1;
+}
+
+Forest as_forest(const Tree& t, std::int64_t n_columns) {
+  Forest f;
+  f.n_columns = n_columns;
+  f.node_begin = {0, static_cast<std::int64_t>(t.column.size())};
+  f.leaf_begin = {0, t.n_leaves()};
+  f.column = t.column;
+  f.threshold = t.threshold;
+  f.missing_kind = t.missing_kind;
+  f.default_left = t.default_left;
+  f.left = t.left;
+  f.right = t.right;
+  f.leaf_value = t.leaf_value;
+  return f;
+}
+
+int depth_of(const Tree& t, std::int32_t node) {
+  if (node < 0 || t.left.empty()) return 0;
+  return 1 + std::max(depth_of(t, t.left[at(node)]), depth_of(t, t.right[at(node)]));
+}
+
+// The tree must say of its rows what is true of them: counts, weights, values, by walking them.
+void check_true_to_rows(const Problem& p, const GrowParams& params, const Grown& g, bool with_hessian,
+                        const std::vector<RowIdx>& rows) {
+  const Forest forest = as_forest(g.tree, p.n_columns);
+  REQUIRE_NOTHROW(check_forest(forest));
+  Team team(1);
+  std::vector<std::int32_t> leaf_of(at(p.n_rows()));
+  predict_leaves(team, forest, p.view(), 0, 1, leaf_of.data());
+  const auto n_leaves = at(g.tree.n_leaves());
+  std::vector<double> gradient(n_leaves), hessian(n_leaves);
+  std::vector<std::int64_t> count(n_leaves);
+  std::vector<double> expected_score(at(p.n_rows()), 0.25);
+  for (const RowIdx row : rows) {
+    const std::size_t leaf = at(leaf_of[row]);
+    gradient[leaf] += static_cast<double>(p.gradient[row]);
+    hessian[leaf] += with_hessian ? static_cast<double>(p.hessian[row]) : 1.0;
+    count[leaf] += 1;
+    expected_score[row] += g.tree.leaf_value[leaf];
+  }
+  CHECK(g.tree.leaf_count == count);
+  CHECK(first_difference(g.score, expected_score) == -1);
+  for (std::size_t l = 0; l < n_leaves; ++l) {
+    CHECK(g.tree.leaf_weight[l] == doctest::Approx(hessian[l]).epsilon(1e-12));
+    if (params.rules.plain()) {
+      const double value = -gradient[l] / (hessian[l] + params.rules.lambda_l2) * params.learning_rate;
+      CHECK(g.tree.leaf_value[l] == doctest::Approx(value).epsilon(1e-12));
+    }
+    if (n_leaves > 1) {
+      CHECK(static_cast<double>(count[l]) >= params.rules.min_data);
+      CHECK(hessian[l] >= params.rules.min_sum_hessian);
+    }
+  }
+  // Counts add up at every node.
+  const auto count_of = [&](std::int32_t child) {
+    return child >= 0 ? g.tree.node_count[at(child)] : g.tree.leaf_count[at(~child)];
+  };
+  for (std::size_t n = 0; n < g.tree.left.size(); ++n) {
+    CHECK(g.tree.node_count[n] == count_of(g.tree.left[n]) + count_of(g.tree.right[n]));
+    CHECK(g.tree.gain[n] > params.rules.min_gain_to_split);
+  }
+}
+
+std::vector<RowIdx> all_rows(const Problem& p) {
+  std::vector<RowIdx> rows;
+  for (std::int64_t i = 0; i < p.n_rows(); ++i) rows.push_back(static_cast<RowIdx>(i));
+  return rows;
+}
+
+std::vector<RowIdx> bag(const Problem& p, double share) {
+  Random random(99);
+  std::vector<RowIdx> rows;
+  for (std::int64_t i = 0; i < p.n_rows(); ++i) {
+    if (random.chance(share)) rows.push_back(static_cast<RowIdx>(i));
+  }
+  return rows;
+}
+
+struct Setting {
+  const char* name;
+  GrowParams params;
+};
+
+std::vector<Setting> settings() {
+  GrowParams base;
+  base.num_leaves = 31;
+  std::vector<Setting> all{{"base", base}};
+  const auto add = [&](const char* name, auto&& change) {
+    GrowParams p = base;
+    change(p);
+    all.push_back({name, p});
+  };
+  add("many leaves", [](GrowParams& p) { p.num_leaves = 255; });
+  add("two leaves", [](GrowParams& p) { p.num_leaves = 2; });
+  add("depth", [](GrowParams& p) { p.max_depth = 3; });
+  add("depthwise", [](GrowParams& p) { p.depthwise = true; });
+  add("depthwise, many leaves", [](GrowParams& p) {
+    p.depthwise = true;
+    p.num_leaves = 200;
+  });
+  add("extra trees", [](GrowParams& p) {
+    p.extra_trees = true;
+    p.extra_key = 12345;
+  });
+  add("columns", [](GrowParams& p) {
+    p.fractions = {0.7, 0.7, 0.5};
+    p.column_key = 777;
+  });
+  add("l1 and l2", [](GrowParams& p) {
+    p.rules.lambda_l1 = 5.0;
+    p.rules.lambda_l2 = 10.0;
+  });
+  add("step and smoothing", [](GrowParams& p) {
+    p.rules.max_delta_step = 0.3;
+    p.rules.path_smooth = 20.0;
+  });
+  add("small leaves", [](GrowParams& p) {
+    p.rules.min_data = 1.0;
+    p.num_leaves = 400;
+  });
+  add("gain", [](GrowParams& p) { p.rules.min_gain_to_split = 30.0; });
+  return all;
+}
+
+}  // namespace
+
+TEST_SUITE("grower") {
+  TEST_CASE("any number of threads, any level: the same tree") {
+    // Enough rows that leaves are partitioned and built in several pieces.
+    const Problem p = make_problem(40000, 11, 91);
+    const std::vector<RowIdx> rows = bag(p, 0.6);
+    for (const Setting& s : settings()) {
+      for (const bool with_hessian : {true, false}) {
+        for (const bool bagged : {false, true}) {
+          CAPTURE(s.name);
+          CAPTURE(with_hessian);
+          CAPTURE(bagged);
+          const std::vector<RowIdx>* const used = bagged ? &rows : nullptr;
+          const Grown one = grow(p, s.params, 1, with_hessian, used);
+          for (const int n_threads : {2, 3, 4, 8}) {
+            CAPTURE(n_threads);
+            CHECK(same(grow(p, s.params, n_threads, with_hessian, used), one));
+          }
+          at_every_level([&] { CHECK(same(grow(p, s.params, 2, with_hessian, used), one)); });
+        }
+      }
+    }
+  }
+
+  TEST_CASE("trees are true to their rows") {
+    const Problem p = make_problem(12000, 9, 92);
+    const std::vector<RowIdx> rows = bag(p, 0.4);
+    for (const Setting& s : settings()) {
+      for (const bool with_hessian : {true, false}) {
+        CAPTURE(s.name);
+        CAPTURE(with_hessian);
+        const Grown whole = grow(p, s.params, 2, with_hessian);
+        check_true_to_rows(p, s.params, whole, with_hessian, all_rows(p));
+        CHECK(whole.tree.n_leaves() <= s.params.num_leaves);
+        CHECK(whole.tree.n_leaves() > 1);
+        if (s.params.max_depth > 0) CHECK(depth_of(whole.tree, 0) <= s.params.max_depth);
+        check_true_to_rows(p, s.params, grow(p, s.params, 2, with_hessian, &rows), with_hessian, rows);
+      }
+    }
+  }
+
+  TEST_CASE("little memory for histograms: the same tree") {
+    const Problem p = make_problem(20000, 9, 93);
+    for (const Setting& s : settings()) {
+      for (const int n_threads : {1, 3}) {
+        CAPTURE(s.name);
+        CAPTURE(n_threads);
+        const Grown plenty = grow(p, s.params, n_threads);
+        for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{60000}, std::int64_t{400000}}) {
+          GrowParams little = s.params;
+          little.max_histogram_bytes = bytes;
+          CAPTURE(bytes);
+          CHECK(same(grow(p, little, n_threads), plenty));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("extreme gradients take the wide form, the same for any number of threads") {
+    Problem p = make_problem(30000, 9, 94);
+    Random random(95);
+    for (float& g : p.gradient) g *= static_cast<float>(std::exp(4.0 * random.normal()));
+    GrowParams params;
+    for (const bool with_hessian : {true, false}) {
+      Team team(1);
+      Grower grower(p.matrix);
+      std::vector<double> score(at(p.n_rows()));
+      if (with_hessian) {
+        grower.grow(team, p.gradient.data(), p.hessian.data(), nullptr, p.n_rows(), params, score.data());
+        CHECK(grower.stats().wide_rounds == 1);
+      }
+      const Grown one = grow(p, params, 1, with_hessian);
+      CHECK(one.tree.n_leaves() > 1);
+      for (const int n_threads : {2, 3, 8}) CHECK(same(grow(p, params, n_threads, with_hessian), one));
+      at_every_level([&] { CHECK(same(grow(p, params, 2, with_hessian), one)); });
+    }
+  }
+
+  TEST_CASE("a grower forgets the tree before, whatever its form and size") {
+    Problem p = make_problem(10000, 9, 96);
+    const std::vector<float> calm = p.gradient;
+    std::vector<float> wild = p.gradient;
+    for (std::size_t i = 0; i < wild.size(); ++i) wild[i] *= i % 1000 == 0 ? 1e6f : 1.0f;
+    const std::vector<RowIdx> rows = bag(p, 0.5);
+    GrowParams params;
+    Team team(2);
+    Grower grower(p.matrix);
+    for (int round = 0; round < 6; ++round) {
+      const bool is_wild = round % 3 == 1;
+      const bool bagged = round % 2 == 1;
+      p.gradient = is_wild ? wild : calm;
+      params.num_leaves = round % 2 == 0 ? 60 : 15;
+      const Grown fresh = grow(p, params, 2, true, bagged ? &rows : nullptr);
+      Grown again;
+      again.score.assign(at(p.n_rows()), 0.25);
+      again.tree =
+          grower.grow(team, p.gradient.data(), p.hessian.data(), bagged ? rows.data() : nullptr,
+                      bagged ? static_cast<std::int64_t>(rows.size()) : p.n_rows(), params, again.score.data());
+      CAPTURE(round);
+      CHECK(same(again, fresh));
+    }
+  }
+
+  TEST_CASE("the root split is the best of all, by a plain loop") {
+    const Problem p = make_problem(3000, 9, 97);
+    GrowParams params;
+    params.num_leaves = 2;
+    params.rules.lambda_l2 = 1.0;
+    const Grown g = grow(p, params, 1);
+    REQUIRE(g.tree.n_leaves() == 2);
+    double total_g = 0.0, total_h = 0.0;
+    for (std::size_t i = 0; i < p.gradient.size(); ++i) {
+      total_g += static_cast<double>(p.gradient[i]);
+      total_h += static_cast<double>(p.hessian[i]);
+    }
+    const auto score = [](double gradient, double h) { return gradient * gradient / (h + 1.0); };
+    double best = 0.0;
+    for (std::size_t f = 0; f < p.matrix->features().size(); ++f) {
+      const Feature& feature = p.matrix->features()[f];
+      std::vector<std::uint16_t> bins(at(p.n_rows()));
+      p.matrix->copy_column(static_cast<std::int64_t>(f), bins.data());
+      for (int t = 0; t < feature.n_value_bins; ++t) {
+        for (const bool missing_left : {false, true}) {
+          double left_g = 0.0, left_h = 0.0, left_n = 0.0;
+          for (std::size_t i = 0; i < bins.size(); ++i) {
+            if (bins[i] == feature.n_value_bins ? !missing_left : bins[i] > t) continue;
+            left_g += static_cast<double>(p.gradient[i]);
+            left_h += static_cast<double>(p.hessian[i]);
+            left_n += 1.0;
+          }
+          if (left_n < 20 || static_cast<double>(bins.size()) - left_n < 20) continue;
+          best = std::max(best,
+                          score(left_g, left_h) + score(total_g - left_g, total_h - left_h) - score(total_g, total_h));
+        }
+      }
+    }
+    CHECK(g.tree.gain[0] == doctest::Approx(best).epsilon(1e-10));
+  }
+
+  TEST_CASE("sampled columns are the only ones used") {
+    const Problem p = make_problem(5000, 24, 98);
+    GrowParams params;
+    params.fractions.by_tree = 0.25;
+    params.column_key = 5;
+    const Grown g = grow(p, params, 2);
+    std::vector<std::int32_t> used = g.tree.feature;
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    CHECK(used.size() <= 6);
+    CHECK(used.size() > 1);
+  }
+
+  TEST_CASE("scores of other rows follow the tree") {
+    const Problem p = make_problem(9000, 9, 100);
+    const std::vector<RowIdx> rows = bag(p, 0.5);
+    std::vector<RowIdx> rest;
+    for (const RowIdx row : all_rows(p)) {
+      if (!std::binary_search(rows.begin(), rows.end(), row)) rest.push_back(row);
+    }
+    Grown g = grow(p, {}, 2, true, &rows);
+    for (const int n_threads : {1, 3}) {
+      Team team(n_threads);
+      std::vector<double> score = g.score;
+      add_tree_to_scores(team, *p.matrix, g.tree, rest.data(), static_cast<std::int64_t>(rest.size()), score.data());
+      std::vector<double> everywhere(at(p.n_rows()), 0.25);
+      add_tree_to_scores(team, *p.matrix, g.tree, nullptr, p.n_rows(), everywhere.data());
+      std::vector<double> predicted(at(p.n_rows()), 0.25);
+      predict_scores(team, as_forest(g.tree, p.n_columns), p.view(), 0, 1, predicted.data());
+      CHECK(first_difference(score, everywhere) == -1);
+      CHECK(first_difference(score, predicted) == -1);
+    }
+  }
+
+  TEST_CASE("nothing to split: one leaf") {
+    GrowParams params;
+    Problem tiny = make_problem(30, 3, 101);
+    CHECK(grow(tiny, params, 2).tree.n_leaves() == 1);
+    Problem flat = make_problem(1000, 3, 102);
+    std::fill(flat.gradient.begin(), flat.gradient.end(), 0.5f);
+    std::fill(flat.hessian.begin(), flat.hessian.end(), 1.0f);
+    const Grown g = grow(flat, params, 2);
+    CHECK(g.tree.n_leaves() == 1);
+    CHECK(g.tree.leaf_value[0] == doctest::Approx(-0.05));
+    CHECK(g.score[0] == 0.25 + g.tree.leaf_value[0]);
+    std::fill(flat.gradient.begin(), flat.gradient.end(), 0.0f);
+    CHECK(grow(flat, params, 2).tree.leaf_value[0] == 0.0);
+    params.num_leaves = 1;
+    CHECK(grow(make_problem(1000, 3, 103), params, 2).tree.n_leaves() == 1);
+  }
+
+  TEST_CASE("one row, one column, no columns, an empty bag") {
+    GrowParams params;
+    params.rules.min_data = 1.0;
+    params.rules.min_sum_hessian = 0.0;
+    CHECK(grow(make_problem(1, 1, 104), params, 2).tree.n_leaves() == 1);
+    CHECK(grow(make_problem(50, 1, 105), params, 2).tree.n_leaves() > 1);
+    CHECK(grow(make_problem(50, 0, 106), params, 2).tree.n_leaves() == 1);
+    const Problem p = make_problem(50, 4, 107);
+    std::vector<RowIdx> none;
+    none.reserve(1);  // a null pointer would mean all rows
+    const Grown g = grow(p, params, 2, true, &none);
+    CHECK(g.tree.n_leaves() == 1);
+    CHECK(std::isfinite(g.tree.leaf_value[0]));
+  }
+
+  TEST_CASE("all hessians zero") {
+    Problem p = make_problem(500, 4, 108);
+    std::fill(p.hessian.begin(), p.hessian.end(), 0.0f);
+    const Grown g = grow(p, {}, 2);
+    for (const double value : g.tree.leaf_value) CHECK(std::isfinite(value));
+  }
+
+  // Two models may be trained on one data set at the same time.
+  TEST_CASE("several growers on one matrix at once") {
+    const Problem p = make_problem(20000, 9, 109);
+    const Grown alone = grow(make_problem(20000, 9, 109), {}, 2);
+    std::vector<Grown> grown(4);
+    std::vector<std::thread> threads;
+    for (Grown& g : grown) threads.emplace_back([&p, &g] { g = grow(p, {}, 2); });
+    for (auto& t : threads) t.join();
+    for (const Grown& g : grown) CHECK(same(g, alone));
+  }
+}
+
+}  // namespace gossamer::tests

@@ -1,0 +1,214 @@
+// Prediction from the user's matrix, and the gate that keeps broken trees out.
+#include <limits>
+#include <stdexcept>
+
+#include "core/bin_bounds.h"
+#include "core/bin_matrix.h"
+#include "core/predict.h"
+#include "support.h"
+
+namespace gossamer::tests {
+namespace {
+
+// Two trees for one output. Tree 0 has three nodes, tree 1 is a single leaf, tree 2 has one node.
+//
+//   tree 0:  x0 <= 0 ? (x1 <= 1 ? leaf0 : leaf1) : (x0 <= 5 ? leaf2 : leaf3)
+Forest make_forest() {
+  Forest f;
+  f.n_columns = 2;
+  f.node_begin = {0, 3, 3, 4};
+  f.leaf_begin = {0, 4, 5, 7};
+  f.column = {0, 1, 0, 1};
+  f.threshold = {0.0, 1.0, 5.0, -2.0};
+  f.missing_kind = {0, 0, 0, 1};
+  f.default_left = {1, 0, 0, 1};
+  f.left = {1, ~0, ~2, ~0};
+  f.right = {2, ~1, ~3, ~1};
+  f.leaf_value = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0};
+  return f;
+}
+
+template <class Change>
+void check_rejected(const char* what, const Change& change) {
+  CAPTURE(what);
+  Forest f = make_forest();
+  change(f);
+  CHECK_THROWS_AS(check_forest(f), std::invalid_argument);
+}
+
+std::int32_t naive_leaf(const Forest& f, std::int64_t tree, const std::vector<double>& row) {
+  const std::int64_t first = f.node_begin[at(tree)];
+  if (f.node_begin[at(tree) + 1] == first) return 0;
+  std::int32_t n = 0;
+  while (n >= 0) {
+    const std::size_t k = at(first + n);
+    double x = row[at(f.column[k])];
+    bool missing = x != x;
+    const auto kind = static_cast<MissingKind>(f.missing_kind[k]);
+    if (kind == MissingKind::nan_is_zero && missing) {
+      x = 0.0;
+      missing = false;
+    }
+    if (kind == MissingKind::zero && std::abs(x) <= kZero) missing = true;
+    const bool left = missing ? f.default_left[k] != 0 : x <= f.threshold[k];
+    n = left ? f.left[k] : f.right[k];
+  }
+  return ~n;
+}
+
+// A random tree of `n_nodes` nodes: leaves are split one after another.
+void add_random_tree(Forest& f, std::int64_t n_nodes, Random& random) {
+  struct Open {
+    std::int64_t parent;
+    bool left;
+  };
+  std::vector<Open> open;
+  const auto first = static_cast<std::int64_t>(f.column.size());
+  for (std::int64_t n = 0; n < n_nodes; ++n) {
+    if (n > 0) {
+      const std::size_t pick = at(random.below(static_cast<std::int64_t>(open.size())));
+      (open[pick].left ? f.left : f.right)[at(first + open[pick].parent)] = static_cast<std::int32_t>(n);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
+    }
+    f.column.push_back(static_cast<std::int32_t>(random.below(f.n_columns)));
+    f.threshold.push_back(std::floor(random.between(-3.0, 3.0)));
+    f.missing_kind.push_back(static_cast<std::int8_t>(random.below(3)));
+    f.default_left.push_back(static_cast<std::int8_t>(random.below(2)));
+    f.left.push_back(0);
+    f.right.push_back(0);
+    open.push_back({n, true});
+    open.push_back({n, false});
+  }
+  std::int32_t leaf = 0;
+  for (const Open& o : open) (o.left ? f.left : f.right)[at(first + o.parent)] = ~leaf++;
+  for (std::int64_t l = 0; l <= n_nodes; ++l) f.leaf_value.push_back(random.normal());
+  f.node_begin.push_back(static_cast<std::int64_t>(f.column.size()));
+  f.leaf_begin.push_back(static_cast<std::int64_t>(f.leaf_value.size()));
+}
+
+}  // namespace
+
+TEST_SUITE("predict") {
+  TEST_CASE("a good forest passes") {
+    CHECK_NOTHROW(check_forest(make_forest()));
+    Forest empty;
+    empty.node_begin = {0};
+    empty.leaf_begin = {0};
+    CHECK_NOTHROW(check_forest(empty));
+    Forest infinite = make_forest();
+    infinite.threshold[0] = std::numeric_limits<double>::infinity();
+    CHECK_NOTHROW(check_forest(infinite));
+  }
+
+  TEST_CASE("what is not a tree is refused") {
+    check_rejected("a node that is its own child", [](Forest& f) { f.left[0] = 0; });
+    check_rejected("a cycle", [](Forest& f) { f.left[2] = 1; });
+    check_rejected("a cycle through the root", [](Forest& f) { f.left[1] = 0; });
+    check_rejected("a node used twice", [](Forest& f) { f.left[0] = 2; });
+    check_rejected("a leaf used twice", [](Forest& f) { f.right[1] = ~0; });
+    check_rejected("a child beyond the tree", [](Forest& f) { f.left[0] = 3; });
+    check_rejected("a leaf beyond the tree", [](Forest& f) { f.right[2] = ~4; });
+    check_rejected("the smallest integer", [](Forest& f) { f.right[2] = std::numeric_limits<std::int32_t>::min(); });
+    check_rejected("the largest integer", [](Forest& f) { f.right[2] = std::numeric_limits<std::int32_t>::max(); });
+  }
+
+  TEST_CASE("values out of range are refused") {
+    check_rejected("column below zero", [](Forest& f) { f.column[1] = -1; });
+    check_rejected("column too large", [](Forest& f) { f.column[1] = 2; });
+    check_rejected("NaN threshold", [](Forest& f) { f.threshold[3] = NAN; });
+    check_rejected("NaN leaf", [](Forest& f) { f.leaf_value[6] = NAN; });
+    check_rejected("infinite leaf", [](Forest& f) { f.leaf_value[0] = INFINITY; });
+    check_rejected("kind of missing", [](Forest& f) { f.missing_kind[0] = 3; });
+    check_rejected("kind of missing below zero", [](Forest& f) { f.missing_kind[0] = -1; });
+    check_rejected("no outputs", [](Forest& f) { f.n_outputs = 0; });
+    check_rejected("outputs below zero", [](Forest& f) { f.n_outputs = -3; });
+    check_rejected("trees that do not fill the outputs", [](Forest& f) { f.n_outputs = 2; });
+  }
+
+  TEST_CASE("lengths and offsets that do not fit are refused") {
+    check_rejected("short threshold", [](Forest& f) { f.threshold.pop_back(); });
+    check_rejected("short kinds", [](Forest& f) { f.missing_kind.pop_back(); });
+    check_rejected("short default", [](Forest& f) { f.default_left.pop_back(); });
+    check_rejected("short left", [](Forest& f) { f.left.pop_back(); });
+    check_rejected("short right", [](Forest& f) { f.right.pop_back(); });
+    check_rejected("short leaves", [](Forest& f) { f.leaf_value.pop_back(); });
+    check_rejected("short offsets", [](Forest& f) { f.leaf_begin.pop_back(); });
+    check_rejected("no offsets", [](Forest& f) { f.node_begin = f.leaf_begin = {}; });
+    check_rejected("offsets that start late", [](Forest& f) { f.node_begin[0] = 1; });
+    check_rejected("offsets that go back", [](Forest& f) { f.node_begin[1] = 4; });
+    check_rejected("offsets below zero", [](Forest& f) { f.node_begin[1] = -1; });
+    check_rejected("offsets beyond the end", [](Forest& f) {
+      f.node_begin[1] = 1000;
+      f.leaf_begin[1] = 1001;
+    });
+    // Differences of such offsets overflow 64 bits.
+    check_rejected("the smallest offset",
+                   [](Forest& f) { f.leaf_begin[2] = std::numeric_limits<std::int64_t>::min(); });
+    check_rejected("the smallest offset of a node",
+                   [](Forest& f) { f.node_begin[2] = std::numeric_limits<std::int64_t>::min(); });
+    check_rejected("the largest offset", [](Forest& f) { f.leaf_begin[1] = std::numeric_limits<std::int64_t>::max(); });
+  }
+
+  TEST_CASE("scores and leaves of the small forest") {
+    const Forest f = make_forest();
+    const std::vector<double> rows{-1.0, 0.5, -1.0, 1.5, 3.0, 0.0, 9.0, -3.0, NAN, NAN, 0.0, 1.0};
+    Team team(1);
+    const MatrixView view{rows.data(), DType::f64, 6, 2, 2, 1};
+    std::vector<double> score(6, 100.0);
+    predict_scores(team, f, view, 0, 3, score.data());
+    // Tree 2 (zero is missing, missing goes left): x1 of 0.5, 1.5, 0, -3, NaN, 1.
+    CHECK(score == std::vector<double>{100 + 1 + 16 + 64, 100 + 2 + 16 + 64, 100 + 4 + 16 + 32, 100 + 8 + 16 + 32,
+                                       100 + 2 + 16 + 32, 100 + 1 + 16 + 64});
+    std::vector<std::int32_t> leaves(12);
+    predict_leaves(team, f, view, 1, 3, leaves.data());
+    CHECK(leaves == std::vector<std::int32_t>{0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1});
+  }
+
+  TEST_CASE("random forests against a plain walk: types, outputs, ranges of trees, threads") {
+    Random random(81);
+    Forest f;
+    f.n_outputs = 3;
+    f.n_columns = 5;
+    f.node_begin = {0};
+    f.leaf_begin = {0};
+    for (int t = 0; t < 12; ++t) add_random_tree(f, random.below(40), random);
+    REQUIRE_NOTHROW(check_forest(f));
+    const std::int64_t n_rows = 1500;
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < n_rows * 5; ++i) {
+      values.push_back(random.chance(0.1)   ? NAN
+                       : random.chance(0.1) ? 0.0f
+                                            : std::floor(static_cast<float>(random.between(-4, 4))));
+    }
+    const MatrixView view{values.data(), DType::f32, n_rows, 5, 5, 1};
+    for (const auto& [first, last] : {std::pair<int, int>{0, 12}, {3, 9}, {6, 6}}) {
+      std::vector<double> expected(at(n_rows * 3));
+      std::vector<std::int32_t> expected_leaves;
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        const std::vector<double> x(values.begin() + row * 5, values.begin() + row * 5 + 5);
+        for (int t = first; t < last; ++t) {
+          const std::int32_t leaf = naive_leaf(f, t, x);
+          expected[at(row * 3 + t % 3)] += f.leaf_value[at(f.leaf_begin[at(t)] + leaf)];
+          expected_leaves.push_back(leaf);
+        }
+      }
+      for (const int n_threads : {1, 2, 4}) {
+        Team team(n_threads);
+        std::vector<double> score(expected.size());
+        predict_scores(team, f, view, first, last, score.data());
+        CHECK(first_difference(score, expected) == -1);
+        std::vector<std::int32_t> leaves(expected_leaves.size());
+        predict_leaves(team, f, view, first, last, leaves.data());
+        CHECK(first_difference(leaves, expected_leaves) == -1);
+      }
+    }
+  }
+
+  TEST_CASE("no rows") {
+    Team team(2);
+    const Forest f = make_forest();
+    predict_scores(team, f, {nullptr, DType::f64, 0, 2, 2, 1}, 0, 3, nullptr);
+  }
+}
+
+}  // namespace gossamer::tests

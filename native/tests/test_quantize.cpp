@@ -1,0 +1,281 @@
+// Gradients to integers: statistics, the choice of a layout, rounding.
+#include <algorithm>
+#include <limits>
+
+#include "core/layout.h"
+#include "support.h"
+
+namespace gossamer::tests {
+namespace {
+
+struct Gradients {
+  std::vector<float> gradient;
+  std::vector<float> hessian;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(gradient.size()); }
+};
+
+Gradients random_gradients(std::int64_t n, Random& random) {
+  Gradients g;
+  for (std::int64_t i = 0; i < n; ++i) {
+    g.gradient.push_back(static_cast<float>(random.normal()));
+    g.hessian.push_back(static_cast<float>(random.unit()));
+  }
+  return g;
+}
+
+GradientStats stats_of(const Gradients& g, bool with_hessian) {
+  GradientStats stats;
+  kernels().gradient_stats(g.gradient.data(), with_hessian ? g.hessian.data() : nullptr, g.size(), stats);
+  return stats;
+}
+
+struct Quantized {
+  std::vector<std::uint64_t> words;
+  Sums sums;
+};
+
+Quantized quantize(const Gradients& g, const CellLayout& layout) {
+  Quantized q;
+  const std::int64_t n_words = g.size() * (layout.wide ? 2 : 1);
+  q.words.resize(at(n_words + 1), 0xdeadbeef);  // one more: must stay
+  q.sums = kernels().quantize(g.gradient.data(), layout.constant_hessian() ? nullptr : g.hessian.data(), g.size(),
+                              layout, q.words.data());
+  CHECK(q.words.back() == 0xdeadbeef);
+  q.words.pop_back();
+  return q;
+}
+
+CellSums fields(const Quantized& q, const CellLayout& layout) {
+  CellSums rows(static_cast<std::int64_t>(q.words.size()) / (layout.wide ? 2 : 1));
+  kernels().unpack_add(q.words.data(), rows.size(), layout, rows.view());
+  return rows;
+}
+
+// What the sums over all rows must be: those that the rows' own fields add up to.
+void check_sums(const Quantized& q, const CellLayout& layout) {
+  const CellSums rows = fields(q, layout);
+  Sums total;
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    total += {rows.gradient[at(i)], rows.hessian[at(i)], rows.count[at(i)]};
+  }
+  CHECK(q.sums.gradient == total.gradient);
+  CHECK(q.sums.hessian == total.hessian);
+  CHECK(q.sums.count == total.count);
+}
+
+void check_rounding(const Gradients& g, const CellLayout& layout) {
+  const auto words = same_at_every_level([&] { return quantize(g, layout).words; });
+  const Quantized q = quantize(g, layout);
+  check_sums(q, layout);
+  const CellSums rows = fields(q, layout);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < g.size(); ++i) {
+    const double scaled = static_cast<double>(g.gradient[at(i)]) / layout.gradient_unit;
+    wrong += rows.gradient[at(i)] != static_cast<std::int64_t>(std::nearbyint(scaled));
+    wrong += rows.count[at(i)] != 1;
+    if (layout.constant_hessian()) continue;
+    const double h = static_cast<double>(g.hessian[at(i)]);
+    const double expected = h > 0.0 ? std::max(std::nearbyint(h / layout.hessian_unit), 1.0) : 0.0;
+    wrong += rows.hessian[at(i)] != static_cast<std::int64_t>(expected);
+  }
+  CHECK(wrong == 0);
+}
+
+bool is_power_of_two(double x) {
+  int exponent = 0;
+  return std::frexp(x, &exponent) == 0.5;
+}
+
+// No sum of max_rows rows may leave its field, no sum of all rows 63 bits.
+void check_capacity(const CellLayout& layout, std::int64_t n_rows) {
+  const int gradient_bits = layout.wide ? 64 : 64 - layout.count_bits - layout.hessian_bits;
+  CHECK(layout.max_rows < (std::int64_t{1} << layout.count_bits));
+  CHECK(std::ldexp(1.0, gradient_bits - 1) >
+        static_cast<double>(layout.gradient_limit) * static_cast<double>(layout.max_rows));
+  if (!layout.constant_hessian()) {
+    CHECK(std::ldexp(1.0, layout.hessian_bits) >
+          static_cast<double>(layout.hessian_limit) * static_cast<double>(layout.max_rows));
+    CHECK(is_power_of_two(layout.hessian_unit));
+  }
+  CHECK(static_cast<double>(layout.gradient_limit) * static_cast<double>(n_rows) <= 0x1.0p63);
+  CHECK(is_power_of_two(layout.gradient_unit));
+}
+
+}  // namespace
+
+TEST_SUITE("quantize") {
+  TEST_CASE("statistics, all tails") {
+    Random random(31);
+    for (std::int64_t n = 1; n <= 40; ++n) {
+      const Gradients g = random_gradients(n, random);
+      for (const bool with_hessian : {true, false}) {
+        const auto bits = same_at_every_level([&] {
+          const GradientStats s = stats_of(g, with_hessian);
+          return std::vector<double>{s.sum_abs_gradient, s.max_abs_gradient, s.sum_hessian, s.max_hessian};
+        });
+        double sum_g = 0.0, max_g = 0.0, sum_h = 0.0, max_h = 0.0, min_h = 1e300;
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double a = std::abs(static_cast<double>(g.gradient[at(i)]));
+          sum_g += a;
+          max_g = std::max(max_g, a);
+          sum_h += static_cast<double>(g.hessian[at(i)]);
+          max_h = std::max(max_h, static_cast<double>(g.hessian[at(i)]));
+          min_h = std::min(min_h, static_cast<double>(g.hessian[at(i)]));
+        }
+        const GradientStats s = stats_of(g, with_hessian);
+        CHECK(s.sum_abs_gradient == doctest::Approx(sum_g).epsilon(1e-14));
+        CHECK(s.max_abs_gradient == max_g);
+        if (!with_hessian) continue;
+        CHECK(s.sum_hessian == doctest::Approx(sum_h).epsilon(1e-14));
+        CHECK(s.max_hessian == max_h);
+        CHECK(s.min_hessian == min_h);
+      }
+    }
+  }
+
+  TEST_CASE("rounding, all tails and forms") {
+    Random random(32);
+    for (std::int64_t n = 0; n <= 40; ++n) {
+      const Gradients g = random_gradients(n, random);
+      for (const Form form : kForms) {
+        CellLayout layout = layout_of(form);
+        layout.gradient_unit =
+            std::ldexp(8.0, -static_cast<int>(std::log2(static_cast<double>(layout.gradient_limit))));
+        layout.hessian_unit = form == Form::wide ? 0x1.0p-23 : 0x1.0p-10;
+        check_rounding(g, layout);
+      }
+    }
+  }
+
+  TEST_CASE("chosen layouts hold their sums and round to half a step") {
+    Random random(33);
+    for (const std::int64_t n : {1, 100, 5000}) {
+      for (const bool with_hessian : {true, false}) {
+        for (const double tail : {0.0, 1.0, 4.0}) {  // log-normal spread of the gradients
+          Gradients g = random_gradients(n, random);
+          for (float& x : g.gradient) x *= static_cast<float>(std::exp(tail * random.normal()));
+          const CellLayout layout = choose_layout(stats_of(g, with_hessian), n, with_hessian);
+          CAPTURE(n);
+          CAPTURE(with_hessian);
+          CAPTURE(tail);
+          check_capacity(layout, n);
+          check_rounding(g, layout);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("capacity for very many rows") {
+    Random random(34);
+    const Gradients g = random_gradients(1000, random);
+    GradientStats stats = stats_of(g, true);
+    for (const std::int64_t n : {std::int64_t{1} << 20, std::int64_t{1} << 31, (std::int64_t{1} << 32) - 2}) {
+      stats.sum_abs_gradient = stats.max_abs_gradient;  // one outlier, the rest next to nothing
+      check_capacity(choose_layout(stats, n, true), n);
+      check_capacity(choose_layout(stats, n, false), n);
+      stats.sum_abs_gradient = stats.max_abs_gradient * static_cast<double>(n);
+      stats.sum_hessian = stats.max_hessian * static_cast<double>(n);
+      check_capacity(choose_layout(stats, n, true), n);
+    }
+  }
+
+  TEST_CASE("equal hessians need no field of their own") {
+    Random random(35);
+    Gradients g = random_gradients(100, random);
+    std::fill(g.hessian.begin(), g.hessian.end(), 0.75f);
+    const CellLayout layout = choose_layout(stats_of(g, true), 100, true);
+    CHECK(layout.constant_hessian());
+    CHECK(layout.hessian_unit == 0.75);
+    CHECK(choose_layout(stats_of(g, false), 100, false).constant_hessian());
+    CHECK(choose_layout(stats_of(g, false), 100, false).hessian_unit == 1.0);
+  }
+
+  TEST_CASE("outliers make the layout wide, and small gradients survive") {
+    Random random(36);
+    for (const bool with_hessian : {true, false}) {
+      Gradients g = random_gradients(2000, random);
+      g.gradient[77] = 1e9f;
+      const CellLayout layout = choose_layout(stats_of(g, with_hessian), 2000, with_hessian);
+      CHECK(layout.wide);
+      CHECK(layout.gradient_unit < 1e-3);
+      check_rounding(g, layout);
+    }
+  }
+
+  TEST_CASE("halves and small integers are exact") {
+    Gradients g;
+    for (int i = -50; i <= 50; ++i) {
+      g.gradient.push_back(0.5f * static_cast<float>(i));
+      g.hessian.push_back(1.0f);
+    }
+    for (const bool with_hessian : {true, false}) {
+      const CellLayout layout = choose_layout(stats_of(g, with_hessian), g.size(), with_hessian);
+      const Quantized q = quantize(g, layout);
+      const CellSums rows = fields(q, layout);
+      for (std::int64_t i = 0; i < g.size(); ++i) {
+        CHECK(static_cast<double>(rows.gradient[at(i)]) * layout.gradient_unit ==
+              static_cast<double>(g.gradient[at(i)]));
+      }
+    }
+  }
+
+  TEST_CASE("a hessian above zero never rounds to zero") {
+    Gradients g;
+    for (int i = 0; i < 20; ++i) {
+      g.gradient.push_back(1.0f);
+      g.hessian.push_back(i == 0 ? 0.0f : i == 1 ? 1.0f : 1e-30f);
+    }
+    for (const Form form : {Form::packed, Form::wide}) {
+      CellLayout layout = layout_of(form);
+      layout.gradient_unit = 0x1.0p-10;
+      layout.hessian_unit = 0x1.0p-10;
+      const CellSums rows = fields(quantize(g, layout), layout);
+      CHECK(rows.hessian[0] == 0);
+      CHECK(rows.hessian[1] == 1024);
+      CHECK(rows.hessian[2] == 1);
+    }
+  }
+
+  TEST_CASE("all zero, tiny and huge gradients") {
+    for (const float scale : {0.0f, 1e-45f, 1e-38f, 1e38f}) {
+      Gradients g;
+      for (int i = 0; i < 30; ++i) {
+        g.gradient.push_back(scale * (i % 2 == 0 ? 1.0f : -1.0f));
+        g.hessian.push_back(scale * (i % 3 == 0 ? 1.0f : 0.5f));
+      }
+      for (const bool with_hessian : {true, false}) {
+        const CellLayout layout = choose_layout(stats_of(g, with_hessian), g.size(), with_hessian);
+        CAPTURE(scale);
+        CHECK(std::isfinite(layout.gradient_unit));
+        CHECK(layout.gradient_unit > 0.0);
+        CHECK(std::isfinite(layout.hessian_unit));
+        CHECK(layout.hessian_unit > 0.0);
+        const Quantized q = quantize(g, layout);
+        check_sums(q, layout);
+        const CellSums rows = fields(q, layout);
+        const double back = static_cast<double>(rows.gradient[0]) * layout.gradient_unit;
+        CHECK(back == doctest::Approx(static_cast<double>(scale)).epsilon(1e-3));
+      }
+    }
+  }
+
+  // The Python side refuses such gradients. Should one get here all the same, the sums of the root
+  // and those of the cells must agree, or right = total - left would be wrong everywhere.
+  TEST_CASE("gradients that are not finite leave root and cells in agreement") {
+    Random random(37);
+    for (const Form form : kForms) {
+      CellLayout layout = layout_of(form);
+      layout.gradient_unit = 0x1.0p-8;
+      layout.hessian_unit = 0x1.0p-8;
+      Gradients g = random_gradients(100, random);
+      g.gradient[3] = NAN;
+      g.gradient[98] = NAN;
+      g.gradient[50] = -INFINITY;
+      g.gradient[99] = INFINITY;
+      check_sums(quantize(g, layout), layout);
+    }
+  }
+}
+
+}  // namespace gossamer::tests

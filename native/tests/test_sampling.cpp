@@ -1,0 +1,95 @@
+// Random choices that depend on their keys alone: rows in the bag, columns of a tree and a node.
+#include <algorithm>
+#include <set>
+
+#include "core/column_sampler.h"
+#include "core/row_sampler.h"
+#include "support.h"
+
+namespace gossamer::tests {
+
+TEST_SUITE("sampling") {
+  TEST_CASE("random numbers are uniform and follow their key") {
+    double sum = 0.0;
+    std::set<std::uint64_t> seen;
+    for (std::uint64_t i = 0; i < 20000; ++i) {
+      const double x = random_unit(7, i);
+      CHECK(x >= 0.0);
+      CHECK(x < 1.0);
+      sum += x;
+      seen.insert(random_bits(7, i));
+    }
+    CHECK(sum / 20000 == doctest::Approx(0.5).epsilon(0.02));
+    CHECK(seen.size() == 20000);
+    CHECK(random_bits(7, 1) != random_bits(8, 1));
+    CHECK(random_bits(7, 1) == random_bits(7, 1));
+  }
+
+  TEST_CASE("a bag and what is left make up all rows") {
+    const std::int64_t n = 10000;
+    std::vector<float> label;
+    for (std::int64_t i = 0; i < n; ++i) label.push_back(static_cast<float>(i % 2));
+    const RowSample plain = sample_rows(n, 0.3, 0.9, nullptr, 5);
+    const RowSample by_class = sample_rows(n, 0.3, 0.9, label.data(), 5);
+    for (const RowSample& s : {plain, by_class}) {
+      std::vector<RowIdx> all = s.in;
+      all.insert(all.end(), s.out.begin(), s.out.end());
+      CHECK(std::is_sorted(s.in.begin(), s.in.end()));
+      CHECK(std::is_sorted(s.out.begin(), s.out.end()));
+      std::sort(all.begin(), all.end());
+      CHECK(all.size() == at(n));
+      CHECK(std::unique(all.begin(), all.end()) == all.end());
+    }
+    CHECK(static_cast<double>(plain.in.size()) == doctest::Approx(3000).epsilon(0.05));
+    std::int64_t positive = 0;
+    for (const RowIdx row : by_class.in) positive += label[row] > 0.0f;
+    CHECK(static_cast<double>(positive) == doctest::Approx(4500).epsilon(0.05));
+    CHECK(static_cast<double>(by_class.in.size()) - static_cast<double>(positive) ==
+          doctest::Approx(1500).epsilon(0.07));
+  }
+
+  TEST_CASE("a bag is never empty; all rows may be in it") {
+    for (std::uint64_t key = 0; key < 50; ++key) {
+      const RowSample one = sample_rows(20, 0.0, 0.0, nullptr, key);
+      CHECK(one.in.size() == 1);
+      CHECK(one.out.size() == 19);
+      CHECK(std::find(one.out.begin(), one.out.end(), one.in[0]) == one.out.end());
+    }
+    CHECK(sample_rows(20, 1.0, 1.0, nullptr, 1).out.empty());
+    CHECK(sample_rows(0, 0.5, 0.5, nullptr, 1).in.empty());
+  }
+
+  TEST_CASE("columns: fractions multiply, sets are nested, the order of asking does not matter") {
+    ColumnSampler sampler(1000, {0.5, 0.5, 0.2}, 42);
+    CHECK(sampler.tree_features().size() == 500);
+    const auto deep = sampler.node_features(5, 77);
+    const auto shallow = sampler.node_features(1, 77);
+    CHECK(deep.size() == 50);
+    CHECK(std::is_sorted(deep.begin(), deep.end()));
+    CHECK(std::includes(sampler.tree_features().begin(), sampler.tree_features().end(), deep.begin(), deep.end()));
+    ColumnSampler again(1000, {0.5, 0.5, 0.2}, 42);
+    CHECK(again.node_features(1, 77) == shallow);
+    CHECK(again.node_features(5, 77) == deep);
+    CHECK(again.node_features(5, 78) != deep);
+    ColumnSampler other(1000, {0.5, 0.5, 0.2}, 43);
+    CHECK(other.tree_features() != again.tree_features());
+  }
+
+  TEST_CASE("columns: at least one, and all where nothing is sampled") {
+    ColumnSampler few(3, {0.01, 0.01, 0.01}, 1);
+    CHECK(few.tree_features().size() == 1);
+    CHECK(few.node_features(0, 1).size() == 1);
+    ColumnSampler all(3, {}, 1);
+    CHECK(all.node_features(4, 9) == std::vector<std::int32_t>{0, 1, 2});
+    ColumnSampler none(0, {0.5, 0.5, 0.5}, 1);
+    CHECK(none.node_features(0, 1).empty());
+  }
+
+  TEST_CASE("levels of one tree differ") {
+    ColumnSampler sampler(200, {1.0, 0.5, 1.0}, 3);
+    CHECK(sampler.node_features(0, 1) != sampler.node_features(1, 1));
+    CHECK(sampler.node_features(1, 1) == sampler.node_features(1, 2));  // by level only
+  }
+}
+
+}  // namespace gossamer::tests

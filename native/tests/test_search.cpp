@@ -1,0 +1,290 @@
+// The best threshold of a feature against a plain loop over thresholds in double precision.
+#include <algorithm>
+
+#include "support.h"
+
+namespace gossamer::tests {
+namespace {
+
+enum class Storage { cells, large };
+
+// One feature of one leaf: integer sums per bin, the last bin is "missing".
+struct Leaf {
+  CellLayout layout;
+  int n_value_bins = 0;
+  bool has_missing = false;
+  CellSums bins;
+  Buffer<std::uint64_t> cells;
+  std::int64_t gradient = 0, hessian = 0, count = 0;
+
+  Leaf(const CellLayout& l, int n, bool missing, std::int64_t n_rows, double empty_share, Random& random)
+      : layout(l), n_value_bins(n), has_missing(missing), bins(n + 1) {
+    std::vector<std::int64_t> open;
+    for (int b = 0; b < n; ++b) {
+      if (!random.chance(empty_share)) open.push_back(b);
+    }
+    if (open.empty()) open.push_back(0);
+    if (missing) open.push_back(n);
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      const std::size_t b = at(open[at(random.below(static_cast<std::int64_t>(open.size())))]);
+      const std::int64_t limit = std::min<std::int64_t>(l.gradient_limit, 1 << 13);
+      bins.gradient[b] += random.below(2 * limit + 1) - limit;
+      bins.hessian[b] += l.constant_hessian() ? 0 : 1 + random.below(l.hessian_limit);
+      bins.count[b] += 1;
+    }
+    finish();
+  }
+
+  void finish() {
+    cells.reset((n_value_bins + 1) * (layout.wide ? 2 : 1));
+    kernels().pack(bins.view(), n_value_bins + 1, layout, cells.data());
+    gradient = hessian = count = 0;
+    for (int b = 0; b <= n_value_bins; ++b) {
+      gradient += bins.gradient[at(b)];
+      hessian += hessian_of(b);
+      count += bins.count[at(b)];
+    }
+  }
+
+  std::int64_t hessian_of(int b) const {
+    return layout.constant_hessian() ? static_cast<std::int64_t>(bins.count[at(b)]) : bins.hessian[at(b)];
+  }
+
+  SearchArgs args(Storage storage, std::vector<double>& scratch) {
+    SearchArgs a;
+    if (storage == Storage::cells) {
+      a.cells = cells.data();
+    } else {
+      a.large = bins.view();
+    }
+    a.n_value_bins = n_value_bins;
+    a.has_missing = has_missing;
+    a.gradient = static_cast<double>(gradient);
+    a.hessian = static_cast<double>(hessian);
+    a.count = static_cast<double>(count);
+    scratch.assign(at(search_scratch_size(n_value_bins)), NAN);
+    a.scratch = scratch.data();
+    return a;
+  }
+};
+
+// The formulas of the documentation, one leaf at a time.
+double leaf_gain(double g, double h, double count, const SplitRules& r, double parent_output) {
+  const double s = std::copysign(std::max(std::abs(g) - r.lambda_l1, 0.0), g);
+  if (r.plain()) return s * s / (h + r.lambda_l2);
+  double w = -s / (h + r.lambda_l2);
+  if (r.max_delta_step > 0.0) w = std::clamp(w, -r.max_delta_step, r.max_delta_step);
+  if (r.path_smooth > 0.0) {
+    w = w * (count / r.path_smooth) / (count / r.path_smooth + 1.0) + parent_output / (count / r.path_smooth + 1.0);
+  }
+  return -(2.0 * s * w + (h + r.lambda_l2) * w * w);
+}
+
+// Gain of one threshold; kNone if it is not admissible.
+constexpr double kNone = -1.0e300;
+
+double naive_gain(const Leaf& leaf, int threshold, bool missing_left, const SplitRules& r, double parent_output) {
+  double gl = 0.0, hl = 0.0, cl = 0.0;
+  const auto add = [&](int b) {
+    gl += static_cast<double>(leaf.bins.gradient[at(b)]);
+    hl += static_cast<double>(leaf.hessian_of(b));
+    cl += leaf.bins.count[at(b)];
+  };
+  for (int b = 0; b <= threshold; ++b) add(b);
+  if (missing_left) add(leaf.n_value_bins);
+  const double gr = static_cast<double>(leaf.gradient) - gl;
+  const double hr = static_cast<double>(leaf.hessian) - hl;
+  const double cr = static_cast<double>(leaf.count) - cl;
+  if (cl < r.min_data || cr < r.min_data || hl < r.min_sum_hessian || hr < r.min_sum_hessian) return kNone;
+  if (hl + r.lambda_l2 <= 0.0 || hr + r.lambda_l2 <= 0.0) return kNone;
+  return leaf_gain(gl, hl, cl, r, parent_output) + leaf_gain(gr, hr, cr, r, parent_output);
+}
+
+double naive_best(const Leaf& leaf, const SplitRules& r, double parent_output, int only_threshold) {
+  double best = kNone;
+  const bool missing = leaf.has_missing && leaf.bins.count[at(leaf.n_value_bins)] > 0;
+  for (int t = 0; t < leaf.n_value_bins; ++t) {
+    if (only_threshold >= 0 && t != only_threshold) continue;
+    best = std::max(best, naive_gain(leaf, t, false, r, parent_output));
+    if (missing) best = std::max(best, naive_gain(leaf, t, true, r, parent_output));
+  }
+  return best;
+}
+
+bool close(double a, double b) {
+  if (a == b) return true;
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+
+void check(Leaf& leaf, Storage storage, const SplitRules& rules, int only_threshold) {
+  const double parent_output = 1.25;
+  const double expected = naive_best(leaf, rules, parent_output, only_threshold);
+  struct Found {
+    double gain;
+    std::int64_t threshold, missing_left, improved;
+  };
+  const auto found = same_at_every_level([&] {
+    std::vector<double> scratch;
+    SearchArgs args = leaf.args(storage, scratch);
+    args.parent_output = parent_output;
+    args.only_threshold = only_threshold;
+    Candidate best;
+    const bool improved = kernels().search(args, leaf.layout, rules, best);
+    return std::vector<Found>{{best.gain, best.threshold, best.missing_left, improved}};
+  })[0];
+  CAPTURE(leaf.n_value_bins);
+  CAPTURE(leaf.count);
+  CAPTURE(leaf.has_missing);
+  CAPTURE(static_cast<int>(storage));
+  CAPTURE(leaf.layout.wide);
+  CAPTURE(leaf.layout.constant_hessian());
+  CAPTURE(only_threshold);
+  if (expected == kNone) {
+    CHECK_FALSE(found.improved);
+    CHECK(found.threshold == -1);
+    return;
+  }
+  REQUIRE(found.improved);
+  CHECK(close(found.gain, expected));
+  REQUIRE(found.threshold >= 0);
+  REQUIRE(found.threshold < leaf.n_value_bins);
+  const auto t = static_cast<int>(found.threshold);
+  if (only_threshold >= 0) CHECK(t == only_threshold);
+  CHECK(close(naive_gain(leaf, t, found.missing_left != 0, rules, parent_output), found.gain));
+  // An empty bin repeats the gain of the one before: the first of equals is taken.
+  if (only_threshold < 0) CHECK(leaf.bins.count[at(t)] > 0);
+
+  // A candidate that is as good already must stay.
+  std::vector<double> scratch;
+  SearchArgs args = leaf.args(storage, scratch);
+  args.parent_output = parent_output;
+  args.only_threshold = only_threshold;
+  Candidate equal;
+  equal.gain = found.gain;
+  equal.threshold = 12345;
+  CHECK_FALSE(kernels().search(args, leaf.layout, rules, equal));
+  CHECK(equal.threshold == 12345);
+}
+
+SplitRules plain_rules() {
+  SplitRules r;
+  r.min_data = 1.0;
+  r.min_sum_hessian = 0.0;
+  return r;
+}
+
+std::vector<SplitRules> all_rules() {
+  std::vector<SplitRules> rules{plain_rules()};
+  const auto add = [&](auto&& change) {
+    SplitRules r = plain_rules();
+    change(r);
+    rules.push_back(r);
+  };
+  add([](SplitRules& r) { r.lambda_l2 = 50.0; });
+  add([](SplitRules& r) { r.min_data = 5.0; });
+  add([](SplitRules& r) { r.min_sum_hessian = 4000.0; });
+  add([](SplitRules& r) { r.lambda_l1 = 3000.0; });
+  add([](SplitRules& r) { r.max_delta_step = 2.0; });
+  add([](SplitRules& r) { r.path_smooth = 3.0; });
+  add([](SplitRules& r) {
+    r.lambda_l1 = 100.0;
+    r.lambda_l2 = 10.0;
+    r.max_delta_step = 1.5;
+    r.path_smooth = 0.7;
+    r.min_data = 3.0;
+  });
+  return rules;
+}
+
+}  // namespace
+
+TEST_SUITE("search") {
+  TEST_CASE("against a plain loop: all forms, sizes and rules") {
+    Random random(21);
+    const std::vector<SplitRules> rules = all_rules();
+    for (const Form form : kForms) {
+      for (const int n_bins : {1, 2, 7, 8, 9, 16, 63, 255, 1000}) {
+        for (const std::int64_t n_rows : {1, 5, 40, 700}) {
+          for (const bool missing : {false, true}) {
+            Leaf leaf(layout_of(form), n_bins, missing, n_rows, 0.3, random);
+            for (const SplitRules& r : rules) {
+              for (const Storage storage : {Storage::cells, Storage::large}) check(leaf, storage, r, -1);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("many rows: sums beyond a packed cell") {
+    Random random(22);
+    for (const Form form : kForms) {
+      Leaf leaf(layout_of(form), 100, true, 200000, 0.1, random);
+      for (const SplitRules& r : all_rules()) check(leaf, Storage::large, r, -1);
+    }
+  }
+
+  TEST_CASE("extra trees: one threshold alone") {
+    Random random(23);
+    for (const Form form : kForms) {
+      for (const std::int64_t n_rows : {10, 500}) {
+        for (const bool missing : {false, true}) {
+          Leaf leaf(layout_of(form), 40, missing, n_rows, 0.6, random);
+          for (int t = 0; t < 40; ++t) {
+            check(leaf, Storage::cells, plain_rules(), t);
+            check(leaf, Storage::large, plain_rules(), t);
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("mostly empty bins and an empty leaf") {
+    Random random(24);
+    for (const Form form : kForms) {
+      for (const double empty : {0.9, 0.99, 1.0}) {
+        Leaf leaf(layout_of(form), 255, true, 30, empty, random);
+        check(leaf, Storage::cells, plain_rules(), -1);
+        check(leaf, Storage::large, plain_rules(), -1);
+      }
+      Leaf nothing(layout_of(form), 255, true, 0, 0.0, random);
+      check(nothing, Storage::cells, plain_rules(), -1);
+    }
+  }
+
+  TEST_CASE("equal gains: the lowest threshold, missing on the right") {
+    for (const Form form : kForms) {
+      Random random(25);
+      Leaf leaf(layout_of(form), 4, true, 0, 0.0, random);
+      // Mirror image: cutting after bin 0 and after bin 2 is worth the same.
+      for (const int b : {0, 1, 2, 3}) {
+        leaf.bins.gradient[at(b)] = b == 0 || b == 3 ? 100 : -100;
+        leaf.bins.hessian[at(b)] = leaf.layout.constant_hessian() ? 0 : 10;
+        leaf.bins.count[at(b)] = 10;
+      }
+      leaf.finish();
+      for (const Storage storage : {Storage::cells, Storage::large}) {
+        std::vector<double> scratch;
+        Candidate best;
+        REQUIRE(kernels().search(leaf.args(storage, scratch), leaf.layout, plain_rules(), best));
+        CHECK(best.threshold == 0);
+        CHECK_FALSE(best.missing_left);
+      }
+    }
+  }
+
+  TEST_CASE("only missing against all values can be a split") {
+    for (const Form form : kForms) {
+      Random random(26);
+      Leaf leaf(layout_of(form), 3, true, 0, 0.0, random);
+      leaf.bins.gradient = {50, 0, 0, -70};
+      if (!leaf.layout.constant_hessian()) leaf.bins.hessian = {5, 0, 0, 7};
+      leaf.bins.count = {5, 0, 0, 7};
+      leaf.finish();
+      check(leaf, Storage::cells, plain_rules(), -1);
+      check(leaf, Storage::large, plain_rules(), -1);
+    }
+  }
+}
+
+}  // namespace gossamer::tests

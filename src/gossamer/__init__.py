@@ -1,0 +1,81 @@
+"""Gossamer: gradient boosted decision trees, fast, and the same bits on any number of threads.
+
+The names are those of LightGBM's Python package, so `import gossamer as lgb` runs ordinary scripts.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from gossamer.callbacks import (
+    CallbackEnv,
+    EarlyStopException,
+    EvalResult,
+    early_stopping,
+    log_evaluation,
+    progress_bar,
+    record_evaluation,
+    reset_parameter,
+)
+from gossamer.data import Dataset
+from gossamer.errors import (
+    DataError,
+    GossamerError,
+    ModelFileError,
+    NotSupportedError,
+    ParameterError,
+)
+from gossamer.logger import register_logger
+from gossamer.model import Booster
+from gossamer.train import train
+
+if TYPE_CHECKING:
+    from gossamer.sklearn import GossamerClassifier, GossamerModel, GossamerRegressor
+
+try:
+    __version__ = version("gossamer")
+except PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "Booster",
+    "CallbackEnv",
+    "DataError",
+    "Dataset",
+    "EarlyStopException",
+    "EvalResult",
+    "GossamerClassifier",
+    "GossamerError",
+    "GossamerModel",
+    "GossamerRegressor",
+    "ModelFileError",
+    "NotSupportedError",
+    "ParameterError",
+    "early_stopping",
+    "log_evaluation",
+    "progress_bar",
+    "record_evaluation",
+    "register_logger",
+    "reset_parameter",
+    "train",
+]
+
+# The estimators need scikit-learn, which is imported when one of them is first asked for.
+_ESTIMATORS = {
+    "GossamerClassifier": "GossamerClassifier",
+    "GossamerModel": "GossamerModel",
+    "GossamerRegressor": "GossamerRegressor",
+    "LGBMClassifier": "GossamerClassifier",
+    "LGBMModel": "GossamerModel",
+    "LGBMRegressor": "GossamerRegressor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators when they are first used."""
+    if name in _ESTIMATORS:
+        import gossamer.sklearn
+
+        return getattr(gossamer.sklearn, _ESTIMATORS[name])
+    raise AttributeError(f"module 'gossamer' has no attribute {name!r}")

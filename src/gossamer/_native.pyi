@@ -1,0 +1,465 @@
+"""
+Gossamer's native core: everything that runs per row, per bin or per node.
+"""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+def kernel_level() -> str:
+    """Instruction set level in use."""
+
+def kernel_levels() -> list[str]:
+    """Levels that this machine can run, best last."""
+
+def set_kernel_level(name: str) -> bool:
+    """Chooses a level; False if this machine does not have it."""
+
+def find_bounds(
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    sample: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    max_bin: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    min_data_in_bin: int,
+    use_missing: bool,
+    zero_as_missing: bool,
+    n_threads: int,
+) -> tuple:
+    """Upper bin bounds of every column: (bounds, offsets, missing seen)."""
+
+class BinMatrix:
+    """A binned table."""
+
+    def __init__(
+        self,
+        columns: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        upper: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        offsets: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        missing_kind: int,
+        n_rows: int,
+    ) -> None: ...
+    def fill(
+        self,
+        matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        find_missing: bool,
+        n_threads: int,
+    ) -> None: ...
+    def copy_column(
+        self, feature: int
+    ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]: ...
+    def set_column(
+        self,
+        feature: int,
+        bins: Annotated[
+            NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def has_missing(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]: ...
+    def set_has_missing(
+        self,
+        flags: Annotated[
+            NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_bytes(self) -> int: ...
+
+def gradients_l2(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")] | None,
+    n_threads: int,
+) -> None: ...
+def gradients_binary(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    sigmoid: float,
+    weight_negative: float,
+    weight_positive: float,
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+def gradients_softmax(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_classes: int,
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """Class-major scores and results."""
+
+def sigmoid(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    steepness: float,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+def softmax(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_classes: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """Class-major scores to row-major probabilities."""
+
+def sum_squared_error(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_threads: int,
+) -> float: ...
+def sum_absolute_error(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_threads: int,
+) -> float: ...
+def sum_binary_error(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_threads: int,
+) -> float: ...
+def auc(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_threads: int,
+) -> float: ...
+def sum_logloss(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    sigmoid: float,
+    n_threads: int,
+) -> float: ...
+def sum_multi_logloss(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_classes: int,
+    n_threads: int,
+) -> float: ...
+def sum_multi_error(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_classes: int,
+    top_k: int,
+    n_threads: int,
+) -> float: ...
+def random_bits(key: int, counter: int) -> int:
+    """64 random bits, a function of both arguments."""
+
+def sample_rows(
+    n_rows: int,
+    fraction_negative: float,
+    fraction_positive: float,
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    key: int,
+) -> tuple:
+    """Rows in the bag and rows outside it."""
+
+class GrowParams:
+    """Typed settings of one tree."""
+
+    def __init__(self) -> None: ...
+    @property
+    def num_leaves(self) -> int: ...
+    @num_leaves.setter
+    def num_leaves(self, arg: int, /) -> None: ...
+    @property
+    def max_depth(self) -> int: ...
+    @max_depth.setter
+    def max_depth(self, arg: int, /) -> None: ...
+    @property
+    def depthwise(self) -> bool: ...
+    @depthwise.setter
+    def depthwise(self, arg: bool, /) -> None: ...
+    @property
+    def extra_trees(self) -> bool: ...
+    @extra_trees.setter
+    def extra_trees(self, arg: bool, /) -> None: ...
+    @property
+    def extra_key(self) -> int: ...
+    @extra_key.setter
+    def extra_key(self, arg: int, /) -> None: ...
+    @property
+    def column_key(self) -> int: ...
+    @column_key.setter
+    def column_key(self, arg: int, /) -> None: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @learning_rate.setter
+    def learning_rate(self, arg: float, /) -> None: ...
+    @property
+    def max_histogram_bytes(self) -> int: ...
+    @max_histogram_bytes.setter
+    def max_histogram_bytes(self, arg: int, /) -> None: ...
+    @property
+    def lambda_l1(self) -> float: ...
+    @lambda_l1.setter
+    def lambda_l1(self, arg: float, /) -> None: ...
+    @property
+    def lambda_l2(self) -> float: ...
+    @lambda_l2.setter
+    def lambda_l2(self, arg: float, /) -> None: ...
+    @property
+    def min_gain_to_split(self) -> float: ...
+    @min_gain_to_split.setter
+    def min_gain_to_split(self, arg: float, /) -> None: ...
+    @property
+    def min_sum_hessian(self) -> float: ...
+    @min_sum_hessian.setter
+    def min_sum_hessian(self, arg: float, /) -> None: ...
+    @property
+    def min_data(self) -> float: ...
+    @min_data.setter
+    def min_data(self, arg: float, /) -> None: ...
+    @property
+    def max_delta_step(self) -> float: ...
+    @max_delta_step.setter
+    def max_delta_step(self, arg: float, /) -> None: ...
+    @property
+    def path_smooth(self) -> float: ...
+    @path_smooth.setter
+    def path_smooth(self, arg: float, /) -> None: ...
+    @property
+    def fraction_by_tree(self) -> float: ...
+    @fraction_by_tree.setter
+    def fraction_by_tree(self, arg: float, /) -> None: ...
+    @property
+    def fraction_by_level(self) -> float: ...
+    @fraction_by_level.setter
+    def fraction_by_level(self, arg: float, /) -> None: ...
+    @property
+    def fraction_by_node(self) -> float: ...
+    @fraction_by_node.setter
+    def fraction_by_node(self, arg: float, /) -> None: ...
+
+class Tree:
+    """A grown tree; arrays are copies."""
+
+    @property
+    def n_leaves(self) -> int: ...
+    @property
+    def column(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def threshold(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def threshold_bin(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def missing_kind(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]: ...
+    @property
+    def default_left(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]: ...
+    @property
+    def left(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def right(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    @property
+    def gain(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def node_value(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def node_weight(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def node_count(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+    @property
+    def leaf_value(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def leaf_weight(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    @property
+    def leaf_count(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+class Grower:
+    """Grows trees on one binned table."""
+
+    def __init__(self, matrix: BinMatrix) -> None: ...
+    def grow(
+        self,
+        gradient: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        hessian: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        params: GrowParams,
+        score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> Tree:
+        """
+        Grows one tree and adds its values to the scores of the rows it was grown on.
+        """
+
+    def stats(self) -> dict:
+        """Seconds per stage and amounts of work so far."""
+
+def add_tree_to_scores(
+    matrix: BinMatrix,
+    tree: Tree,
+    rows: Annotated[
+        NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+
+class Forest:
+    """Trees ready for prediction; checked when made."""
+
+    def __init__(
+        self,
+        n_outputs: int,
+        n_columns: int,
+        node_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        column: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        threshold: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        missing_kind: Annotated[
+            NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        default_left: Annotated[
+            NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        left: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        right: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_value: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    @property
+    def n_trees(self) -> int: ...
+    def predict(
+        self,
+        matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        first_tree: int,
+        last_tree: int,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None:
+        """Adds raw scores to `out` (rows x outputs, flattened)."""
+
+    def predict_leaves(
+        self,
+        matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        first_tree: int,
+        last_tree: int,
+        out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...

@@ -1,0 +1,112 @@
+"""`Binning`: the boundaries of the bins of every column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.errors import DataError, message
+
+
+class MissingKind(IntEnum):
+    """What counts as missing; the numbers are those of the native core and of the files."""
+
+    NAN = 0
+    ZERO = 1  # zero as well as NaN
+    NAN_IS_ZERO = 2  # nothing: NaN is read as zero
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """Where the bins of every column begin and end.
+
+    A value belongs to the first bin `b` of its column with `value <= upper[b]`. Columns with one
+    value only cannot split and are left out; the others are the features, numbered from 0.
+
+    Attributes:
+        n_columns: Columns of the user's table.
+        columns: The column of each feature (int32, increasing).
+        upper: Upper bounds of the bins of all features, one after another; each ends with +inf.
+        offsets: Feature f has the bounds `upper[offsets[f]:offsets[f + 1]]`.
+        missing_kind: What counts as missing.
+    """
+
+    n_columns: int
+    columns: npt.NDArray[np.int32]
+    upper: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+    missing_kind: MissingKind
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that can split."""
+        return len(self.columns)
+
+    @property
+    def n_value_bins(self) -> npt.NDArray[np.int64]:
+        """Bins of each feature, without the one for missing values."""
+        return np.diff(self.offsets)
+
+    def upper_of(self, feature: int) -> npt.NDArray[np.float64]:
+        """Upper bounds of one feature's bins."""
+        return self.upper[self.offsets[feature] : self.offsets[feature + 1]]
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that a file keeps; `from_arrays` is the way back."""
+        return {"columns": self.columns, "upper": self.upper, "offsets": self.offsets}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, npt.NDArray[Any]], n_columns: int, missing_kind: int
+    ) -> Binning:
+        """Make a binning from what a file keeps, and check it.
+
+        Raises:
+            DataError: If the arrays are no binning.
+        """
+        try:
+            binning = cls(
+                n_columns,
+                arrays["columns"],
+                arrays["upper"],
+                arrays["offsets"],
+                MissingKind(missing_kind),
+            )
+        except (KeyError, ValueError) as error:
+            raise DataError(message(f"the bins are incomplete ({error})")) from None
+        binning._check()
+        return binning
+
+    def _check(self) -> None:
+        for name, dtype in (("columns", np.int32), ("upper", np.float64), ("offsets", np.int64)):
+            array = getattr(self, name)
+            if array.dtype != dtype or array.ndim != 1:
+                raise _broken(f"{name} has a wrong type or shape")
+        if len(self.offsets) != self.n_features + 1:
+            raise _broken("offsets and columns differ in length")
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.upper):
+            raise _broken("offsets do not cover the bounds")
+        n_bins = self.n_value_bins
+        if np.any(n_bins < 1) or np.any(n_bins > 65535):
+            raise _broken("a column has no bins, or more than 65,535")
+        if np.any(np.diff(self.columns) <= 0):
+            raise _broken("columns are not increasing")
+        if self.n_features and not 0 <= self.columns[0] <= self.columns[-1] < self.n_columns:
+            raise _broken("a column does not exist")
+        last = self.offsets[1:] - 1
+        if np.any(self.upper[last] != np.inf):
+            raise _broken("the last bound of a column is not infinity")
+        inside = np.ones(max(len(self.upper) - 1, 0), dtype=bool)
+        inside[last[:-1]] = False  # from one column to the next there is no order
+        with np.errstate(invalid="ignore"):
+            if not np.all(self.upper[1:][inside] > self.upper[:-1][inside]):
+                raise _broken("bounds are not increasing")
+
+
+def _broken(what: str) -> DataError:
+    return DataError(message(f"the bins are not usable: {what}"))

@@ -1,0 +1,96 @@
+"""`find_bins`: bin boundaries from a sample of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.binning.bins import Binning, MissingKind
+from gossamer.params import Params
+
+_MASK = 2**64 - 1
+
+
+def find_bins(matrix: npt.NDArray[Any], params: Params, n_threads: int = 1) -> Binning:
+    """Find the bin boundaries of every column.
+
+    Args:
+        matrix: Rows x columns, of any numeric type the native core reads.
+        params: `max_bin`, `min_data_in_bin`, `bin_construct_sample_cnt`, `data_random_seed`,
+            `use_missing` and `zero_as_missing` are used.
+        n_threads: Threads; the result does not depend on them.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> matrix = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]])
+        >>> binning = find_bins(matrix, resolve({"min_data_in_bin": 1}))
+        >>> binning.columns, binning.upper
+        (array([0], dtype=int32), array([0.5, 1.5, inf]))
+    """
+    n_rows, n_columns = matrix.shape
+    sample = sample_rows(n_rows, params.bin_construct_sample_cnt, params.data_random_seed)
+    upper, offsets, missing_seen = _native.find_bounds(
+        matrix,
+        sample,
+        np.full(n_columns, params.max_bin, dtype=np.int32),
+        params.min_data_in_bin,
+        params.use_missing,
+        params.zero_as_missing,
+        n_threads,
+    )
+    # One bin and nothing missing: no split can tell the rows of such a column apart.
+    n_bins = np.diff(offsets)
+    is_used = (n_bins > 1) | (missing_seen != 0)
+    if not is_used.all():
+        upper = upper[np.repeat(is_used, n_bins)]
+        offsets = np.concatenate(([0], np.cumsum(n_bins[is_used])))
+    columns = np.flatnonzero(is_used).astype(np.int32)
+    return Binning(n_columns, columns, upper, offsets, missing_kind_of(params))
+
+
+def missing_kind_of(params: Params) -> MissingKind:
+    """Return what counts as missing under these parameters.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> missing_kind_of(resolve({"zero_as_missing": True})).name
+        'ZERO'
+    """
+    if not params.use_missing:
+        return MissingKind.NAN_IS_ZERO
+    return MissingKind.ZERO if params.zero_as_missing else MissingKind.NAN
+
+
+def sample_rows(n_rows: int, n_sample: int, seed: int) -> npt.NDArray[np.int64] | None:
+    """Draw rows in increasing order, one from each of `n_sample` equal stretches of the table.
+
+    Returns:
+        The rows, or None for all of them.
+
+    Example:
+        >>> sample_rows(10, 100, seed=1) is None
+        True
+        >>> rows = sample_rows(1000, 10, seed=1)
+        >>> (rows // 100).tolist()
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    if n_rows <= n_sample:
+        return None
+    stretch = np.arange(n_sample + 1, dtype=np.int64) * n_rows // n_sample
+    start, width = stretch[:-1], np.diff(stretch)
+    key = np.uint64(_native.random_bits(seed & _MASK, 0))
+    bits = _mix_bits(key ^ _mix_bits(np.arange(n_sample, dtype=np.uint64)))
+    # The upper bits, so that the product stays within 64 bits: width < 2^32.
+    offset = (bits >> np.uint64(32)) * width.astype(np.uint64) >> np.uint64(32)
+    return start + offset.astype(np.int64)
+
+
+def _mix_bits(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of splitmix64, as in `native/core/random.h`."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

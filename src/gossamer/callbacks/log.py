@@ -1,0 +1,43 @@
+"""Show the metrics while training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gossamer.callbacks.env import CallbackEnv
+from gossamer.logger import show
+from gossamer.metrics.eval_result import format_results
+
+
+@dataclass(eq=False)
+class _LogEvaluation:
+    order: ClassVar[int] = 10
+    before_iteration: ClassVar[bool] = False
+
+    period: int
+    show_stdv: bool
+
+    def __call__(self, env: CallbackEnv) -> None:
+        results = env.evaluation_result_list
+        if results and self.period > 0 and (env.iteration + 1) % self.period == 0:
+            show(f"[{env.iteration + 1}]\t{format_results(results, self.show_stdv)}")
+
+
+def log_evaluation(period: int = 1, show_stdv: bool = True) -> _LogEvaluation:
+    """Show the metrics every `period` rounds.
+
+    They are printed, or logged where `register_logger` or `logging` is set up to receive them.
+
+    Args:
+        period: Rounds from one line to the next; 0 or less shows nothing.
+        show_stdv: Whether to show the standard deviation over the folds in `cv()`.
+
+    Example:
+        >>> from gossamer.callbacks import CallbackEnv, EvalResult
+        >>> results = [EvalResult("valid", "l2", 0.25, False)]
+        >>> env = CallbackEnv(None, {}, 0, 0, 10, results)
+        >>> log_evaluation()(env)  # doctest: +NORMALIZE_WHITESPACE
+        [1] valid's l2: 0.25
+    """
+    return _LogEvaluation(period, show_stdv)

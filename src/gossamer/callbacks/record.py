@@ -1,0 +1,57 @@
+"""Keep the metrics of every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gossamer.callbacks.env import CallbackEnv
+from gossamer.errors import ParameterError, message
+
+EvalHistory = dict[str, dict[str, list[float]]]
+
+
+@dataclass(eq=False)
+class _RecordEvaluation:
+    order: ClassVar[int] = 20
+    before_iteration: ClassVar[bool] = False
+
+    eval_result: EvalHistory
+
+    def __call__(self, env: CallbackEnv) -> None:
+        if env.iteration == env.begin_iteration:
+            self.eval_result.clear()
+        for result in env.evaluation_result_list or []:
+            history = self.eval_result.setdefault(result.dataset_name, {})
+            if result.metric_std_dev is None:
+                history.setdefault(result.metric_name, []).append(result.metric_value)
+            else:
+                history.setdefault(f"{result.metric_name}-mean", []).append(result.metric_value)
+                history.setdefault(f"{result.metric_name}-stdv", []).append(result.metric_std_dev)
+
+
+def record_evaluation(eval_result: EvalHistory) -> _RecordEvaluation:
+    """Keep the metrics of every round in a dictionary.
+
+    Args:
+        eval_result: Filled with data set -> metric -> values, one per round. From `cv()` the
+            metrics are named `metric-mean` and `metric-stdv`. What was in it is deleted.
+
+    Example:
+        >>> from gossamer.callbacks import CallbackEnv, EvalResult
+        >>> history = {}
+        >>> record = record_evaluation(history)
+        >>> record(CallbackEnv(None, {}, 0, 0, 10, [EvalResult("valid", "l2", 0.25, False)]))
+        >>> history
+        {'valid': {'l2': [0.25]}}
+    """
+    if not isinstance(eval_result, dict):
+        raise ParameterError(
+            message(
+                "record_evaluation cannot fill eval_result",
+                got=eval_result,
+                expected="a dictionary",
+                hint="Make an empty one first: history = {}; record_evaluation(history).",
+            )
+        )
+    return _RecordEvaluation(eval_result)

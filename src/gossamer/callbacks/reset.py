@@ -1,0 +1,73 @@
+"""Change parameters while training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from gossamer.callbacks.env import CallbackEnv, is_cv
+from gossamer.errors import ParameterError, message
+
+Schedule = list[Any] | Callable[[int], Any]
+
+
+@dataclass(eq=False)
+class _ResetParameter:
+    order: ClassVar[int] = 10
+    before_iteration: ClassVar[bool] = True
+
+    schedules: dict[str, Schedule]
+
+    def __call__(self, env: CallbackEnv) -> None:
+        values = {name: self._value(name, env) for name in self.schedules}
+        changed = {name: v for name, v in values.items() if v != env.params.get(name)}
+        if changed:
+            for booster in env.model.boosters if is_cv(env.model) else [env.model]:
+                booster.reset_parameter(changed)
+            env.params.update(changed)
+
+    def _value(self, name: str, env: CallbackEnv) -> Any:
+        schedule = self.schedules[name]
+        n_done = env.iteration - env.begin_iteration
+        if callable(schedule):
+            return schedule(n_done)
+        n_rounds = env.end_iteration - env.begin_iteration
+        if len(schedule) != n_rounds:
+            raise ParameterError(
+                message(
+                    f"The list for {name!r} is of the wrong length",
+                    got=len(schedule),
+                    expected=f"{n_rounds} values, one per round",
+                    hint="A function of the round works for any number of rounds.",
+                )
+            )
+        return schedule[n_done]
+
+
+def reset_parameter(**kwargs: Schedule) -> _ResetParameter:
+    """Change parameters before each round, for instance the learning rate.
+
+    Args:
+        **kwargs: For each parameter a list with one value per round, or a function that takes the
+            number of rounds done in this training (0 at first) and returns the value.
+
+    Example:
+        >>> from gossamer.callbacks import CallbackEnv
+        >>> class Model:
+        ...     def reset_parameter(self, params):
+        ...         print(params)
+        >>> decay = reset_parameter(learning_rate=lambda n_done: 0.5**n_done)
+        >>> decay(CallbackEnv(Model(), {}, 2, 0, 10, None))
+        {'learning_rate': 0.25}
+    """
+    for name, schedule in kwargs.items():
+        if not isinstance(schedule, list) and not callable(schedule):
+            raise ParameterError(
+                message(
+                    f"reset_parameter cannot use what is given for {name!r}",
+                    got=schedule,
+                    expected="a list with one value per round, or a function of the round",
+                )
+            )
+    return _ResetParameter(kwargs)

@@ -1,0 +1,178 @@
+"""Stop training when validation gets no better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import ClassVar, NoReturn
+
+from gossamer.callbacks.env import CallbackEnv, EarlyStopException, is_cv
+from gossamer.errors import ParameterError, message
+from gossamer.logger import show, warn
+from gossamer.metrics.eval_result import EvalResult, format_results
+
+
+@dataclass
+class _Best:
+    """The best round so far by one metric on one data set."""
+
+    min_delta: float
+    iteration: int
+    value: float
+    results: list[EvalResult]  # all results of that round
+
+    def update(self, result: EvalResult, env: CallbackEnv) -> None:
+        value = result.metric_value
+        if result.maximize:
+            is_better = value > self.value + self.min_delta
+        else:
+            is_better = value < self.value - self.min_delta
+        if is_better:
+            self.iteration = env.iteration
+            self.value = value
+            self.results = list(env.evaluation_result_list or [])
+
+
+@dataclass(eq=False)
+class _EarlyStopping:
+    order: ClassVar[int] = 30
+    before_iteration: ClassVar[bool] = False
+
+    stopping_rounds: int
+    first_metric_only: bool
+    verbose: bool
+    min_deltas: list[float]  # none, one, or one per metric
+    enabled: bool = True
+    _best: list[_Best] = field(default_factory=list)
+    _watched: list[bool] = field(default_factory=list)  # which results can stop the training
+
+    def __call__(self, env: CallbackEnv) -> None:
+        results = env.evaluation_result_list or []
+        if env.iteration == env.begin_iteration:
+            self._start(env, results)
+        if not self.enabled:
+            return
+        for result, best, is_watched in zip(results, self._best, self._watched, strict=True):
+            best.update(result, env)
+            if not is_watched:
+                continue
+            if env.iteration - best.iteration >= self.stopping_rounds:
+                self._stop("Early stopping, best iteration is:", best, result)
+            if env.iteration == env.end_iteration - 1:
+                self._stop("Did not meet early stopping. Best iteration is:", best, result)
+
+    def _start(self, env: CallbackEnv, results: list[EvalResult]) -> None:
+        self.enabled = self._can_stop(env, results)
+        if not self.enabled:
+            return
+        train_name = _train_name(env)
+        deltas = self._deltas(results)
+        self._best = [
+            _Best(deltas[r.metric_name], env.iteration, r.metric_value, list(results))
+            for r in results
+        ]
+        self._watched = [
+            r.dataset_name != train_name
+            and (not self.first_metric_only or r.metric_name == results[0].metric_name)
+            for r in results
+        ]
+        if self.verbose:
+            show(
+                f"Training until validation scores don't improve for {self.stopping_rounds} rounds"
+            )
+
+    def _can_stop(self, env: CallbackEnv, results: list[EvalResult]) -> bool:
+        if not results:
+            raise ParameterError(
+                message(
+                    "early_stopping has nothing to watch",
+                    expected="at least one validation set and one metric",
+                    hint="Pass valid_sets to train() (eval_set to fit()), or leave it out.",
+                )
+            )
+        if any(env.params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost")):
+            warn("Early stopping is not available in dart mode")
+            return False
+        if all(result.dataset_name == _train_name(env) for result in results):
+            warn("Only training set found, disabling early stopping.")
+            return False
+        return True
+
+    def _deltas(self, results: list[EvalResult]) -> dict[str, float]:
+        """The least improvement that counts, by name of the metric."""
+        names = list(dict.fromkeys(result.metric_name for result in results))
+        deltas = self.min_deltas
+        if len(deltas) <= 1:
+            deltas = (deltas or [0.0]) * len(names)
+        if len(deltas) != len(names):
+            raise ParameterError(
+                message(
+                    "min_delta does not match the metrics",
+                    got=deltas,
+                    expected=f"one value, or one for each of {', '.join(names)}",
+                )
+            )
+        return dict(zip(names, deltas, strict=True))
+
+    def _stop(self, reason: str, best: _Best, result: EvalResult) -> NoReturn:
+        if self.verbose:
+            show(f"{reason}\n[{best.iteration + 1}]\t{format_results(best.results)}")
+            if self.first_metric_only:
+                show(f"Evaluated only: {result.metric_name}")
+        raise EarlyStopException(best.iteration, best.results)
+
+
+def _train_name(env: CallbackEnv) -> str:
+    """Name under which the training set is evaluated, if it is."""
+    name: str = "train" if is_cv(env.model) else getattr(env.model, "_train_data_name", "training")
+    return name
+
+
+def early_stopping(
+    stopping_rounds: int,
+    first_metric_only: bool = False,
+    verbose: bool = True,
+    min_delta: float | list[float] = 0.0,
+) -> _EarlyStopping:
+    """Stop when a validation metric has not improved for some rounds.
+
+    The best round becomes the model's `best_iteration`, also when training reaches its end. Every
+    metric on every validation set can stop the training; metrics on the training set cannot.
+    Not available with `boosting="dart"`, where later rounds change earlier trees.
+
+    Args:
+        stopping_rounds: Rounds without improvement after which to stop.
+        first_metric_only: Whether only the first metric counts.
+        verbose: Whether to show when and why training stopped.
+        min_delta: By how much a metric must improve; one value, or one per metric.
+
+    Example:
+        >>> from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult
+        >>> stop = early_stopping(2, verbose=False)
+        >>> try:
+        ...     for i, loss in enumerate([0.5, 0.4, 0.6, 0.7, 0.8]):
+        ...         stop(CallbackEnv(None, {}, i, 0, 5, [EvalResult("valid", "l2", loss, False)]))
+        ... except EarlyStopException as stopped:
+        ...     print(stopped.best_iteration)
+        1
+    """
+    is_integer = isinstance(stopping_rounds, Integral) and not isinstance(stopping_rounds, bool)
+    if not is_integer or stopping_rounds <= 0:
+        raise ParameterError(
+            message(
+                "stopping_rounds is not usable",
+                got=stopping_rounds,
+                expected="an integer >= 1",
+                hint="To train all rounds, leave early_stopping out.",
+            )
+        )
+    min_deltas = list(min_delta) if isinstance(min_delta, list | tuple) else [min_delta]
+    if not all(isinstance(delta, Real) and delta >= 0 for delta in min_deltas):
+        raise ParameterError(
+            message(
+                "min_delta is not usable",
+                got=min_delta,
+                expected="a number >= 0, or a list of one per metric",
+            )
+        )
+    return _EarlyStopping(stopping_rounds, first_metric_only, verbose, min_deltas)

@@ -1,0 +1,7 @@
+"""From the user's table to a binned data set."""
+
+from gossamer.data.dataset import Dataset
+from gossamer.data.fields import Targets
+from gossamer.data.matrix import Table, as_table
+
+__all__ = ["Dataset", "Table", "Targets", "as_table"]

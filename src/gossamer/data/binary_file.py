@@ -1,0 +1,116 @@
+"""The file of a binned data set: safetensors, with everything else as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import files
+from gossamer.binning import Binning
+from gossamer.data.binned import BinnedTable, from_columns
+from gossamer.data.fields import check_init_score, check_label, check_weight
+from gossamer.data.names import check_names
+from gossamer.errors import DataError, message
+
+FORMAT: Final = "gossamer dataset"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What the file of a data set holds."""
+
+    binned: BinnedTable
+    names: list[str]
+    label: npt.NDArray[np.float32] | None
+    weight: npt.NDArray[np.float32] | None
+    init_score: npt.NDArray[np.float64] | None
+
+
+def save(path: Path, content: Content) -> None:
+    """Write a data set; the file is complete or not there."""
+    binned = content.binned
+    arrays = {f"binning.{name}": array for name, array in binned.binning.to_arrays().items()}
+    for name in ("label", "weight", "init_score"):
+        if getattr(content, name) is not None:
+            arrays[name] = getattr(content, name)
+    is_wide = binned.binning.n_value_bins > 255  # the missing bin must fit a byte too
+    for name, features, dtype in (
+        ("bins8", np.flatnonzero(~is_wide), np.uint8),
+        ("bins16", np.flatnonzero(is_wide), np.uint16),
+    ):
+        bins = np.empty((len(features), binned.n_rows), dtype=dtype)
+        for i, feature in enumerate(features):
+            bins[i] = binned.bins.copy_column(int(feature))
+        arrays[name] = bins
+    facts = {
+        "format": FORMAT,
+        "version": VERSION,
+        "n_rows": binned.n_rows,
+        "names": content.names,
+        "missing_kind": int(binned.binning.missing_kind),
+    }
+    files.write_atomically(path, files.to_bytes(arrays, facts))
+
+
+def load(path: Path) -> Content:
+    """Read a data set, and check all of it.
+
+    Raises:
+        DataError: If the file is not one that `save` wrote, whole and unaltered.
+        OSError: If the file cannot be read.
+    """
+    try:
+        arrays, facts = files.from_bytes(path.read_bytes())
+    except files.BrokenFile as error:
+        raise _unusable(path, str(error)) from None
+    if facts.get("format") != FORMAT or facts.get("version") != VERSION:
+        got = f"{facts.get('format')!r} version {facts.get('version')!r}"
+        raise _unusable(path, f"it is a {got}, not a {FORMAT!r} version {VERSION}")
+    try:
+        return _checked(arrays, facts)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise _unusable(path, str(error)) from None
+
+
+def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
+    n_rows = int(facts["n_rows"])
+    names = check_names(facts["names"], len(facts["names"]))
+    parts = {
+        name.removeprefix("binning."): array
+        for name, array in arrays.items()
+        if name.startswith("binning.")
+    }
+    binning = Binning.from_arrays(parts, len(names), facts["missing_kind"])
+    is_wide = binning.n_value_bins > 255
+    columns: list[npt.NDArray[np.uint16]] = [np.empty(0, np.uint16)] * binning.n_features
+    for name, features in (
+        ("bins8", np.flatnonzero(~is_wide)),
+        ("bins16", np.flatnonzero(is_wide)),
+    ):
+        if arrays[name].shape != (len(features), n_rows):
+            raise ValueError(f"{name} has a wrong shape")
+        for row, feature in zip(arrays[name], features, strict=True):
+            columns[feature] = row.astype(np.uint16)
+    label = arrays.get("label")
+    return Content(
+        from_columns(binning, columns, n_rows),
+        names,
+        None if label is None else check_label(label, n_rows),
+        check_weight(arrays.get("weight"), n_rows),
+        check_init_score(arrays.get("init_score"), n_rows),
+    )
+
+
+def _unusable(path: Path, why: str) -> DataError:
+    return DataError(
+        message(
+            f"{str(path)!r} is not a usable data set file: {why}",
+            hint="Write it again with Dataset.save_binary(). Text files are not read "
+            "in this version: load them into an array first.",
+        )
+    )

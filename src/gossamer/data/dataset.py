@@ -1,0 +1,492 @@
+"""`Dataset`: a table, its labels and its weights, binned when first needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import binary_file
+from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows
+from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
+from gossamer.data.matrix import Table, as_table
+from gossamer.data.names import check_names, default_names, match_names
+from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.params import Params, resolve
+
+# What the bins depend on. Once a data set is binned, training cannot ask for other values.
+BINNING_PARAMS: Final = (
+    "max_bin",
+    "min_data_in_bin",
+    "bin_construct_sample_cnt",
+    "data_random_seed",
+    "use_missing",
+    "zero_as_missing",
+)
+_CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
+    "label": check_label,
+    "weight": check_weight,
+    "init_score": check_init_score,
+}
+
+
+class Dataset:
+    """A table with labels, ready for training.
+
+    Nothing is read until `construct()`, which `train()` calls. Then the table is put into bins and,
+    unless `free_raw_data=False`, no longer referred to.
+
+    Args:
+        data: Rows x columns: a NumPy array of numbers (never copied), a list of rows, a data frame
+            of numeric columns, or the path of a file written by `save_binary`.
+        label: One number per row.
+        reference: For validation data: the training data, whose bins are used.
+        weight: One number >= 0 per row.
+        group: Not supported in this version.
+        init_score: Scores to start from: one per row, or rows x classes.
+        feature_name: Names of the columns; "auto" takes them from a data frame, else Column_0, ...
+        categorical_feature: Only "auto" (none) in this version.
+        params: Parameters such as `max_bin`.
+        free_raw_data: Whether to let go of `data` after binning.
+        position: Not supported in this version.
+
+    Example:
+        >>> data = Dataset([[1.0, 7.0], [2.0, 8.0], [3.0, 9.0]], label=[0, 1, 1])
+        >>> data.construct().num_data(), data.num_feature(), data.get_feature_name()
+        (3, 2, ['Column_0', 'Column_1'])
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        reference: Dataset | None = None,
+        weight: Any = None,
+        group: Any = None,
+        init_score: Any = None,
+        feature_name: Sequence[str] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        params: Mapping[str, Any] | None = None,
+        free_raw_data: bool = True,
+        position: Any = None,
+    ) -> None:
+        """Keep the arguments; they are checked in `construct()`."""
+        self.data = data
+        self.label = label
+        self.reference = reference
+        self.weight = weight
+        self.init_score = init_score
+        self.feature_name = feature_name
+        self.params: dict[str, Any] = dict(params or {})
+        self.free_raw_data = free_raw_data
+        self.used_indices: npt.NDArray[np.int64] | None = None
+        self.group = self.position = None
+        self.version = 0
+        self.set_group(group).set_position(position).set_categorical_feature(categorical_feature)
+        self._parent: Dataset | None = None  # of a subset
+        self._binned: BinnedTable | None = None
+        self._names: list[str] | None = None
+        self._targets: Targets | None = None
+        self._n_columns = 0
+        self._lock = RLock()
+
+    # ---- construction ----
+
+    def construct(self) -> Dataset:
+        """Bin the table and check everything else; does nothing the second time.
+
+        Raises:
+            DataError: If the table, the labels, the weights, ... cannot be used.
+        """
+        with self._lock:
+            if self._binned is None:
+                self._construct()
+        return self
+
+    def _construct(self) -> None:
+        params = resolve(self.params, context="dataset")
+        if self._parent is not None:
+            self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
+        elif isinstance(self.data, (str, os.PathLike)):
+            self._binned, names = self._load(Path(self.data))
+        elif self.data is None:
+            raise _freed("construct()")
+        else:
+            table = as_table(self.data)
+            _check_not_empty(table)
+            if self.reference is None:
+                self._binned = bin_table(table, params)
+            else:
+                table = self._like_reference(table)
+                binning = self.reference.construct().binned.binning
+                self._binned = bin_like(table, binning, params)
+            names = table.names or default_names(table.n_columns)
+        self._n_columns = len(names)
+        if self.feature_name != "auto":
+            names = check_names(self.feature_name, len(names))
+        elif self.reference is not None:
+            names = self.reference.get_feature_name()
+        try:
+            self._names = check_names(names, len(names))
+            self._set_fields()
+        except DataError:
+            self._binned = None
+            raise
+        if self.free_raw_data and self._parent is None:
+            self.data = None
+
+    def _set_fields(self) -> None:
+        """Check and keep what there is one of per row."""
+        for name, check in _CHECKS.items():
+            values = getattr(self, name)
+            if values is not None:
+                setattr(self, name, check(values, self.num_data()))
+        self._targets = None
+
+    def _take_from_parent(self) -> BinnedTable:
+        parent, rows = self._parent, self.used_indices
+        assert parent is not None and rows is not None
+        parent.construct()
+        if len(rows) == 0 or rows.min() < 0 or rows.max() >= parent.num_data():
+            raise DataError(
+                message(
+                    "used_indices must be rows of the data set",
+                    got=rows.tolist(),
+                    expected=f"at least one number from 0 to {parent.num_data() - 1}",
+                )
+            )
+        for name in ("label", "weight"):
+            if getattr(parent, name) is not None and getattr(self, name) is None:
+                setattr(self, name, getattr(parent, name)[rows])
+        if parent.init_score is not None and self.init_score is None:
+            self.init_score = parent.init_score.reshape(-1, parent.num_data()).T[rows]
+        return take_rows(parent.binned, rows)
+
+    def _load(self, path: Path) -> tuple[BinnedTable, list[str]]:
+        content = binary_file.load(path)
+        for name in ("label", "weight", "init_score"):
+            if getattr(self, name) is None:
+                setattr(self, name, getattr(content, name))
+        return content.binned, content.names
+
+    def _like_reference(self, table: Table) -> Table:
+        """Check the columns against those of the reference, and put them into its order."""
+        assert self.reference is not None
+        names = self.reference.construct().get_feature_name()
+        n_columns = self.reference.num_feature()
+        if table.n_columns != n_columns:
+            raise DataError(
+                message(
+                    "validation and training data differ in columns",
+                    got=table.n_columns,
+                    expected=f"{n_columns}",
+                )
+            )
+        if table.names is None or names == default_names(n_columns):
+            return table
+        order = match_names(names, table.names)
+        return table if order is None else Table(table.values[:, order], names)
+
+    @property
+    def binned(self) -> BinnedTable:
+        """The binned table; constructs it."""
+        self.construct()
+        assert self._binned is not None
+        return self._binned
+
+    @property
+    def targets(self) -> Targets:
+        """Labels and weights; constructs the data set.
+
+        Raises:
+            DataError: If there are no labels.
+        """
+        self.construct()
+        if self._targets is None:
+            if self.label is None:
+                raise DataError(
+                    message("the data set has no label", hint="Pass label, or call set_label().")
+                )
+            self._targets = Targets(self.label, self.weight)
+        return self._targets
+
+    def use_params(self, params: Params) -> Dataset:
+        """Take over the parameters of a training; those about bins must not come too late.
+
+        Raises:
+            DataError: If the bins are made, the raw data gone, and another value is asked for.
+        """
+        mine = resolve(self.params, context="dataset")
+        if self._binned is not None:
+            changed = [
+                name
+                for name in BINNING_PARAMS
+                if name in params.given and params[name] != mine[name]
+            ]
+            if not changed or self.reference is not None:
+                return self
+            if self.data is None or self._parent is not None:
+                raise DataError(
+                    message(
+                        f"{changed[0]} cannot change after the data set is constructed",
+                        got=params[changed[0]],
+                        expected=f"{mine[changed[0]]!r}",
+                        hint="Pass it to Dataset(params=...), or use free_raw_data=False.",
+                    )
+                )
+            self._binned = None
+        self.params = {
+            **mine.to_dict(given_only=True),
+            **{name: params[name] for name in params.given if name != "objective"},
+        }
+        return self
+
+    # ---- related data sets ----
+
+    def create_valid(
+        self,
+        data: Any,
+        label: Any = None,
+        weight: Any = None,
+        group: Any = None,
+        init_score: Any = None,
+        params: Mapping[str, Any] | None = None,
+        position: Any = None,
+    ) -> Dataset:
+        """Make a validation set that uses the bins of this one."""
+        return Dataset(
+            data,
+            label,
+            reference=self,
+            weight=weight,
+            group=group,
+            init_score=init_score,
+            params=params,
+            free_raw_data=self.free_raw_data,
+            position=position,
+        )
+
+    def subset(self, used_indices: Any, params: Mapping[str, Any] | None = None) -> Dataset:
+        """Make a data set of some of the rows, with the bins of this one.
+
+        Args:
+            used_indices: Rows, from 0.
+            params: Other parameters than this data set's.
+        """
+        rows = np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
+        subset = Dataset(
+            None,
+            reference=self,
+            params=self.params if params is None else params,
+            free_raw_data=self.free_raw_data,
+        )
+        subset._parent = self
+        subset.used_indices = rows
+        return subset
+
+    def set_reference(self, reference: Dataset) -> Dataset:
+        """Use the bins of another data set; not possible once this one's raw data is freed."""
+        if reference is self or self.reference is reference:
+            return self
+        if self._binned is not None and self._binned.binning is reference.binned.binning:
+            self.reference = reference
+            return self
+        if self._binned is not None:
+            if self.data is None or self._parent is not None:
+                raise _freed("set_reference()")
+            self._binned = None
+        self.reference = reference
+        return self
+
+    def get_ref_chain(self, ref_limit: int = 100) -> set[Dataset]:
+        """Return this data set, its reference, the reference's reference, ..."""
+        chain: list[Dataset] = []
+        head: Dataset | None = self
+        while head is not None and head not in chain and len(chain) < ref_limit:
+            chain.append(head)
+            head = head.reference
+        return set(chain)
+
+    # ---- fields ----
+
+    def set_field(self, field_name: str, data: Any) -> Dataset:
+        """Set "label", "weight" or "init_score"."""
+        name = _known_field(field_name)
+        with self._lock:
+            if self._binned is not None and data is not None:
+                data = _CHECKS[name](data, self.num_data())
+            setattr(self, name, data)
+            self._targets = None
+            self.version += 1
+        return self
+
+    def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
+        """Return "label", "weight" or "init_score" as the trainer sees it, or None."""
+        name = _known_field(field_name)
+        self.construct()
+        values: npt.NDArray[Any] | None = getattr(self, name)
+        if name == "init_score" and values is not None and len(values) > self.num_data():
+            return values.reshape(-1, self.num_data()).T
+        return values
+
+    def set_label(self, label: Any) -> Dataset:
+        """Set the labels, one number per row."""
+        return self.set_field("label", label)
+
+    def get_label(self) -> Any:
+        """Return the labels; float32 once constructed."""
+        return self.label
+
+    def set_weight(self, weight: Any) -> Dataset:
+        """Set the weights, one number >= 0 per row; None: every row counts 1."""
+        return self.set_field("weight", weight)
+
+    def get_weight(self) -> Any:
+        """Return the weights, or None; float32 once constructed."""
+        return self.weight
+
+    def set_init_score(self, init_score: Any) -> Dataset:
+        """Set the scores to start from; None: the best constant."""
+        return self.set_field("init_score", init_score)
+
+    def get_init_score(self) -> Any:
+        """Return the scores to start from, or None."""
+        return self.get_field("init_score") if self._binned is not None else self.init_score
+
+    def set_group(self, group: Any) -> Dataset:
+        """Refuse query groups, which this version does not support."""
+        return self._refuse("group", group)
+
+    def get_group(self) -> None:
+        """Return None: there are no query groups in this version."""
+
+    def set_position(self, position: Any) -> Dataset:
+        """Refuse positions, which this version does not support."""
+        return self._refuse("position", position)
+
+    def get_position(self) -> None:
+        """Return None: there are no positions in this version."""
+
+    def set_categorical_feature(self, categorical_feature: Any) -> Dataset:
+        """Refuse categorical columns, which this version does not support."""
+        is_none = isinstance(categorical_feature, str) and categorical_feature == "auto"
+        is_none = is_none or categorical_feature is None or len(categorical_feature) == 0
+        self.categorical_feature = "auto"
+        return self._refuse("categorical_feature", None if is_none else categorical_feature)
+
+    def _refuse(self, name: str, value: object) -> Dataset:
+        if value is not None:
+            raise NotSupportedError(
+                message(
+                    f"{name} is not supported in this version of Gossamer",
+                    got=value,
+                    hint="Leave it out.",
+                )
+            )
+        return self
+
+    def set_feature_name(self, feature_name: Sequence[str] | Literal["auto"]) -> Dataset:
+        """Set the names of the columns."""
+        if feature_name != "auto":
+            if self._binned is not None:
+                self._names = check_names(feature_name, self._n_columns)
+            self.feature_name = feature_name
+        return self
+
+    def get_feature_name(self) -> list[str]:
+        """Return the names of the columns; constructs the data set."""
+        self.construct()
+        assert self._names is not None
+        return list(self._names)
+
+    # ---- facts ----
+
+    def get_data(self) -> Any:
+        """Return the raw data.
+
+        Raises:
+            DataError: If it was freed after binning.
+        """
+        if self._parent is not None:
+            return as_table(self._parent.get_data()).values[self.used_indices]
+        if self.data is None:
+            raise _freed("get_data()")
+        return self.data
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters that shaped this data set, by canonical name."""
+        params = resolve(self.params, context="dataset").to_dict(given_only=True)
+        return {name: value for name, value in params.items() if name in BINNING_PARAMS}
+
+    def num_data(self) -> int:
+        """Return the number of rows; constructs the data set."""
+        return self.binned.n_rows
+
+    def num_feature(self) -> int:
+        """Return the number of columns, constant ones included; constructs the data set."""
+        self.construct()
+        return self._n_columns
+
+    def feature_num_bin(self, feature: int | str) -> int:
+        """Return the number of bins of a column, given by its position or name."""
+        names = self.get_feature_name()
+        if isinstance(feature, str):
+            if feature not in names:
+                raise DataError(message("there is no such column", got=feature))
+            feature = names.index(feature)
+        if not 0 <= feature < self._n_columns:
+            raise DataError(
+                message(
+                    "there is no such column", got=feature, expected=f"0..{self._n_columns - 1}"
+                )
+            )
+        return self.binned.n_bins_of(feature)
+
+    def save_binary(self, filename: str | os.PathLike[str]) -> Dataset:
+        """Write the binned data set to a file; `Dataset(filename)` reads it.
+
+        Example:
+            >>> import tempfile
+            >>> path = Path(tempfile.mkdtemp(), "rows.bin")
+            >>> data = Dataset([[1.0], [2.0], [3.0]], label=[0, 1, 1]).save_binary(path)
+            >>> Dataset(path).construct().get_label()
+            array([0., 1., 1.], dtype=float32)
+        """
+        self.construct()
+        content = binary_file.Content(
+            self.binned, self.get_feature_name(), self.label, self.weight, self.init_score
+        )
+        binary_file.save(Path(filename), content)
+        return self
+
+
+def _known_field(name: str) -> str:
+    if name in _CHECKS:
+        return name
+    if name in ("group", "position"):
+        raise NotSupportedError(message(f"{name} is not supported in this version of Gossamer"))
+    raise DataError(
+        message("there is no such field", got=name, expected="label, weight or init_score")
+    )
+
+
+def _check_not_empty(table: Table) -> None:
+    if table.n_rows == 0 or table.n_columns == 0:
+        what = "rows" if table.n_rows == 0 else "columns"
+        raise DataError(
+            message(f"data has no {what}: got shape {table.values.shape}, expected at least 1 x 1")
+        )
+
+
+def _freed(action: str) -> DataError:
+    return DataError(
+        message(
+            f"data set used after being freed: {action} needs the raw data",
+            hint="Keep it with Dataset(..., free_raw_data=False).",
+        )
+    )

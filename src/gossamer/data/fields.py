@@ -1,0 +1,168 @@
+"""Labels, weights and initial scores: checked, and of the types the native core takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.errors import DataError, message
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What the rows should be predicted as, and how much each counts.
+
+    Attributes:
+        label: float32, one per row.
+        weight: float32, one per row; None: every row counts 1.
+    """
+
+    label: npt.NDArray[np.float32]
+    weight: npt.NDArray[np.float32] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.label)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.n_rows if self.weight is None else self.weight.sum(dtype=np.float64))
+
+    def average(self, values: npt.NDArray[Any]) -> float:
+        """Weighted mean of one value per row."""
+        if self.weight is None:
+            return float(values.mean(dtype=np.float64))
+        # Not a dot product: its last bits depend on the threads of the BLAS library.
+        return float((values * self.weight.astype(np.float64)).sum() / self.total_weight)
+
+
+def check_label(label: object, n_rows: int) -> npt.NDArray[np.float32]:
+    """Return the labels as float32.
+
+    Raises:
+        DataError: If there is not one finite number per row.
+
+    Example:
+        >>> check_label([0, 1, 1], 3)
+        array([0., 1., 1.], dtype=float32)
+    """
+    values = _as_column(label, n_rows, "label")
+    converted = _to_float32(values)
+    if not np.isfinite(converted).all():
+        raise _bad_value("label", values, ~np.isfinite(converted), "finite numbers within float32")
+    return converted
+
+
+def check_weight(weight: object, n_rows: int) -> npt.NDArray[np.float32] | None:
+    """Return the weights as float32; None stays None.
+
+    Raises:
+        DataError: If there is not one finite number >= 0 per row, or all of them are 0.
+
+    Example:
+        >>> check_weight([0.5, 2], 2)
+        array([0.5, 2. ], dtype=float32)
+    """
+    if weight is None:
+        return None
+    values = _as_column(weight, n_rows, "weight")
+    converted = _to_float32(values)
+    is_bad = ~np.isfinite(converted) | (converted < 0)
+    if is_bad.any():
+        raise _bad_value("weight", values, is_bad, "finite numbers >= 0")
+    if not converted.any():
+        raise DataError(
+            message("weight is 0 for every row", expected="at least one row that counts")
+        )
+    return converted
+
+
+def check_init_score(init_score: object, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Return initial scores as float64, class after class; None stays None.
+
+    Args:
+        init_score: One per row; or with several classes rows x classes, or that flattened class
+            after class.
+        n_rows: Rows of the data set.
+
+    Raises:
+        DataError: If the shape does not fit or a score is not finite.
+
+    Example:
+        >>> check_init_score([[0, 10], [1, 11], [2, 12]], 3)
+        array([ 0.,  1.,  2., 10., 11., 12.])
+    """
+    if init_score is None:
+        return None
+    values = _as_numbers(init_score, "init_score")
+    fits = values.ndim in (1, 2) and values.size > 0
+    if not fits or (values.size % n_rows if values.ndim == 1 else len(values) != n_rows):
+        raise DataError(
+            message(
+                f"init_score has shape {values.shape}",
+                expected=f"({n_rows},), ({n_rows}, classes) or ({n_rows} * classes,)",
+            )
+        )
+    flat = np.array(values.ravel(order="F"), dtype=np.float64)
+    if not np.isfinite(flat).all():
+        raise _bad_value("init_score", flat, ~np.isfinite(flat), "finite numbers")
+    return flat
+
+
+def _as_numbers(values: object, name: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise DataError(message(f"{name} cannot be made an array ({error})")) from None
+    if array.dtype.kind not in "biuf":
+        raise DataError(
+            message(
+                f"{name} must be numeric",
+                got=str(array.dtype),
+                expected="floats, integers or truth values",
+                hint="Encode classes as 0, 1, 2, ... first; the scikit-learn estimators do so."
+                if name == "label"
+                else "",
+            )
+        )
+    return array
+
+
+def _as_column(values: object, n_rows: int, name: str) -> npt.NDArray[Any]:
+    array = _as_numbers(values, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(
+            message(f"{name} has shape {array.shape}", expected=f"one number per row: ({n_rows},)")
+        )
+    if len(array) != n_rows:
+        raise DataError(
+            message(
+                f"{name} and data differ in length",
+                got=len(array),
+                expected=f"{n_rows}, one per row of the data",
+            )
+        )
+    return array
+
+
+def _to_float32(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """A copy, so that changing the user's array later changes nothing here."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(values, dtype=np.float32, order="C")
+
+
+def _bad_value(
+    name: str, values: npt.NDArray[Any], is_bad: npt.NDArray[np.bool_], expected: str
+) -> DataError:
+    row = int(np.argmax(is_bad))
+    others = int(is_bad.sum()) - 1
+    place = f"{name} of row {row}" + (f" (and of {others} more)" if others else "")
+    return DataError(message(f"{place} is not usable", got=float(values[row]), expected=expected))

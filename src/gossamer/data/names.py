@@ -1,0 +1,84 @@
+"""Names of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gossamer.errors import DataError, message
+
+
+def default_names(n_columns: int) -> list[str]:
+    """Return the names of columns that were not given any, as LightGBM's.
+
+    Example:
+        >>> default_names(2)
+        ['Column_0', 'Column_1']
+    """
+    return [f"Column_{i}" for i in range(n_columns)]
+
+
+def check_names(names: Sequence[object], n_columns: int) -> list[str]:
+    """Return the names as strings.
+
+    Raises:
+        DataError: If there is not one for each column, or two are the same.
+
+    Example:
+        >>> check_names(["age", "größe"], 2)
+        ['age', 'größe']
+    """
+    if isinstance(names, str):
+        raise DataError(message("feature_name must be a list of names, or 'auto'", got=names))
+    found = [str(name) for name in names]
+    if len(found) != n_columns:
+        raise DataError(
+            message(
+                "feature_name and data differ in length",
+                got=len(found),
+                expected=f"{n_columns}, one per column of the data",
+            )
+        )
+    seen: set[str] = set()
+    for name in found:
+        if name in seen:
+            raise DataError(message("feature_name has the same name twice", got=name))
+        seen.add(name)
+    return found
+
+
+def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
+    """Say where each known column stands in a table that names its columns.
+
+    Returns:
+        For each known name its position, or None when the order is already right.
+
+    Raises:
+        DataError: If the names are not the same ones.
+
+    Example:
+        >>> match_names(["a", "b"], ["b", "a"])
+        [1, 0]
+    """
+    if list(known) == list(found):
+        return None
+    position = {name: i for i, name in enumerate(found)}
+    missing = [name for name in known if name not in position]
+    extra = sorted(set(found) - set(known))
+    if missing or extra:
+        parts = []
+        if missing:
+            parts.append(f"missing {_listing(missing)}")
+        if extra:
+            parts.append(f"unknown {_listing(extra)}")
+        raise DataError(
+            message(
+                f"the columns are not those of the training data: {', '.join(parts)}",
+                hint="Pass the same columns; their order does not matter.",
+            )
+        )
+    return [position[name] for name in known]
+
+
+def _listing(names: Sequence[str], limit: int = 5) -> str:
+    shown = ", ".join(repr(name) for name in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

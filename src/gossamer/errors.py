@@ -1,0 +1,63 @@
+"""The errors Gossamer raises for what a user can put right.
+
+Every message says what is wrong, what was given, what was expected and what to do about it.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Final
+
+
+class _NothingGot:
+    """Marks a message that has no offending value to show (None may be such a value)."""
+
+
+_NOTHING_GOT: Final = _NothingGot()
+
+
+class GossamerError(ValueError):
+    """Base of all errors raised on purpose by Gossamer.
+
+    It takes the place of `lightgbm.basic.LightGBMError` and `xgboost.core.XGBoostError`, so ported
+    code may say `from gossamer.errors import GossamerError as LightGBMError`. It is a `ValueError`,
+    so `except ValueError` works as well.
+    """
+
+
+class ParameterError(GossamerError):
+    """A parameter is unknown, of the wrong type, out of range, or contradicts another one."""
+
+
+class DataError(GossamerError):
+    """The data handed in cannot be used as it is."""
+
+
+class ModelFileError(GossamerError):
+    """A model file is damaged, of another format, or written by a newer version."""
+
+
+class NotSupportedError(GossamerError):
+    """The request is understood, but this version of Gossamer cannot do it."""
+
+
+def message(what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: str = "") -> str:
+    """Put an error message together: what, got, expected, what to do.
+
+    Args:
+        what: What is wrong, without a full stop.
+        got: The offending value; its (shortened) repr is shown.
+        expected: What would have been right.
+        hint: A full sentence that says what to do.
+
+    Example:
+        >>> message("num_leaves is out of range", got=1, expected="an integer >= 2")
+        'num_leaves is out of range: got 1, expected an integer >= 2.'
+    """
+    details = []
+    if got is not _NOTHING_GOT:
+        details.append(f"got {reprlib.repr(got)}")
+    if expected:
+        details.append(f"expected {expected}")
+    text = f"{what}: {', '.join(details)}." if details else f"{what}."
+    return f"{text} {hint}" if hint else text

@@ -1,0 +1,120 @@
+"""Files that are either complete or not there, and arrays in them (safetensors)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+# Everything that is not an array is one JSON document under this key. One key only: with several,
+# the order in which safetensors writes them would differ from run to run.
+_KEY = "gossamer"
+
+
+class BrokenFile(ValueError):
+    """The bytes are not what this version, or any version, wrote."""
+
+
+def to_bytes(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> bytes:
+    """Write arrays and JSON facts; the same contents give the same bytes.
+
+    Example:
+        >>> arrays, facts = from_bytes(to_bytes({"a": np.arange(3)}, {"kind": "demo"}))
+        >>> arrays["a"], facts
+        (array([0, 1, 2]), {'kind': 'demo'})
+    """
+    whole = {**facts, "checksum": _checksum(arrays, facts)}
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return safetensors.numpy.save(tensors, metadata={_KEY: _json(whole)})
+
+
+def from_bytes(content: bytes) -> tuple[Arrays, dict[str, Any]]:
+    """Read what `to_bytes` wrote.
+
+    Raises:
+        BrokenFile: If the bytes are cut off, altered or of another format.
+    """
+    try:
+        arrays = dict(safetensors.numpy.load(content))
+        size = int.from_bytes(content[:8], "little")
+        facts = json.loads(json.loads(content[8 : 8 + size])["__metadata__"][_KEY])
+    except KeyError:
+        raise BrokenFile("it was not written by Gossamer") from None
+    except (safetensors.SafetensorError, ValueError, TypeError, RecursionError) as error:
+        raise BrokenFile(f"it is cut off or of another format ({error})") from None
+    if not isinstance(facts, dict):
+        raise BrokenFile("it was not written by Gossamer")
+    checksum = facts.pop("checksum", None)
+    if checksum != _checksum(arrays, facts):
+        raise BrokenFile("its contents were altered: the checksum differs")
+    return arrays, facts
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that a crash leaves the old one or the new one, never a part.
+
+    Example:
+        >>> path = Path(tempfile.mkdtemp(), "file")
+        >>> write_atomically(path, b"new")
+        >>> path.read_bytes()
+        b'new'
+    """
+    path = Path(os.path.realpath(path))  # a link stays a link
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, _permissions(path))
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    _sync_folder(path.parent)
+
+
+def _permissions(path: Path) -> int:
+    """Those of the file to be replaced, or what the umask leaves to a new one."""
+    try:
+        return path.stat().st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renaming last; not every system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _checksum(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256(_json(facts).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()

@@ -1,0 +1,49 @@
+"""What a metric is.
+
+To add one: a frozen dataclass that fills in `Metric`, and a line in `registry.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Targets
+from gossamer.objectives import Objective
+from gossamer.params import Params
+
+
+class Metric(ABC):
+    """How good scores are, as one number.
+
+    Attributes:
+        name: Name in parameters and results.
+        maximize: Whether higher is better.
+    """
+
+    name: str
+    maximize: bool = False
+
+    @classmethod
+    def from_params(cls, params: Params) -> Metric:
+        """Make the metric of a training."""
+        return cls()
+
+    @abstractmethod
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the value for raw scores (class-major)."""
+
+
+def predictions_of(
+    score: npt.NDArray[np.float64], objective: Objective, n_threads: int
+) -> npt.NDArray[np.float64]:
+    """Return predictions of one output per row; without a link that is the score itself."""
+    return objective.to_predictions(score, n_threads) if objective.has_link else score

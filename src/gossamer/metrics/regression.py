@@ -1,0 +1,69 @@
+"""Errors of predicted numbers: l2, rmse, l1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.metrics.base import Metric, predictions_of
+from gossamer.objectives import Objective
+
+
+@dataclass(frozen=True)
+class L2(Metric):
+    """Mean squared error."""
+
+    name: str = "l2"
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean squared error of the predictions."""
+        predicted = predictions_of(score, objective, n_threads)
+        total = _native.sum_squared_error(predicted, targets.label, targets.weight, n_threads)
+        return total / targets.total_weight
+
+
+@dataclass(frozen=True)
+class RMSE(L2):
+    """Root of the mean squared error."""
+
+    name: str = "rmse"
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the root of the mean squared error of the predictions."""
+        return math.sqrt(super().evaluate(score, targets, objective, n_threads))
+
+
+@dataclass(frozen=True)
+class L1(Metric):
+    """Mean absolute error."""
+
+    name: str = "l1"
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean absolute error of the predictions."""
+        predicted = predictions_of(score, objective, n_threads)
+        total = _native.sum_absolute_error(predicted, targets.label, targets.weight, n_threads)
+        return total / targets.total_weight

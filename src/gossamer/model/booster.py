@@ -1,0 +1,391 @@
+"""`Booster`: a model, in training or trained."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Dataset
+from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.metrics import CustomMetric, EvalResult
+from gossamer.model import model_file
+from gossamer.model.importance import feature_importance
+from gossamer.model.model import Model
+from gossamer.model.predict import PredictOptions, predict
+from gossamer.model.training import Training
+from gossamer.objectives.custom import CustomFunction
+from gossamer.params import Params, resolve
+
+Feval = CustomMetric | Sequence[CustomMetric] | None
+
+
+class Booster:
+    """A model; with a training set, one that can still grow.
+
+    Args:
+        params: Parameters of the training.
+        train_set: Training data.
+        model_file: Path of a saved model.
+        model_str: Text of a saved model (`model_to_string`).
+
+    Attributes:
+        params: The parameters, as given.
+        best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
+            for.
+        best_score: Metrics at that round, or after the last one: data set -> metric -> value.
+        train_set: Training data, until freed.
+        name_valid_sets: Names of the validation sets.
+
+    Example:
+        >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
+        >>> booster = Booster({"objective": "binary"}, data)
+        >>> for _ in range(10):
+        ...     is_finished = booster.update()
+        >>> booster.num_trees(), booster.predict([[10.0], [90.0]]).round()
+        (10, array([0., 1.]))
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, Any] | None = None,
+        train_set: Dataset | None = None,
+        model_file: str | os.PathLike[str] | None = None,
+        model_str: str | None = None,
+    ) -> None:
+        """Start a training, or load a model."""
+        self.params: dict[str, Any] = copy.copy(dict(params or {}))
+        self.best_iteration = -1
+        self.best_score: dict[str, dict[str, float]] = {}
+        self.train_set: Dataset | None = None
+        self.name_valid_sets: list[str] = []
+        self._train_data_name = "training"
+        self._training: Training | None = None
+        self._trained: Model | None = None
+        self._resolved: Params | None = None
+        if train_set is not None:
+            if not isinstance(train_set, Dataset):
+                raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+            self._training = Training(resolve(self.params), train_set)
+            self.train_set = train_set
+        elif model_file is not None:
+            self._use(_load_file(model_file))
+        elif model_str is not None:
+            self.model_from_string(model_str)
+        else:
+            raise ParameterError(
+                message("a Booster needs train_set, model_file or model_str; none was given")
+            )
+
+    def _use(self, model: Model) -> None:
+        self._trained = model
+        self._resolved = None
+        if not self.params:
+            self.params = dict(model.params)
+
+    @property
+    def _model(self) -> Model:
+        if self._training is not None:
+            return self._training.to_model()
+        assert self._trained is not None
+        return self._trained
+
+    @property
+    def resolved_params(self) -> Params:
+        """The parameters, checked and complete."""
+        if self._training is not None:
+            return self._training.params
+        if self._resolved is None:
+            self._resolved = resolve(self.params, context="predict")
+        return self._resolved
+
+    def _in_training(self, action: str) -> Training:
+        if self._training is None:
+            raise DataError(
+                message(
+                    f"data set used after being freed: {action} needs the training data",
+                    hint="Train with keep_training_booster=True, or make the Booster with "
+                    "train_set.",
+                )
+            )
+        return self._training
+
+    # ---- training ----
+
+    def update(self, train_set: Dataset | None = None, fobj: CustomFunction | None = None) -> bool:
+        """Do one round.
+
+        Args:
+            train_set: Only the training data itself; other data is not supported in this version.
+            fobj: Custom objective: (raw scores, training data) -> (gradients, hessians).
+
+        Returns:
+            Whether training is finished because nothing could be split.
+        """
+        training = self._in_training("update()")
+        if train_set is not None and train_set is not self.train_set:
+            raise NotSupportedError(
+                message("update() cannot change the training data in this version")
+            )
+        if fobj is not None:
+            training.use_function(fobj)
+        return training.train_round()
+
+    def rollback_one_iter(self) -> Booster:
+        """Take the last round back."""
+        self._in_training("rollback_one_iter()").rollback()
+        return self
+
+    def reset_parameter(self, params: Mapping[str, Any]) -> Booster:
+        """Change parameters for the rounds to come."""
+        training = self._in_training("reset_parameter()")
+        training.reset_params(training.params.replace(**params))
+        self.params.update(params)
+        return self
+
+    def add_valid(self, data: Dataset, name: str) -> Booster:
+        """Add a validation set."""
+        if not isinstance(data, Dataset):
+            raise DataError(message("validation data is no Dataset", got=type(data).__name__))
+        self._in_training("add_valid()").add_valid(data, name)
+        self.name_valid_sets.append(name)
+        return self
+
+    def eval(self, data: Dataset, name: str, feval: Feval = None) -> list[EvalResult]:
+        """Evaluate the metrics on a data set; one not seen before becomes a validation set."""
+        training = self._in_training("eval()")
+        if data is training.train.data:
+            return training.evaluate(training.train, name, feval)
+        for scored in training.valid:
+            if scored.data is data:
+                return training.evaluate(scored, name, feval)
+        self.add_valid(data, name)
+        return training.evaluate(training.valid[-1], name, feval)
+
+    def eval_train(self, feval: Feval = None) -> list[EvalResult]:
+        """Evaluate the metrics on the training data."""
+        training = self._in_training("eval_train()")
+        return training.evaluate(training.train, self._train_data_name, feval)
+
+    def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
+        """Evaluate the metrics on every validation set."""
+        training = self._in_training("eval_valid()")
+        return [
+            result
+            for scored in training.valid
+            for result in training.evaluate(scored, scored.name, feval)
+        ]
+
+    def set_train_data_name(self, name: str) -> Booster:
+        """Set the name under which the training data is evaluated."""
+        self._train_data_name = name
+        return self
+
+    def free_dataset(self) -> Booster:
+        """Let go of the data; the model stays, but can no longer be trained."""
+        if self._training is not None:
+            self._trained = self._training.to_model()
+            self._resolved = self._training.params
+            self._training = None
+        self.train_set = None
+        self.name_valid_sets = []
+        return self
+
+    # ---- prediction ----
+
+    def predict(
+        self,
+        data: Any,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        data_has_header: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]:
+        """Predict the rows of a table.
+
+        Args:
+            data: Rows x columns, as for `Dataset`. The columns of a data frame are checked by
+                name, and may be in another order than in training.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds; None: up to the best one where early stopping found
+                one, else all; 0 or less: all.
+            raw_score: Whether to return raw scores.
+            pred_leaf: Whether to return the leaf of each row in each tree.
+            pred_contrib: Not supported in this version.
+            data_has_header: For files, which this version does not read.
+            validate_features: Names are always checked where both sides have some.
+            **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
+
+        Returns:
+            (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`.
+        """
+        if pred_contrib:
+            raise NotSupportedError(
+                message("pred_contrib is not supported in this version of Gossamer")
+            )
+        n_rounds = self._n_rounds(num_iteration)
+        options = PredictOptions.from_arguments(
+            start_iteration, n_rounds, raw_score, pred_leaf, kwargs, self.resolved_params
+        )
+        return predict(self._model, data, options)
+
+    def _n_rounds(self, num_iteration: int | None) -> int:
+        """Number of rounds to use: those asked for, the best, or 0 for all."""
+        return self.best_iteration if num_iteration is None else num_iteration
+
+    # ---- facts ----
+
+    def current_iteration(self) -> int:
+        """Return the number of rounds in the model."""
+        return self.num_trees() // self.num_model_per_iteration()
+
+    def num_trees(self) -> int:
+        """Return the number of trees in the model."""
+        if self._training is not None:
+            return len(self._training.trees)
+        return self._model.forest.n_trees
+
+    def num_model_per_iteration(self) -> int:
+        """Return the number of trees per round: the number of classes, or 1."""
+        if self._training is not None:
+            return self._training.n_outputs
+        return self._model.objective.n_outputs
+
+    def num_feature(self) -> int:
+        """Return the number of columns."""
+        return self._model.n_columns
+
+    def feature_name(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self._model.names)
+
+    def feature_importance(
+        self, importance_type: str = "split", iteration: int | None = None
+    ) -> npt.NDArray[Any]:
+        """Return how much each column matters.
+
+        Args:
+            importance_type: "split" counts the splits, "gain" adds up their gains.
+            iteration: Number of rounds to look at; None: up to the best one, else all.
+        """
+        return feature_importance(self._first_rounds(iteration).forest, importance_type)
+
+    def lower_bound(self) -> float:
+        """Return the lowest raw score that any row could get."""
+        return self._bound(np.minimum)
+
+    def upper_bound(self) -> float:
+        """Return the highest raw score that any row could get."""
+        return self._bound(np.maximum)
+
+    def _bound(self, choose: np.ufunc) -> float:
+        model, k = self._model, self.num_model_per_iteration()
+        bounds = model.start.copy()
+        if model.forest.n_trees:
+            by_tree = choose.reduceat(
+                model.forest.arrays["leaf_value"], model.forest.leaf_begin[:-1]
+            )
+            bounds += by_tree.reshape(-1, k).sum(axis=0)
+        return float(choose.reduce(bounds))
+
+    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
+        """Return the value of one leaf of one tree."""
+        forest = self._model.forest
+        if not 0 <= tree_id < forest.n_trees:
+            raise ParameterError(
+                message("there is no such tree", got=tree_id, expected=f"0..{forest.n_trees - 1}")
+            )
+        values = forest.tree(tree_id).leaf_value
+        if not 0 <= leaf_id < len(values):
+            raise ParameterError(
+                message("there is no such leaf", got=leaf_id, expected=f"0..{len(values) - 1}")
+            )
+        return float(values[leaf_id])
+
+    # ---- files ----
+
+    def _first_rounds(self, num_iteration: int | None, start_iteration: int = 0) -> Model:
+        model = self._model
+        n_rounds, wanted = model.forest.n_rounds, self._n_rounds(num_iteration)
+        first = min(max(start_iteration, 0), n_rounds)
+        last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
+        return model.rounds(first, last)
+
+    def save_model(
+        self,
+        filename: str | os.PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> Booster:
+        """Write the model to a file (docs/model_format.md).
+
+        Args:
+            filename: Path; a file that is there is replaced in one step.
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round to save.
+            importance_type: Accepted for compatibility; importance is not part of the file.
+        """
+        model_file.save(filename, self._first_rounds(num_iteration, start_iteration))
+        return self
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Return the model as text, for `Booster(model_str=...)`."""
+        return model_file.to_text(self._first_rounds(num_iteration, start_iteration))
+
+    def model_from_string(self, model_str: str) -> Booster:
+        """Become the model that `model_to_string` wrote."""
+        model = model_file.from_text(model_str)
+        self.free_dataset()
+        self.best_iteration = -1
+        self._use(model)
+        return self
+
+    # ---- copies ----
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the whole model and what was found in training, not the data."""
+        kept = ("params", "best_iteration", "best_score", "_train_data_name")
+        state = {name: getattr(self, name) for name in kept}
+        state["params"] = {
+            name: "custom" if callable(value) else value for name, value in self.params.items()
+        }
+        return {**state, "model": model_file.to_bytes(self._model)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the booster again."""
+        state = dict(state)
+        self._trained = model_file.from_bytes(state.pop("model"))
+        self._training = None
+        self._resolved = None
+        self.train_set = None
+        self.name_valid_sets = []
+        self.__dict__.update(state)
+
+    def __copy__(self) -> Booster:
+        """Copy the model, not the data."""
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Booster:
+        """Copy the model, not the data."""
+        booster = Booster.__new__(Booster)
+        booster.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return booster
+
+
+def _load_file(path: str | os.PathLike[str]) -> Model:
+    """Load a model; in `Booster.__init__` the module's name is hidden by an argument."""
+    return model_file.load(path)

@@ -1,0 +1,55 @@
+"""`Model`: all that predicting needs. It knows nothing about how it was trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data.names import default_names
+from gossamer.objectives import Objective
+from gossamer.tree import Forest
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Trees, what their sum starts from, and how it becomes a prediction.
+
+    Attributes:
+        objective: Turns raw scores into predictions.
+        names: Names of the columns.
+        start: The score before the first tree, one per output.
+        forest: The trees.
+        params: The parameters that were given, by canonical name; for information only.
+    """
+
+    objective: Objective
+    names: list[str]
+    start: npt.NDArray[np.float64]
+    forest: Forest
+    params: dict[str, Any]
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the table."""
+        return len(self.names)
+
+    @property
+    def has_own_names(self) -> bool:
+        """Whether the names are the user's rather than Column_0, Column_1, ..."""
+        return self.names != default_names(len(self.names))
+
+    def rounds(self, first: int, last: int) -> Model:
+        """Return the model with the rounds from `first` to before `last` only.
+
+        Without its first round a model does not start from `start`: the parts of a model then
+        add up to the whole.
+        """
+        if first == 0 and last == self.forest.n_rounds:
+            return self
+        k = self.objective.n_outputs
+        start = self.start if first == 0 else np.zeros_like(self.start)
+        forest = self.forest.slice(first * k, last * k)
+        return Model(self.objective, self.names, start, forest, self.params)

@@ -1,0 +1,165 @@
+"""Model files, version 1: see docs/model_format.md."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import textwrap
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import files
+from gossamer.data.names import check_names
+from gossamer.errors import ModelFileError, message
+from gossamer.model.model import Model
+from gossamer.objectives import objective_from_config
+from gossamer.tree import Forest
+from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS
+
+FORMAT: Final = "gossamer model"
+VERSION: Final = 1
+TEXT_HEADER: Final = f"{FORMAT} {VERSION}"
+
+# Parameters that leave no trace in the trees: not kept, so that the bytes do not depend on them.
+_NOT_KEPT: Final = ("num_threads", "verbosity")
+_ARRAYS: Final[dict[str, npt.DTypeLike]] = {
+    "start": np.float64,
+    "node_begin": np.int64,
+    "leaf_begin": np.int64,
+    **NODE_ARRAYS,
+    **LEAF_ARRAYS,
+}
+
+
+def to_bytes(model: Model) -> bytes:
+    """Return the bytes of the model file; equal models give equal bytes."""
+    forest = model.forest
+    arrays = {
+        "start": model.start,
+        "node_begin": forest.node_begin,
+        "leaf_begin": forest.leaf_begin,
+        **forest.arrays,
+    }
+    facts = {
+        "format": FORMAT,
+        "version": VERSION,
+        "objective": model.objective.to_config(),
+        "n_outputs": model.objective.n_outputs,
+        "feature_names": model.names,
+        "parameters": {
+            name: "custom" if callable(value) else value
+            for name, value in model.params.items()
+            if name not in _NOT_KEPT
+        },
+    }
+    return files.to_bytes(arrays, facts)
+
+
+def from_bytes(content: bytes, source: str = "the model") -> Model:
+    """Read a model file's bytes, and check all of it.
+
+    Raises:
+        ModelFileError: If they are cut off, altered, or not a model of this version.
+    """
+    try:
+        arrays, facts = files.from_bytes(content)
+    except files.BrokenFile as error:
+        raise ModelFileError(message(f"{source} cannot be read: {error}")) from None
+    if facts.get("format") != FORMAT:
+        raise ModelFileError(
+            message(f"{source} is no model", got=facts.get("format"), expected=repr(FORMAT))
+        )
+    if facts.get("version") != VERSION:
+        raise ModelFileError(
+            message(
+                f"{source} has a version that this Gossamer cannot read",
+                got=facts.get("version"),
+                expected=f"{VERSION}",
+                hint="Update Gossamer, or save the model again with this version.",
+            )
+        )
+    try:
+        return _checked(arrays, facts)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(message(f"{source} is inconsistent ({error})")) from None
+
+
+def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
+    for name, dtype in _ARRAYS.items():
+        if name not in arrays:
+            raise ValueError(f"the array {name} is missing")
+        if arrays[name].dtype != dtype or arrays[name].ndim != 1:
+            raise ValueError(f"the array {name} has a wrong type or shape")
+    objective = objective_from_config(facts["objective"])
+    names = check_names(facts["feature_names"], len(facts["feature_names"]))
+    start = arrays["start"]
+    if facts["n_outputs"] != objective.n_outputs or len(start) != objective.n_outputs:
+        raise ValueError("the number of outputs differs from the objective's")
+    if not np.isfinite(start).all():
+        raise ValueError("a start score is not finite")
+    n_nodes, n_leaves = len(arrays["column"]), len(arrays["leaf_value"])
+    if any(len(arrays[name]) != n_nodes for name in NODE_ARRAYS) or any(
+        len(arrays[name]) != n_leaves for name in LEAF_ARRAYS
+    ):
+        raise ValueError("arrays of the trees differ in length")
+    forest = Forest(
+        objective.n_outputs,
+        len(names),
+        arrays["node_begin"],
+        arrays["leaf_begin"],
+        {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)},
+    )
+    forest.native  # noqa: B018  checks every index
+    return Model(objective, names, start, forest, dict(facts["parameters"]))
+
+
+def save(path: str | os.PathLike[str], model: Model) -> None:
+    """Write the model file; it is complete or not there."""
+    files.write_atomically(Path(path), to_bytes(model))
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model file.
+
+    Raises:
+        ModelFileError: If it is cut off, altered, or not a model of this version.
+        OSError: If the file cannot be read.
+    """
+    return from_bytes(Path(path).read_bytes(), source=f"the file {os.fspath(path)!r}")
+
+
+def to_text(model: Model) -> str:
+    """Return the model as text: a header line, then the file's bytes in base64."""
+    encoded = base64.b64encode(to_bytes(model)).decode("ascii")
+    return "\n".join([TEXT_HEADER, *textwrap.wrap(encoded, 100), ""])
+
+
+def from_text(text: str) -> Model:
+    """Read what `to_text` wrote.
+
+    Raises:
+        ModelFileError: If it is something else.
+    """
+    header, _, encoded = text.partition("\n")
+    if header.strip() != TEXT_HEADER:
+        raise ModelFileError(
+            message(
+                "the string is no model of this version",
+                got=header,
+                expected=f"a first line {TEXT_HEADER!r}",
+                hint="LightGBM's text format is not read in this version."
+                if header.strip() == "tree"
+                else "",
+            )
+        )
+    try:
+        content = base64.b64decode("".join(encoded.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ModelFileError(message(f"the string is damaged ({error})")) from None
+    return from_bytes(content, source="the string")

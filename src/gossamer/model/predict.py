@@ -1,0 +1,130 @@
+"""Predicting rows of the user's own table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Dataset, Table, as_table
+from gossamer.data.names import match_names
+from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.model.model import Model
+from gossamer.params import Params
+from gossamer.threads import resolve_threads
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """What a prediction returns, and from which rounds."""
+
+    first_round: int = 0
+    last_round: int | None = None  # one after the last; None: all
+    raw_score: bool = False
+    pred_leaf: bool = False
+    num_threads: int = 0
+    disable_shape_check: bool = False
+
+    @classmethod
+    def from_arguments(
+        cls,
+        start_iteration: int,
+        num_iteration: int,
+        raw_score: bool,
+        pred_leaf: bool,
+        kwargs: Mapping[str, Any],
+        trained_with: Params,
+    ) -> PredictOptions:
+        """Make options from the arguments of `Booster.predict`.
+
+        Parameters in `kwargs` win over those the model was trained with.
+        """
+        if start_iteration < 0:
+            raise ParameterError(
+                message(
+                    "start_iteration is out of range", got=start_iteration, expected="a number >= 0"
+                )
+            )
+        params = trained_with.replace(**kwargs) if kwargs else trained_with
+        first = start_iteration or max(params.start_iteration_predict, 0)
+        n_rounds = num_iteration if num_iteration > 0 else params.num_iteration_predict
+        return cls(
+            first,
+            first + n_rounds if n_rounds > 0 else None,
+            raw_score or params.predict_raw_score,
+            pred_leaf or params.predict_leaf_index,
+            params.num_threads,
+            params.predict_disable_shape_check,
+        )
+
+
+def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[Any]:
+    """Predict a table.
+
+    Returns:
+        (rows,); with several outputs (rows, outputs); for leaves (rows, trees).
+    """
+    values = _fitting_values(model, data, options.disable_shape_check)
+    k = model.objective.n_outputs
+    last = model.forest.n_rounds if options.last_round is None else options.last_round
+    last = min(last, model.forest.n_rounds)
+    first = min(options.first_round, last)
+    n_rows, n_trees = len(values), (last - first) * k
+    n_threads = resolve_threads(options.num_threads, n_rows, n_trees)
+    if options.pred_leaf:
+        leaves = np.empty(n_rows * n_trees, dtype=np.int32)
+        model.forest.native.predict_leaves(values, first * k, last * k, leaves, n_threads)
+        return leaves.reshape(n_rows, n_trees)
+    start = model.start if options.first_round == 0 else np.zeros_like(model.start)
+    score = np.tile(start, n_rows)
+    model.forest.native.predict(values, first * k, last * k, score, n_threads)
+    by_row = score.reshape(n_rows, k) if k > 1 else score
+    if options.raw_score or not model.objective.has_link:
+        return by_row
+    # Objectives take scores class after class.
+    class_major = np.ascontiguousarray(by_row.T).ravel() if k > 1 else score
+    return model.objective.to_predictions(class_major, n_threads)
+
+
+def _fitting_values(model: Model, data: object, disable_shape_check: bool) -> npt.NDArray[Any]:
+    """Return the table with the columns of the training data, in their order."""
+    if isinstance(data, Dataset):
+        raise DataError(
+            message("a Dataset cannot be predicted", hint="Pass the table itself to predict().")
+        )
+    if isinstance(data, (str, bytes)) or hasattr(data, "__fspath__"):
+        raise NotSupportedError(
+            message(
+                "predict() does not read files in this version",
+                got=data,
+                hint="Load the file into an array first.",
+            )
+        )
+    table = _in_order(model, as_table(data), disable_shape_check)
+    if table.n_columns == model.n_columns:
+        return table.values
+    if not disable_shape_check:
+        raise DataError(
+            message(
+                "the number of columns is not that of the training data",
+                got=table.n_columns,
+                expected=str(model.n_columns),
+                hint="predict_disable_shape_check=True ignores further columns and takes "
+                "absent ones as missing.",
+            )
+        )
+    if table.n_columns > model.n_columns:
+        return table.values[:, : model.n_columns]
+    padded = np.full((table.n_rows, model.n_columns), np.nan)
+    padded[:, : table.n_columns] = table.values
+    return padded
+
+
+def _in_order(model: Model, table: Table, disable_shape_check: bool) -> Table:
+    if table.names is None or not model.has_own_names or disable_shape_check:
+        return table
+    order = match_names(model.names, table.names)
+    return table if order is None else Table(table.values[:, order], model.names)

@@ -1,0 +1,284 @@
+"""The state of a training, and what happens in a round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Dataset, Targets
+from gossamer.data.dataset import BINNING_PARAMS
+from gossamer.errors import DataError, GossamerError, ParameterError, message
+from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_metrics
+from gossamer.model.model import Model
+from gossamer.objectives import (
+    LARGEST_GRADIENT,
+    Custom,
+    Gradients,
+    Objective,
+    make_objective,
+)
+from gossamer.objectives.custom import CustomFunction
+from gossamer.params import Params
+from gossamer.sampling import RowSampler
+from gossamer.threads import resolve_threads
+from gossamer.tree import Forest, Tree, TreeGrower
+
+# What a training cannot change half-way.
+_FIXED: Final = ("objective", "num_class", "boosting", "sigmoid", *BINNING_PARAMS)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSet:
+    """A data set with the current raw scores of its rows (class-major)."""
+
+    name: str
+    data: Dataset
+    score: npt.NDArray[np.float64]
+    n_threads: int
+
+    @property
+    def targets(self) -> Targets:
+        """Labels and weights."""
+        return self.data.targets
+
+    def output(self, k: int) -> npt.NDArray[np.float64]:
+        """Scores of one output."""
+        n_rows = self.data.num_data()
+        return self.score[k * n_rows : (k + 1) * n_rows]
+
+
+class Training:
+    """One training: data, objective, metrics, scores, and the trees so far."""
+
+    def __init__(self, params: Params, train_set: Dataset) -> None:
+        """Bin the data if need be, check the labels, make room for scores and gradients."""
+        self.params = params
+        train_set.use_params(params).construct()
+        self.objective = make_objective(params, train_set)
+        self.metrics = make_metrics(params, self.objective)
+        self.n_outputs = self.objective.n_outputs
+        self.train = self._scored(train_set, "training")
+        self.valid: list[ScoredSet] = []
+        self.start = np.zeros(self.n_outputs)
+        # (native trees, or constant ones that replace them)
+        self.trees: list[Any] = []
+        self._is_started = False
+        self._targets = train_set.targets
+        weight = self._targets.weight
+        self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
+        self._outputs = [self.train.output(k) for k in range(self.n_outputs)]
+        self._gradients = self._make_gradients()
+        self._grower = TreeGrower(train_set.binned, params)
+        self._sampler = RowSampler(params, self._targets)
+        self._model: Model | None = None
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds in the model."""
+        return len(self.trees) // self.n_outputs
+
+    # ---- a round ----
+
+    def train_round(self) -> bool:
+        """Do one round.
+
+        Returns:
+            Whether training is finished: no tree could be split, and another round would not do
+            better.
+        """
+        if not self._is_started:
+            self._add_start()
+        train, n_round = self.train, self.n_rounds
+        self.objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
+        bag = self._sampler.draw(n_round)
+        trees: list[Any] = [
+            self._grower.grow(gradient, hessian, bag, n_round, k, output, train.n_threads)
+            for k, ((gradient, hessian), output) in enumerate(
+                zip(self._gradients.by_output, self._outputs, strict=True)
+            )
+        ]
+        if any(tree.n_leaves == 1 for tree in trees):
+            can_differ = self._sampler.is_on or self._grower.is_random
+            if not can_differ and all(tree.n_leaves == 1 for tree in trees):
+                return True
+            trees = [_without_value(tree) if tree.n_leaves == 1 else tree for tree in trees]
+        self._check_size(trees)
+        self.trees += trees
+        for valid in self.valid:
+            self._add_trees(valid, trees)
+        return False
+
+    def _add_start(self) -> None:
+        """Start from the best constant, unless there are scores to start from."""
+        self._is_started = True
+        if not self.params.boost_from_average or self.train.data.init_score is not None:
+            return
+        self.start[:] = self.objective.start_scores(self._targets)
+        for scored in (self.train, *self.valid):
+            for k in range(self.n_outputs):
+                scored.output(k)[:] += self.start[k]
+
+    def _add_trees(self, scored: ScoredSet, trees: Sequence[Any]) -> None:
+        bins = scored.data.binned.bins
+        for i, tree in enumerate(trees):
+            if tree.n_leaves > 1:
+                output = scored.output(i % self.n_outputs)
+                _native.add_tree_to_scores(bins, tree, None, output, scored.n_threads)
+
+    def _check_size(self, trees: Sequence[Any]) -> None:
+        """Stop before scores grow so large that gradients no longer fit float32."""
+        for tree in trees:
+            largest = np.abs(tree.leaf_value).max()
+            if not largest <= self._largest_value:
+                raise GossamerError(
+                    message(
+                        f"training diverged in round {self.n_rounds + 1}",
+                        got=f"a leaf value of {largest:g}",
+                        hint="Lower learning_rate, raise lambda_l2, or check the custom objective.",
+                    )
+                )
+
+    def use_function(self, function: CustomFunction) -> None:
+        """Train with a custom objective from now on."""
+        if isinstance(self.objective, Custom) and self.objective.function is function:
+            return
+        self.objective = Custom(self.n_outputs, function, self.train.data)
+        self._gradients = self._make_gradients()
+        self._is_started = True
+        self._model = None
+
+    def _make_gradients(self) -> Gradients:
+        n_rows = self._targets.n_rows
+        has_hessian = self.objective.has_hessian(self._targets)
+        return Gradients.empty(n_rows, self.n_outputs, has_hessian=has_hessian)
+
+    # ---- data sets ----
+
+    def add_valid(self, data: Dataset, name: str) -> ScoredSet:
+        """Add a data set to evaluate; the trees so far are added to its scores."""
+        train_set = self.train.data
+        data.use_params(self.params).set_reference(train_set).construct()
+        if data.binned.binning is not train_set.binned.binning:
+            raise DataError(
+                message(
+                    f"the data set {name!r} has other bins than the training data",
+                    hint="Make it with reference=train_set, or train_set.create_valid().",
+                )
+            )
+        self.objective.check_valid(data.targets, self._targets, name)
+        scored = self._scored(data, name)
+        if self._is_started:
+            for k in range(self.n_outputs):
+                scored.output(k)[:] += self.start[k]
+        self._add_trees(scored, self.trees)
+        self.valid.append(scored)
+        return scored
+
+    def _scored(self, data: Dataset, name: str) -> ScoredSet:
+        n_rows = data.num_data()
+        size = n_rows * self.n_outputs
+        score = np.zeros(size)
+        if data.init_score is not None:
+            if len(data.init_score) != size:
+                raise DataError(
+                    message(
+                        f"init_score of the data set {name!r} does not fit the objective",
+                        got=f"{len(data.init_score)} numbers",
+                        expected=f"{n_rows} rows x {self.n_outputs} outputs",
+                    )
+                )
+            score[:] = data.init_score
+        n_threads = resolve_threads(self.params.num_threads, n_rows, data.num_feature())
+        return ScoredSet(name, data, score, n_threads)
+
+    def evaluate(
+        self,
+        scored: ScoredSet,
+        name: str,
+        feval: CustomMetric | Sequence[CustomMetric] | None = None,
+    ) -> list[EvalResult]:
+        """Evaluate all metrics on one of the data sets."""
+        score, targets = scored.score, scored.targets
+        results = [
+            EvalResult(
+                name,
+                metric.name,
+                metric.evaluate(score, targets, self.objective, scored.n_threads),
+                metric.maximize,
+            )
+            for metric in self.metrics
+        ]
+        if feval is not None:
+            predictions = self.objective.to_predictions(score.copy(), scored.n_threads)
+            results += evaluate_custom(feval, predictions, scored.data, name)
+        return results
+
+    # ---- changes ----
+
+    def reset_params(self, params: Params) -> None:
+        """Go on with other parameters.
+
+        Raises:
+            ParameterError: If one of them cannot change during a training.
+        """
+        for name in _FIXED:
+            if params[name] != self.params[name]:
+                raise ParameterError(
+                    message(
+                        f"{name} cannot change during a training",
+                        got=params[name],
+                        expected=repr(self.params[name]),
+                    )
+                )
+        bagging = [name for name in params if "bagging" in name]
+        if any(params[name] != self.params[name] for name in bagging):
+            self._sampler = RowSampler(params, self._targets)
+        self.params = params
+        self.metrics = make_metrics(params, self.objective)
+        self._grower.set_params(params)
+        self._model = None
+
+    def rollback(self) -> None:
+        """Take the last round back; scores become what they were, bit for bit."""
+        if not self.trees:
+            return
+        del self.trees[-self.n_outputs :]
+        for scored in (self.train, *self.valid):
+            scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
+            for k in range(self.n_outputs):
+                scored.output(k)[:] += self.start[k]
+            self._add_trees(scored, self.trees)
+        self._model = None
+
+    def to_model(self) -> Model:
+        """Return the model so far."""
+        model, n_columns = self._model, self.train.data.num_feature()
+        if model is not None and model.forest.n_trees == len(self.trees):
+            return model
+        if model is None:
+            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns)
+        else:
+            forest = model.forest.extend(self.trees[model.forest.n_trees :])
+        self._model = Model(
+            _predicting(self.objective),
+            self.train.data.get_feature_name(),
+            self.start.copy(),
+            forest,
+            self.params.to_dict(given_only=True),
+        )
+        return self._model
+
+
+def _without_value(tree: Any) -> Tree:
+    """A tree that could not split counts for nothing, as in LightGBM."""
+    return Tree.constant(0.0, float(tree.leaf_weight[0]), int(tree.leaf_count[0]))
+
+
+def _predicting(objective: Objective) -> Objective:
+    """The objective without what only training needs (functions, data)."""
+    return type(objective).from_config(objective.to_config())

@@ -1,0 +1,118 @@
+"""What an objective is.
+
+To add one: a file with a frozen dataclass that fills in `Objective`, and a line in `registry.py`.
+Scores are raw, float64 and class-major: output k of row i is `score[k * n_rows + i]`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Targets
+from gossamer.params import Params
+
+# As in LightGBM: shares of a class are kept this far away from 0 and 1.
+EPSILON = 1e-15
+# Gradients are float32 (at most 3.4e38); scores may overshoot the labels a little.
+LARGEST_GRADIENT = 1e38
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """First and second derivatives of the loss, made once per training and filled every round.
+
+    Attributes:
+        gradient: float32, class-major.
+        hessian: float32, class-major; None where every hessian is 1.
+        by_output: (gradient, hessian) of each output: views of the above.
+    """
+
+    gradient: npt.NDArray[np.float32]
+    hessian: npt.NDArray[np.float32] | None
+    by_output: list[tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]]
+
+    @classmethod
+    def empty(cls, n_rows: int, n_outputs: int, *, has_hessian: bool) -> Gradients:
+        """Make room for the derivatives of `n_outputs` scores per row."""
+        gradient = np.empty(n_rows * n_outputs, dtype=np.float32)
+        hessian = np.empty(n_rows * n_outputs, dtype=np.float32) if has_hessian else None
+        parts = [slice(k * n_rows, (k + 1) * n_rows) for k in range(n_outputs)]
+        by_output = [(gradient[p], None if hessian is None else hessian[p]) for p in parts]
+        return cls(gradient, hessian, by_output)
+
+
+class Objective(ABC):
+    """A loss: where to start, its two derivatives, and how scores become predictions.
+
+    Attributes:
+        name: Name in parameters and model files.
+        default_metric: Metric when none is asked for; None: no metric.
+        n_outputs: Scores, and so trees per round.
+    """
+
+    name: ClassVar[str]
+    default_metric: ClassVar[str | None]
+    # Whether predictions are something else than raw scores.
+    has_link: ClassVar[bool] = True
+    n_outputs: int = 1
+
+    @classmethod
+    @abstractmethod
+    def from_params(cls, params: Params, targets: Targets) -> Objective:
+        """Make the objective of a training, and check the labels.
+
+        Raises:
+            DataError: If the labels do not fit.
+        """
+
+    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:  # noqa: B027
+        """Check the labels of a validation set against those of the training.
+
+        Raises:
+            DataError: If the labels do not fit.
+        """
+
+    @abstractmethod
+    def start_scores(self, targets: Targets) -> list[float]:
+        """Return the best constant score of each output."""
+
+    @abstractmethod
+    def fill_gradients(
+        self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
+    ) -> None:
+        """Fill in the derivatives at the scores."""
+
+    def has_hessian(self, targets: Targets) -> bool:
+        """Whether hessians differ from 1."""
+        return True
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Turn raw scores into predictions: (rows,), or (rows, outputs) with several outputs."""
+        return by_row(score, self.n_outputs)
+
+    def to_config(self) -> dict[str, Any]:
+        """Return what a model file keeps, so that `from_config` can make it again."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Objective:
+        """Make an objective that predicts; it need not be able to train."""
+        return cls()
+
+
+def by_row(score: npt.NDArray[np.float64], n_outputs: int) -> npt.NDArray[np.float64]:
+    """Return class-major scores as (rows,), or (rows, outputs) with several outputs.
+
+    Example:
+        >>> by_row(np.array([0.0, 1.0, 10.0, 11.0]), 2)
+        array([[ 0., 10.],
+               [ 1., 11.]])
+    """
+    if n_outputs == 1:
+        return score
+    return np.ascontiguousarray(score.reshape(n_outputs, -1).T)

@@ -1,0 +1,103 @@
+"""Logistic loss for two classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.errors import DataError, message
+from gossamer.objectives.base import EPSILON, Gradients, Objective
+from gossamer.objectives.classes import check_seen
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class Binary(Objective):
+    """Logistic loss: p = 1 / (1 + exp(-sigmoid * score)).
+
+    Attributes:
+        sigmoid: Steepness.
+        weight_negative: Factor on the rows of class 0.
+        weight_positive: Factor on the rows of class 1.
+    """
+
+    name: ClassVar[str] = "binary"
+    default_metric: ClassVar[str | None] = "binary_logloss"
+
+    sigmoid: float = 1.0
+    weight_negative: float = 1.0
+    weight_positive: float = 1.0
+
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Binary:
+        """Make the objective; labels must be 0 and 1."""
+        _check_label(targets, "training")
+        n_positive = int(np.count_nonzero(targets.label))
+        n_negative = targets.n_rows - n_positive
+        negative, positive = 1.0, params.scale_pos_weight
+        if params.is_unbalance and n_positive and n_negative:
+            # As LightGBM: the rarer class is weighted up.
+            negative = max(1.0, n_positive / n_negative)
+            positive = max(1.0, n_negative / n_positive)
+        return cls(params.sigmoid, negative, positive)
+
+    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
+        """Check that labels are 0 and 1, and both were seen in training."""
+        _check_label(targets, name)
+        check_seen(targets, train, 2, name)
+
+    def start_scores(self, targets: Targets) -> list[float]:
+        """Return the log-odds of class 1. As in LightGBM, class weights do not enter."""
+        share = min(max(targets.average(targets.label), EPSILON), 1 - EPSILON)
+        return [math.log(share / (1 - share)) / self.sigmoid]
+
+    def fill_gradients(
+        self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
+    ) -> None:
+        """Fill in the derivatives."""
+        assert out.hessian is not None
+        _native.gradients_binary(
+            score,
+            targets.label,
+            targets.weight,
+            self.sigmoid,
+            self.weight_negative,
+            self.weight_positive,
+            out.gradient,
+            out.hessian,
+            n_threads,
+        )
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return the probabilities of class 1."""
+        out = np.empty_like(score)
+        _native.sigmoid(score, self.sigmoid, out, n_threads)
+        return out
+
+    def to_config(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        return {"name": self.name, "sigmoid": self.sigmoid}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Binary:
+        """Make the objective of a model file."""
+        return cls(float(config["sigmoid"]))
+
+
+def _check_label(targets: Targets, name: str) -> None:
+    is_bad = (targets.label != 0) & (targets.label != 1)
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        raise DataError(
+            message(
+                f"label of row {row} of the {name} data does not fit objective=binary",
+                got=float(targets.label[row]),
+                expected="0 or 1",
+            )
+        )

@@ -1,0 +1,37 @@
+"""Checks that objectives with classes share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Targets
+from gossamer.errors import DataError, message
+
+
+def count_classes(targets: Targets, n_classes: int) -> npt.NDArray[np.int64]:
+    """Count the rows of each class; labels must have been checked.
+
+    Example:
+        >>> count_classes(Targets(np.array([0, 2, 2], dtype=np.float32)), 3)
+        array([1, 0, 2])
+    """
+    return np.bincount(targets.label.astype(np.int64), minlength=n_classes)
+
+
+def check_seen(targets: Targets, train: Targets, n_classes: int, name: str) -> None:
+    """Check that every class of a validation set occurs in the training data.
+
+    Raises:
+        DataError: If one does not.
+    """
+    seen = count_classes(train, n_classes) > 0
+    new = np.flatnonzero((count_classes(targets, n_classes) > 0) & ~seen)
+    if len(new):
+        raise DataError(
+            message(
+                f"class {new[0]} occurs in the data set {name!r} but not in the training data",
+                expected=f"classes {', '.join(map(str, np.flatnonzero(seen)))}",
+                hint="Split the data so that the training data has every class.",
+            )
+        )

@@ -1,0 +1,88 @@
+"""Softmax loss for several classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.errors import DataError, message
+from gossamer.objectives.base import EPSILON, Gradients, Objective
+from gossamer.objectives.classes import check_seen
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class Multiclass(Objective):
+    """Softmax loss: one score, and so one tree per round, for each class."""
+
+    name: ClassVar[str] = "multiclass"
+    default_metric: ClassVar[str | None] = "multi_logloss"
+
+    n_outputs: int = 2
+
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Multiclass:
+        """Make the objective; labels must be 0, 1, ..., num_class - 1."""
+        _check_label(targets, params.num_class, "training")
+        return cls(params.num_class)
+
+    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
+        """Check that labels are classes that were seen in training."""
+        _check_label(targets, self.n_outputs, name)
+        check_seen(targets, train, self.n_outputs, name)
+
+    def start_scores(self, targets: Targets) -> list[float]:
+        """Return the logarithm of each class's share."""
+        shares = [targets.average(targets.label == k) for k in range(self.n_outputs)]
+        return [math.log(max(share, EPSILON)) for share in shares]
+
+    def fill_gradients(
+        self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
+    ) -> None:
+        """Fill in the derivatives."""
+        assert out.hessian is not None
+        _native.gradients_softmax(
+            score,
+            targets.label,
+            targets.weight,
+            self.n_outputs,
+            out.gradient,
+            out.hessian,
+            n_threads,
+        )
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return the probabilities, rows x classes."""
+        out = np.empty_like(score)
+        _native.softmax(score, self.n_outputs, out, n_threads)
+        return out.reshape(-1, self.n_outputs)
+
+    def to_config(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        return {"name": self.name, "num_class": self.n_outputs}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Multiclass:
+        """Make the objective of a model file."""
+        return cls(int(config["num_class"]))
+
+
+def _check_label(targets: Targets, n_classes: int, name: str) -> None:
+    label = targets.label
+    is_bad = (label < 0) | (label >= n_classes) | (label != np.floor(label))
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        raise DataError(
+            message(
+                f"label of row {row} of the {name} data is outside the classes",
+                got=float(label[row]),
+                expected=f"an integer from 0 to {n_classes - 1}",
+                hint="num_class must be the largest label plus 1.",
+            )
+        )

@@ -1,0 +1,54 @@
+"""Objectives by name."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gossamer.data import Dataset
+from gossamer.errors import ModelFileError, message
+from gossamer.objectives.base import Objective
+from gossamer.objectives.binary import Binary
+from gossamer.objectives.custom import Custom
+from gossamer.objectives.multiclass import Multiclass
+from gossamer.objectives.regression import Regression
+from gossamer.params import Params
+
+OBJECTIVES: Final[dict[str, type[Objective]]] = {
+    objective.name: objective for objective in (Regression, Binary, Multiclass, Custom)
+}
+
+
+def make_objective(params: Params, train_set: Dataset) -> Objective:
+    """Make the objective of a training, and check the labels against it.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> data = Dataset([[1], [2]], label=[0, 1])
+        >>> make_objective(resolve({"objective": "binary"}), data)
+        Binary(sigmoid=1.0, weight_negative=1.0, weight_positive=1.0)
+    """
+    if callable(params.objective):
+        return Custom(params.num_class, params.objective, train_set)
+    return OBJECTIVES[params.objective].from_params(params, train_set.targets)
+
+
+def objective_from_config(config: Any) -> Objective:
+    """Make the objective that a model file describes.
+
+    Raises:
+        ModelFileError: If the description is not one.
+
+    Example:
+        >>> objective_from_config({"name": "multiclass", "num_class": 3})
+        Multiclass(n_outputs=3)
+    """
+    try:
+        return OBJECTIVES[config["name"]].from_config(config)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            message(
+                f"the model's objective cannot be read ({error!r})",
+                got=config,
+                expected=f"one of {', '.join(OBJECTIVES)}",
+            )
+        ) from None

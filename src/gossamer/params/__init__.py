@@ -1,0 +1,10 @@
+"""One table of parameters, and `resolve`, which turns a user's dict into checked `Params`."""
+
+from __future__ import annotations
+
+from gossamer.params.param import Param
+from gossamer.params.resolve import Context, resolve
+from gossamer.params.resolved import Params
+from gossamer.params.table import CANONICAL, TABLE
+
+__all__ = ["CANONICAL", "TABLE", "Context", "Param", "Params", "resolve"]

@@ -1,0 +1,216 @@
+"""From what a user wrote to a value of the parameter's type: `coerce`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import numbers
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final
+
+from gossamer.errors import ParameterError, message
+from gossamer.params.param import KIND_WORDS, Kind, Param
+
+_TRUE: Final = ("true", "+", "1")
+_FALSE: Final = ("false", "-", "0")
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def coerce(param: Param, value: object, spelling: str = "") -> object:
+    """Convert `value` to the type of `param` and check its range and choices.
+
+    Args:
+        param: The row of the table.
+        value: What the user gave; not None.
+        spelling: The name the user gave it by, for the message.
+
+    Raises:
+        ParameterError: If the value does not fit.
+
+    Example:
+        >>> from gossamer.params.table import TABLE
+        >>> coerce(TABLE["num_leaves"], "63")
+        63
+        >>> coerce(TABLE["metric"], "mse, auc")
+        ('l2', 'auc')
+    """
+    value = _unwrap(value)
+    name = f"{spelling} ({param.name})" if spelling not in ("", param.name) else param.name
+    if param.kind == "objective" and callable(value):
+        return value
+    try:
+        if param.kind in ("enum", "objective"):
+            return _to_choice(param, value)
+        if param.kind == "metrics":
+            return _to_metrics(param, value)
+        result = _CONVERTERS[param.kind](value)
+    except ParameterError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(
+            message(f"{name} has an unusable value", got=value, expected=_expected(param))
+        ) from None
+    if isinstance(result, (int, float)) and not param.in_range(result):
+        raise ParameterError(
+            message(f"{name} is out of range", got=value, expected=_expected(param))
+        )
+    return result
+
+
+def did_you_mean(wrong: str, names: Iterable[str]) -> str:
+    """Return a sentence that suggests the closest of `names`, empty when none is close.
+
+    Example:
+        >>> did_you_mean("num_leafs", ["num_leaves", "max_depth"])
+        'Did you mean num_leaves?'
+    """
+    close = difflib.get_close_matches(wrong.lower(), list(names), n=3, cutoff=0.7)
+    return f"Did you mean {' or '.join(close)}?" if close else ""
+
+
+def _expected(param: Param) -> str:
+    """What a user should have given."""
+    return f"{KIND_WORDS[param.kind]} {param.range_text}".rstrip()
+
+
+def _unwrap(value: object) -> object:
+    """Turn numpy scalars and 0-d arrays into Python values, without importing numpy."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        item: object = value.item()
+        return item
+    return value
+
+
+def _to_bool(value: object) -> bool:
+    text = value.strip().lower() if isinstance(value, str) else str(_to_int(value, bools=True))
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    raise ValueError
+
+
+def _to_int(value: object, *, bools: bool = False) -> int:
+    if isinstance(value, str):
+        try:
+            value = int(value)
+        except ValueError:
+            value = float(value)
+    # True and False are integers to Python, but `early_stopping=True` hardly means one round.
+    if isinstance(value, bool) and not bools:
+        raise TypeError
+    if isinstance(value, numbers.Integral):
+        whole = int(value)
+    elif isinstance(value, numbers.Real) and float(value).is_integer():
+        whole = int(float(value))
+    else:
+        raise TypeError
+    # The native core takes 64-bit integers at most.
+    if whole not in _INT64:
+        raise OverflowError
+    return whole
+
+
+def _to_float(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (str, numbers.Real)):
+        raise TypeError
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _to_str(value: object) -> str:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _items(value: object) -> list[object]:
+    """The items of a list, an array, a comma-separated string, or of a single value."""
+    if isinstance(value, str):
+        text = value.strip().strip("()[]")
+        return [item.strip() for item in text.split(",")] if text else []
+    if isinstance(value, Mapping):
+        raise TypeError
+    if isinstance(value, (set, frozenset)):
+        # A set has no order of its own that is the same in every run.
+        return sorted(value, key=str)
+    # Iterators are refused: reading one twice, or an endless one, would go wrong.
+    if isinstance(value, Iterable) and not isinstance(value, Collection):
+        raise TypeError
+    return list(value) if isinstance(value, Collection) else [value]
+
+
+def _to_ints(value: object) -> tuple[int, ...]:
+    return tuple(_to_int(_unwrap(item)) for item in _items(value))
+
+
+def _to_floats(value: object) -> tuple[float, ...]:
+    return tuple(_to_float(_unwrap(item)) for item in _items(value))
+
+
+def _to_column(value: object) -> int | str:
+    return value if isinstance(value, str) else _to_int(value)
+
+
+def _to_columns(value: object) -> tuple[int | str, ...]:
+    return tuple(_to_column(_unwrap(item)) for item in _items(value))
+
+
+def _to_groups(value: object) -> tuple[tuple[int | str, ...], ...]:
+    if isinstance(value, str):
+        # LightGBM writes "[0,1],[2,3]", XGBoost "[[0,1],[2,3]]".
+        text = value.strip()
+        value = json.loads(text if text.startswith("[[") else f"[{text}]")
+    return tuple(_to_columns(group) for group in _items(value))
+
+
+def _to_choice(param: Param, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    text = value.strip().lower()
+    for choice, spellings in param.choices.items():
+        if text == choice or text in spellings:
+            return choice
+    spellings_too = [name for item in param.choices.items() for name in (item[0], *item[1])]
+    raise ParameterError(
+        message(
+            f"{param.name} is not a known name",
+            got=value,
+            expected=f"one of {', '.join(param.choices)}",
+            hint=did_you_mean(text, spellings_too),
+        )
+    )
+
+
+def _to_metrics(param: Param, value: object) -> tuple[str, ...] | None:
+    if isinstance(value, str) and not value.strip():
+        return None
+    names = _items(value)
+    if callable(value) or any(callable(name) for name in names):
+        raise ParameterError(
+            message(
+                "metric takes names only",
+                got=value,
+                hint="Pass a metric function as feval, or as eval_metric of an estimator.",
+            )
+        )
+    metrics = (_to_choice(param, name) for name in names)
+    # A dict keeps the order and drops repeats; "custom" stands for no metric of ours.
+    return tuple(dict.fromkeys(metric for metric in metrics if metric != "custom"))
+
+
+_CONVERTERS: Final[Mapping[Kind, Callable[[object], object]]] = {
+    "bool": _to_bool,
+    "int": _to_int,
+    "float": _to_float,
+    "str": _to_str,
+    "ints": _to_ints,
+    "floats": _to_floats,
+    "column": _to_column,
+    "columns": _to_columns,
+    "groups": _to_groups,
+}

@@ -1,0 +1,121 @@
+"""The documentation page of the parameters, made from the table.
+
+Run `python -m gossamer.params.markdown docs/parameters.md` to write it.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from gossamer.params.param import Param
+from gossamer.params.table import TABLE
+
+_INTRODUCTION: Final = """\
+# Parameters
+
+<!-- Made from src/gossamer/params by `python -m gossamer.params.markdown docs/parameters.md`. -->
+
+Gossamer takes LightGBM's parameters under LightGBM's names, and XGBoost's names where they mean
+the same thing.
+
+- **Names.** Any alias will do. When one parameter comes under several names, the name in the first
+  column wins, then the shortest, then the first in the alphabet; if the values differ, a warning is
+  logged. An unknown name is an error.
+- **Values.** `None` means not given. Integers may be written as `31`, `31.0` or `"31"`, truth
+  values as `True`, `"true"`, `"+"` or `1`. NaN and infinity are errors.
+- **Not yet.** LightGBM's parameters are all known. Those marked *not yet* accept their default
+  only; names in ~~strikethrough~~ are known values that this version does not support. Both raise
+  `NotSupportedError`.
+- **`alpha`** is LightGBM's parameter of the objectives `huber` and `quantile`, and XGBoost's L1
+  penalty. With these two objectives, or when the L1 penalty is given by another name as well, it
+  is the former; otherwise it means `lambda_l1`.
+
+Some values follow from others:
+
+- `seed` gives each of `data_random_seed`, `bagging_seed`, `drop_seed`, `feature_fraction_seed`,
+  `objective_seed` and `extra_seed` that is not given itself: the first to sixth number of the
+  splitmix64 sequence that starts at `seed`, of each the upper 31 bits.
+- `max_depth` above 0 without `num_leaves` sets `num_leaves` to 2^`max_depth`, but to 31 at most
+  unless `grow_policy=depthwise`.
+- A bagging fraction below 1 without `bagging_freq` sets `bagging_freq=1`; LightGBM would silently
+  use all rows. An explicit `bagging_freq=0` turns bagging off.
+- `path_smooth` above 0 raises `min_data_in_leaf` to 2 at least. With `min_data_in_leaf=0` and no
+  `min_sum_hessian_in_leaf` to speak of, `min_data_in_leaf` is 1.
+- `objective=rmse` (or another of its spellings) without a metric sets `metric=rmse`.
+- `boosting=goss` means `boosting=gbdt` with `data_sample_strategy=goss`.
+
+These are errors: `multiclass` without `num_class` above 1, `num_class` above 1 with an objective
+for one score, a metric for several classes with one score or the other way round, `is_unbalance`
+together with `scale_pos_weight`, and `pos_bagging_fraction` or `neg_bagging_fraction` with an
+objective other than `binary`.
+"""
+
+_TYPE_WORDS: Final = {
+    "str": "string",
+    "enum": "name",
+    "ints": "list of int",
+    "floats": "list of float",
+    "column": "name or index",
+    "columns": "names or indices",
+    "groups": "list of lists",
+    "objective": "name or function",
+    "metrics": "names",
+}
+
+
+def render_markdown() -> str:
+    """Return the whole page `docs/parameters.md`.
+
+    Example:
+        >>> render_markdown().splitlines()[0]
+        '# Parameters'
+    """
+    parts = [_INTRODUCTION]
+    for group, params in groupby(TABLE.values(), key=lambda param: param.group):
+        rows = list(params)
+        parts.append(_render_group(group, rows))
+        parts += [_render_choices(param) for param in rows if param.choices]
+    return "\n".join(parts)
+
+
+def _render_group(group: str, params: list[Param]) -> str:
+    lines = [
+        f"## {group}",
+        "",
+        "| parameter | type | default | range | aliases | |",
+        "|---|---|---|---|---|---|",
+    ]
+    for param in params:
+        cells = (
+            f"`{param.name}`",
+            _TYPE_WORDS.get(param.kind, param.kind),
+            _code(param.default),
+            f"`{param.range_text}`" if param.range_text else "",
+            ", ".join(f"`{alias}`" for alias in param.aliases),
+            param.doc if param.supported else f"*Not yet.* {param.doc}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _render_choices(param: Param) -> str:
+    lines = [f"Values of `{param.name}`:", ""]
+    for choice, spellings in param.choices.items():
+        name = f"`{choice}`" if param.supports(choice) else f"~~`{choice}`~~"
+        also = ", ".join(f"`{spelling}`" for spelling in spellings)
+        lines.append(f"- {name}" + (f" (also {also})" if also else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _code(value: object) -> str:
+    """Show a default, the middle of a long tuple left out."""
+    if isinstance(value, tuple) and len(value) > 5:
+        return f"`({', '.join(map(repr, value[:4]))}, ..., {value[-1]!r})`"
+    return f"`{value!r}`"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(render_markdown(), encoding="utf-8", newline="\n")

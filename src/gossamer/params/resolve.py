@@ -1,0 +1,268 @@
+"""From the dict a user wrote to `Params`: `resolve`.
+
+The steps, each a function below: find the canonical names, convert the values, refuse what this
+version cannot do, fill in what follows from other values, check that the values fit together.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.params.coerce import coerce, did_you_mean
+from gossamer.params.param import Param
+from gossamer.params.resolved import Params
+from gossamer.params.table import CANONICAL, TABLE
+
+Context = Literal["train", "dataset", "predict"]
+
+_logger = logging.getLogger("gossamer")
+
+# The seeds that follow from `seed`, in the order that numbers them.
+DERIVED_SEEDS: Final = (
+    "data_random_seed",
+    "bagging_seed",
+    "drop_seed",
+    "feature_fraction_seed",
+    "objective_seed",
+    "extra_seed",
+)
+# Objectives to which `alpha` is a parameter of their own.
+_ALPHA_OBJECTIVES: Final = ("huber", "quantile")
+# As LightGBM: these spellings of the regression objective also choose the metric.
+_RMSE_OBJECTIVES: Final = ("l2_root", "root_mean_squared_error", "rmse")
+_MULTICLASS_METRICS: Final = ("multi_logloss", "multi_error", "auc_mu")
+# As LightGBM: a smaller sum of hessians is as good as zero.
+_HESSIAN_EPSILON: Final = 1e-15
+
+
+def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "train") -> Params:
+    """Check a user's parameters and fill in all the others.
+
+    Names may be aliases. When one parameter comes under several names, the canonical name wins,
+    then the shortest, then the first in the alphabet; values that differ are logged. A value of
+    None means not given. Numbers and truth values may be given as strings.
+
+    Args:
+        params: Parameters by name; a `Params` is checked and returned as it is.
+        context: What they are for. Only "train" asks whether they fit the objective: a dataset
+            or a prediction does not use it.
+
+    Returns:
+        All parameters, of their proper types.
+
+    Raises:
+        ParameterError: If a name is unknown, or a value is wrong or contradicts another one.
+        NotSupportedError: If a value is known but not supported in this version.
+
+    Example:
+        >>> params = resolve({"eta": "0.3", "objective": "binary:logistic", "subsample": 0.5})
+        >>> params.learning_rate, params.objective, params.bagging_freq
+        (0.3, 'binary', 1)
+    """
+    if isinstance(params, Params):
+        resolved = params
+    else:
+        given = _read_given(params or {})
+        for name, value in given.items():
+            _check_supported(TABLE[name], value)
+        values: dict[str, Any] = {name: param.default for name, param in TABLE.items()}
+        values |= given
+        values |= _consequences(values, given)
+        resolved = Params(given=frozenset(given), **values)
+    if context == "train":
+        _check_together(resolved)
+    return resolved
+
+
+def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were given, converted, by canonical name."""
+    found = _group_spellings(params)
+    given: dict[str, Any] = {}
+    for name, spellings in found.items():
+        values = [_coerce_given(name, params[spelling], spelling) for spelling in spellings]
+        if any(value != values[0] for value in values):
+            _logger.warning(
+                "%s is given more than once (%s); using %s.",
+                name,
+                ", ".join(f"{spelling}={params[spelling]!r}" for spelling in spellings),
+                spellings[0],
+            )
+        given[name] = values[0]
+    if given.get("metric") is None:
+        # An empty string leaves the choice to the objective, as if no metric had been given.
+        given.pop("metric", None)
+        if "objective" in found and _lower(params[found["objective"][0]]) in _RMSE_OBJECTIVES:
+            given["metric"] = ("rmse",)
+    if given.get("boosting") == "goss":
+        given |= {"boosting": "gbdt", "data_sample_strategy": "goss"}
+    return given
+
+
+def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return, by canonical name, the names that were given with a value, the winner first."""
+    if not isinstance(params, Mapping):
+        raise ParameterError(message("parameters are not usable", got=params, expected="a dict"))
+    found: dict[str, list[str]] = {}
+    for spelling, value in params.items():
+        if spelling not in CANONICAL:
+            raise ParameterError(
+                message(
+                    "unknown parameter",
+                    got=spelling,
+                    hint=did_you_mean(str(spelling), CANONICAL)
+                    or "The parameters are listed in docs/parameters.md.",
+                )
+            )
+        if value is not None:
+            found.setdefault(CANONICAL[spelling], []).append(spelling)
+    for name, spellings in found.items():
+        spellings.sort(key=lambda spelling: (spelling != name, len(spelling), spelling))
+    if "alpha" in found and "lambda_l1" not in found:
+        objective = found.get("objective", [""])[0]
+        if not objective or not _has_own_alpha(params[objective]):
+            found["lambda_l1"] = found.pop("alpha")
+    return found
+
+
+def _has_own_alpha(objective: object) -> bool:
+    """Whether `alpha` belongs to this objective; otherwise it is XGBoost's L1 penalty."""
+    return coerce(TABLE["objective"], objective) in _ALPHA_OBJECTIVES
+
+
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _coerce_given(name: str, value: object, spelling: str) -> object:
+    """Convert a given value; for an unsupported parameter no value but the default is of use."""
+    param = TABLE[name]
+    try:
+        return coerce(param, value, spelling)
+    except ParameterError:
+        if param.supported is False:
+            raise _not_supported(param, value) from None
+        raise
+
+
+def _check_supported(param: Param, value: object) -> None:
+    """Refuse what LightGBM or XGBoost can do and this version cannot."""
+    for choice in value if param.kind == "metrics" and isinstance(value, tuple) else (value,):
+        if not param.supports(choice):
+            raise _not_supported(param, choice)
+
+
+def _not_supported(param: Param, value: object) -> NotSupportedError:
+    if isinstance(param.supported, tuple):
+        expected, hint = f"one of {', '.join(param.supported)}", ""
+    else:
+        expected, hint = f"its default {param.default!r}", "Leave it out."
+    return NotSupportedError(
+        message(
+            f"{param.name} is known, but this value is not supported in this version of Gossamer",
+            got=value,
+            expected=expected,
+            hint=hint,
+        )
+    )
+
+
+def derive_seed(seed: int, index: int) -> int:
+    """Derive one of several seeds from `seed`, by splitmix64.
+
+    It is the number at position `index` of the splitmix64 sequence that starts at `seed`, cut to
+    its upper 31 bits so that it fits any integer type.
+
+    Example:
+        >>> derive_seed(42, 0) != derive_seed(42, 1)
+        True
+    """
+    mask = 2**64 - 1
+    mixed = (seed + (index + 1) * 0x9E3779B97F4A7C15) & mask
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & mask
+    return (mixed ^ (mixed >> 31)) >> 33
+
+
+def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what follows from other values."""
+    found: dict[str, Any] = {}
+    if values["seed"] is not None:
+        found |= {
+            name: derive_seed(values["seed"], index)
+            for index, name in enumerate(DERIVED_SEEDS)
+            if name not in given
+        }
+    if values["max_depth"] > 0 and "num_leaves" not in given:
+        # Level by level, depth is the limit that was asked for; best first, 31 leaves are plenty.
+        depthwise = values["grow_policy"] == "depthwise"
+        most = TABLE["num_leaves"].high if depthwise else TABLE["num_leaves"].default
+        found["num_leaves"] = min(most, 2 ** min(values["max_depth"], 30))
+    if values["path_smooth"] > 0:
+        # A leaf of one row would be all parent.
+        found["min_data_in_leaf"] = max(values["min_data_in_leaf"], 2)
+    elif values["min_data_in_leaf"] == 0 and values["min_sum_hessian_in_leaf"] <= _HESSIAN_EPSILON:
+        # Otherwise nothing would keep a leaf from being empty.
+        found["min_data_in_leaf"] = 1
+    if "bagging_freq" not in given and _samples_rows(values):
+        found["bagging_freq"] = 1
+    return found
+
+
+def _samples_rows(values: Mapping[str, Any]) -> bool:
+    fractions = ("bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction")
+    return any(values[name] < 1 for name in fractions)
+
+
+def _check_together(params: Params) -> None:
+    """Raise where values contradict each other or the objective."""
+    objective = "custom" if callable(params.objective) else params.objective
+    n_classes = params.num_class
+    if objective == "multiclass" and n_classes < 2:
+        raise ParameterError(
+            message(
+                "objective=multiclass needs num_class",
+                got=n_classes,
+                expected="the number of classes, 2 or more",
+                hint="Set num_class, or use objective=binary for two classes.",
+            )
+        )
+    if objective not in ("multiclass", "custom") and n_classes != 1:
+        raise ParameterError(
+            message(
+                f"num_class does not fit objective={objective}",
+                got=n_classes,
+                expected="1",
+                hint="Leave num_class out, or use objective=multiclass.",
+            )
+        )
+    for metric in params.metric or ():
+        if (metric in _MULTICLASS_METRICS) != (n_classes > 1):
+            raise ParameterError(
+                message(
+                    f"metric does not fit objective={objective} with num_class={n_classes}",
+                    got=metric,
+                    expected=f"a metric for {'several classes' if n_classes > 1 else 'one score'}",
+                    hint="Choose another metric, or leave it out for the objective's own.",
+                )
+            )
+    if params.is_unbalance and params.scale_pos_weight != 1:
+        raise ParameterError(
+            message(
+                "is_unbalance and scale_pos_weight both weight the positive rows",
+                got=params.scale_pos_weight,
+                expected="scale_pos_weight=1 when is_unbalance is true",
+                hint="Give one of them only.",
+            )
+        )
+    if objective != "binary" and min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1:
+        raise ParameterError(
+            message(
+                "pos_bagging_fraction and neg_bagging_fraction need objective=binary",
+                got=objective,
+                expected="binary",
+                hint="Use bagging_fraction instead.",
+            )
+        )

@@ -1,0 +1,257 @@
+"""`Params`: all parameters, resolved, with their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from gossamer.params.table import CANONICAL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Params(Mapping[str, object]):
+    """Every parameter by its canonical name; made by `resolve`, and never changed.
+
+    Read a value as an attribute (`params.num_leaves`, typed) or as an item
+    (`params["num_leaves"]`). The fields repeat the names and types of the table so that type
+    checkers know them; a test holds the two together. Defaults come from the table alone.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> params = resolve({"eta": 0.3, "max_depth": 4})
+        >>> params.learning_rate, params.num_leaves, sorted(params.given)
+        (0.3, 16, ['learning_rate', 'max_depth'])
+    """
+
+    # The canonical names of those the user gave.
+    given: frozenset[str]
+
+    # Core
+    objective: str | Callable[..., Any]
+    boosting: str
+    num_iterations: int
+    learning_rate: float
+    num_leaves: int
+    tree_method: str
+    grow_policy: str
+    tree_learner: str
+    num_threads: int
+    device_type: str
+    seed: int | None
+    deterministic: bool
+
+    # Trees
+    max_depth: int
+    min_data_in_leaf: int
+    min_sum_hessian_in_leaf: float
+    min_gain_to_split: float
+    lambda_l1: float
+    lambda_l2: float
+    max_delta_step: float
+    path_smooth: float
+    extra_trees: bool
+    extra_seed: int
+    linear_tree: bool
+    linear_lambda: float
+    forcedsplits_filename: str
+
+    # Sampling
+    data_sample_strategy: str
+    bagging_fraction: float
+    pos_bagging_fraction: float
+    neg_bagging_fraction: float
+    bagging_freq: int
+    bagging_seed: int
+    bagging_by_query: bool
+    top_rate: float
+    other_rate: float
+    feature_fraction: float
+    feature_fraction_bylevel: float
+    feature_fraction_bynode: float
+    feature_fraction_seed: int
+
+    # Objective
+    objective_seed: int
+    num_class: int
+    is_unbalance: bool
+    scale_pos_weight: float
+    sigmoid: float
+    boost_from_average: bool
+    base_score: float | None
+    reg_sqrt: bool
+    alpha: float
+    fair_c: float
+    poisson_max_delta_step: float
+    tweedie_variance_power: float
+    lambdarank_truncation_level: int
+    lambdarank_norm: bool
+    label_gain: tuple[float, ...]
+    lambdarank_position_bias_regularization: float
+
+    # Metric
+    metric: tuple[str, ...] | None
+    metric_freq: int
+    is_provide_training_metric: bool
+    multi_error_top_k: int
+    eval_at: tuple[int, ...]
+    auc_mu_weights: tuple[float, ...]
+
+    # Training run
+    early_stopping_round: int
+    early_stopping_min_delta: float
+    first_metric_only: bool
+    verbosity: int
+    force_col_wise: bool
+    force_row_wise: bool
+    histogram_pool_size: float
+    use_quantized_grad: bool
+    num_grad_quant_bins: int
+    quant_train_renew_leaf: bool
+    stochastic_rounding: bool
+    task: str
+    config: str
+    input_model: str
+    output_model: str
+    saved_feature_importance_type: int
+    snapshot_freq: int
+    refit_decay_rate: float
+
+    # Dataset
+    max_bin: int
+    max_bin_by_feature: tuple[int, ...]
+    min_data_in_bin: int
+    bin_construct_sample_cnt: int
+    data_random_seed: int
+    use_missing: bool
+    zero_as_missing: bool
+    is_enable_sparse: bool
+    enable_bundle: bool
+    feature_pre_filter: bool
+    categorical_feature: tuple[int | str, ...]
+    forcedbins_filename: str
+
+    # Prediction
+    start_iteration_predict: int
+    num_iteration_predict: int
+    predict_raw_score: bool
+    predict_leaf_index: bool
+    predict_contrib: bool
+    predict_disable_shape_check: bool
+    pred_early_stop: bool
+    pred_early_stop_freq: int
+    pred_early_stop_margin: float
+    output_result: str
+
+    # Categorical splits
+    min_data_per_group: int
+    max_cat_threshold: int
+    cat_l2: float
+    cat_smooth: float
+    max_cat_to_onehot: int
+
+    # Constraints
+    monotone_constraints: tuple[int, ...]
+    monotone_constraints_method: str
+    monotone_penalty: float
+    interaction_constraints: tuple[tuple[int | str, ...], ...]
+    feature_contri: tuple[float, ...]
+    cegb_tradeoff: float
+    cegb_penalty_split: float
+    cegb_penalty_feature_lazy: tuple[float, ...]
+    cegb_penalty_feature_coupled: tuple[float, ...]
+
+    # Dropout (dart)
+    drop_rate: float
+    max_drop: int
+    skip_drop: float
+    xgboost_dart_mode: bool
+    uniform_drop: bool
+    drop_seed: int
+
+    # Data files
+    data: str
+    valid: str
+    pre_partition: bool
+    two_round: bool
+    header: bool
+    label_column: int | str
+    weight_column: int | str
+    group_column: int | str
+    ignore_column: tuple[int | str, ...]
+    save_binary: bool
+    precise_float_parser: bool
+    parser_config_file: str
+
+    # Conversion
+    convert_model_language: str
+    convert_model: str
+
+    # Network
+    num_machines: int
+    top_k: int
+    local_listen_port: int
+    time_out: int
+    machine_list_filename: str
+    machines: str
+
+    # GPU
+    gpu_platform_id: int
+    gpu_device_id: int
+    gpu_device_id_list: str
+    gpu_use_dp: bool
+    num_gpu: int
+
+    def __getitem__(self, name: str) -> object:
+        """Return the value of the parameter with this canonical name."""
+        if name in _NAMES:
+            return getattr(self, name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the canonical names."""
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        """Return the number of parameters."""
+        return len(_NAMES)
+
+    def __repr__(self) -> str:
+        """Show what was given; all of it would fill a page."""
+        shown = (f"{name}={self[name]!r}" for name in self if name in self.given)
+        return f"Params({', '.join(shown)})"
+
+    def to_dict(self, *, given_only: bool = False) -> dict[str, object]:
+        """Return the values by canonical name; resolving them again gives the same values.
+
+        Args:
+            given_only: Leave out what the user did not give.
+
+        Example:
+            >>> from gossamer.params import resolve
+            >>> resolve({"eta": 0.3}).to_dict(given_only=True)
+            {'learning_rate': 0.3}
+        """
+        return {name: self[name] for name in self if not given_only or name in self.given}
+
+    def replace(self, **changes: object) -> Params:
+        """Return a copy with other values, as if they had been given in the first place.
+
+        What follows from other parameters is worked out anew. None takes a parameter back to
+        not given. Aliases are welcome.
+
+        Example:
+            >>> from gossamer.params import resolve
+            >>> resolve({"max_depth": 3}).replace(max_depth=4).num_leaves
+            16
+        """
+        # Imported here because resolve.py needs this class.
+        from gossamer.params.resolve import resolve
+
+        changed = {CANONICAL.get(name) for name in changes}
+        kept = {name: self[name] for name in self.given if name not in changed}
+        return resolve({**kept, **changes})
+
+
+# A dict for its order and its fast lookup.
+_NAMES = {field.name: None for field in fields(Params) if field.name != "given"}

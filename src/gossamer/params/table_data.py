@@ -1,0 +1,266 @@
+"""Parameters of datasets, of data files, and of prediction."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from gossamer.params.param import Param
+
+_data = partial(Param, group="Dataset")
+_file = partial(Param, group="Data files", supported=False)
+_predict = partial(Param, group="Prediction")
+_convert = partial(Param, group="Conversion", supported=False)
+
+DATASET: Final = (
+    _data(
+        "max_bin",
+        ("max_bins",),
+        "int",
+        255,
+        "Most bins the values of one feature are put into.",
+        low=2,
+        high=65535,
+    ),
+    _data(
+        "max_bin_by_feature",
+        (),
+        "ints",
+        (),
+        "Per feature its own `max_bin`.",
+        supported=False,
+    ),
+    _data("min_data_in_bin", (), "int", 3, "Fewest sampled rows a bin should hold.", low=1),
+    _data(
+        "bin_construct_sample_cnt",
+        ("subsample_for_bin",),
+        "int",
+        200000,
+        "Number of rows sampled to find the bin boundaries.",
+        low=1,
+    ),
+    _data(
+        "data_random_seed",
+        ("data_seed",),
+        "int",
+        1,
+        "Seed of the rows sampled to find the bin boundaries.",
+    ),
+    _data(
+        "use_missing",
+        (),
+        "bool",
+        True,
+        "Give missing values a bin of their own; when off, they count as zero.",
+    ),
+    _data("zero_as_missing", (), "bool", False, "Treat zeros as missing values."),
+    _data(
+        "is_enable_sparse",
+        ("is_sparse", "enable_sparse", "sparse"),
+        "bool",
+        True,
+        "A hint that is accepted and has no effect yet: whether sparse storage may be used.",
+    ),
+    _data(
+        "enable_bundle",
+        ("is_enable_bundle", "bundle"),
+        "bool",
+        True,
+        "A hint that is accepted and has no effect yet: whether exclusive features may be bundled.",
+    ),
+    _data(
+        "feature_pre_filter",
+        (),
+        "bool",
+        True,
+        "Accepted, no effect: features that cannot be split never change a tree.",
+    ),
+    _data(
+        "categorical_feature",
+        ("cat_feature", "categorical_column", "cat_column", "categorical_features"),
+        "columns",
+        (),
+        "Columns that hold categories.",
+        supported=False,
+    ),
+    _data(
+        "forcedbins_filename",
+        (),
+        "str",
+        "",
+        "JSON file with bin boundaries to use for some features.",
+        supported=False,
+    ),
+)
+
+FILES: Final = (
+    _file(
+        "data",
+        ("train", "train_data", "train_data_file", "data_filename"),
+        "str",
+        "",
+        "File with the training data.",
+    ),
+    _file(
+        "valid",
+        (
+            "test",
+            "valid_data",
+            "valid_data_file",
+            "test_data",
+            "test_data_file",
+            "valid_filenames",
+        ),
+        "str",
+        "",
+        "Files with validation data, separated by commas.",
+    ),
+    _file(
+        "pre_partition",
+        ("is_pre_partition",),
+        "bool",
+        False,
+        "Each machine already has its own part of the data.",
+    ),
+    _file(
+        "two_round",
+        ("two_round_loading", "use_two_round_loading"),
+        "bool",
+        False,
+        "Read a data file twice instead of keeping it in memory.",
+    ),
+    _file("header", ("has_header",), "bool", False, "The first line of a data file has names."),
+    _file("label_column", ("label",), "column", "", "Column of a data file that is the label."),
+    _file("weight_column", ("weight",), "column", "", "Column of a data file with row weights."),
+    _file(
+        "group_column",
+        ("group", "group_id", "query_column", "query", "query_id"),
+        "column",
+        "",
+        "Column of a data file that says which query a row belongs to.",
+    ),
+    _file(
+        "ignore_column",
+        ("ignore_feature", "blacklist"),
+        "columns",
+        (),
+        "Columns of a data file to leave out.",
+    ),
+    _file(
+        "save_binary",
+        ("is_save_binary", "is_save_binary_file"),
+        "bool",
+        False,
+        "Write the binned dataset next to its data file.",
+    ),
+    _file(
+        "precise_float_parser",
+        (),
+        "bool",
+        False,
+        "Read numbers in text files to the last bit.",
+    ),
+    _file(
+        "parser_config_file",
+        (),
+        "str",
+        "",
+        "File that sets up a custom parser for data files.",
+    ),
+)
+
+PREDICT: Final = (
+    _predict("start_iteration_predict", (), "int", 0, "First round whose trees predict."),
+    _predict(
+        "num_iteration_predict",
+        (),
+        "int",
+        -1,
+        "Number of rounds whose trees predict; 0 or less means all, or the best found.",
+    ),
+    _predict(
+        "predict_raw_score",
+        ("is_predict_raw_score", "predict_rawscore", "raw_score"),
+        "bool",
+        False,
+        "Return raw scores, without the link function.",
+    ),
+    _predict(
+        "predict_leaf_index",
+        ("is_predict_leaf_index", "leaf_index"),
+        "bool",
+        False,
+        "Return the leaf each row falls into, per tree.",
+    ),
+    _predict(
+        "predict_contrib",
+        ("is_predict_contrib", "contrib"),
+        "bool",
+        False,
+        "Return how much each feature contributed (SHAP values).",
+        supported=False,
+    ),
+    _predict(
+        "predict_disable_shape_check",
+        (),
+        "bool",
+        False,
+        "Accept data with another number of columns than in training.",
+    ),
+    _predict(
+        "pred_early_stop",
+        (),
+        "bool",
+        False,
+        "Stop adding trees to rows whose class is already clear.",
+        supported=False,
+    ),
+    _predict(
+        "pred_early_stop_freq",
+        (),
+        "int",
+        10,
+        "Trees between two checks of `pred_early_stop`.",
+        supported=False,
+    ),
+    _predict(
+        "pred_early_stop_margin",
+        (),
+        "float",
+        10.0,
+        "Margin from which a class is clear to `pred_early_stop`.",
+        supported=False,
+    ),
+    _predict(
+        "output_result",
+        (
+            "predict_result",
+            "prediction_result",
+            "predict_name",
+            "prediction_name",
+            "pred_name",
+            "name_pred",
+        ),
+        "str",
+        "LightGBM_predict_result.txt",
+        "File the command line writes predictions to.",
+        supported=False,
+    ),
+)
+
+CONVERT: Final = (
+    _convert(
+        "convert_model_language",
+        (),
+        "str",
+        "",
+        "Programming language a model is converted to.",
+    ),
+    _convert(
+        "convert_model",
+        ("convert_model_file",),
+        "str",
+        "gbdt_prediction.cpp",
+        "File the converted model is written to.",
+    ),
+)

@@ -1,0 +1,142 @@
+"""Parameters that choose rows, columns and trees at random."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from gossamer.params.param import Param
+
+_sampling = partial(Param, group="Sampling")
+_dart = partial(Param, group="Dropout (dart)")
+# A share of rows or columns, above 0 and at most 1.
+_fraction = partial(_sampling, kind="float", default=1.0, low=0, low_open=True, high=1)
+
+SAMPLING: Final = (
+    _sampling(
+        "data_sample_strategy",
+        (),
+        "enum",
+        "bagging",
+        "How rows are sampled for a round.",
+        choices={"bagging": (), "goss": ()},
+        supported=("bagging",),
+    ),
+    _fraction(
+        name="bagging_fraction",
+        aliases=("sub_row", "subsample", "bagging"),
+        doc="Share of the rows used for a round, drawn without replacement. "
+        "Below 1 it turns bagging on, see `bagging_freq`.",
+    ),
+    _fraction(
+        name="pos_bagging_fraction",
+        aliases=("pos_sub_row", "pos_subsample", "pos_bagging"),
+        doc="Share of the positive rows used for a round; only for `binary`.",
+    ),
+    _fraction(
+        name="neg_bagging_fraction",
+        aliases=("neg_sub_row", "neg_subsample", "neg_bagging"),
+        doc="Share of the negative rows used for a round; only for `binary`.",
+    ),
+    _sampling(
+        "bagging_freq",
+        ("subsample_freq",),
+        "int",
+        0,
+        "Draw new rows every so many rounds; 0 or less turns bagging off. When it is not given "
+        "and a bagging fraction is below 1, it is 1 (LightGBM would ignore the fraction).",
+    ),
+    _sampling("bagging_seed", ("bagging_fraction_seed",), "int", 3, "Seed of row sampling."),
+    _sampling(
+        "bagging_by_query",
+        (),
+        "bool",
+        False,
+        "Sample whole queries instead of rows.",
+        supported=False,
+    ),
+    _sampling(
+        "top_rate",
+        (),
+        "float",
+        0.2,
+        "Share of rows with the largest gradients that GOSS keeps.",
+        low=0,
+        high=1,
+        supported=False,
+    ),
+    _sampling(
+        "other_rate",
+        (),
+        "float",
+        0.1,
+        "Share of all rows that GOSS draws from those it does not keep.",
+        low=0,
+        high=1,
+        supported=False,
+    ),
+    _fraction(
+        name="feature_fraction",
+        aliases=("sub_feature", "colsample_bytree"),
+        doc="Share of the features drawn for each tree.",
+    ),
+    _fraction(
+        name="feature_fraction_bylevel",
+        aliases=("colsample_bylevel",),
+        doc="Share of the tree's features drawn for each level of depth.",
+    ),
+    _fraction(
+        name="feature_fraction_bynode",
+        aliases=("sub_feature_bynode", "colsample_bynode"),
+        doc="Share of the level's features drawn for each node.",
+    ),
+    _sampling("feature_fraction_seed", (), "int", 2, "Seed of feature sampling."),
+)
+
+DART: Final = (
+    _dart(
+        "drop_rate",
+        ("rate_drop",),
+        "float",
+        0.1,
+        "Chance of a tree to be left out of a round.",
+        low=0,
+        high=1,
+        supported=False,
+    ),
+    _dart(
+        "max_drop",
+        (),
+        "int",
+        50,
+        "Most trees left out of a round; 0 or less means no limit.",
+        supported=False,
+    ),
+    _dart(
+        "skip_drop",
+        (),
+        "float",
+        0.5,
+        "Chance of a round without any dropout.",
+        low=0,
+        high=1,
+        supported=False,
+    ),
+    _dart(
+        "xgboost_dart_mode",
+        (),
+        "bool",
+        False,
+        "Weight the trees as XGBoost does.",
+        supported=False,
+    ),
+    _dart(
+        "uniform_drop",
+        (),
+        "bool",
+        False,
+        "Leave trees out with equal chances instead of by weight.",
+        supported=False,
+    ),
+    _dart("drop_seed", (), "int", 4, "Seed of the dropout."),
+)

@@ -1,0 +1,204 @@
+"""Parameters of a single tree: limits, penalties, categorical splits, constraints."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from gossamer.params.param import Param
+
+_tree = partial(Param, group="Trees")
+_categorical = partial(Param, group="Categorical splits", supported=False)
+_constraint = partial(Param, group="Constraints", supported=False)
+
+TREE: Final = (
+    _tree("max_depth", (), "int", -1, "Most splits between root and leaf; 0 or less: no limit."),
+    _tree(
+        "min_data_in_leaf",
+        ("min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf"),
+        "int",
+        20,
+        "Fewest rows a leaf may hold; at least 2 when `path_smooth` is on.",
+        low=0,
+    ),
+    _tree(
+        "min_sum_hessian_in_leaf",
+        ("min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight"),
+        "float",
+        1e-3,
+        "Smallest sum of hessians a leaf may hold.",
+        low=0,
+    ),
+    _tree(
+        "min_gain_to_split",
+        ("min_split_gain", "min_split_loss", "gamma"),
+        "float",
+        0.0,
+        "Smallest gain worth a split. As in the code of LightGBM and XGBoost, the gain has no "
+        "factor of one half, so this is twice the gamma of the XGBoost paper.",
+        low=0,
+    ),
+    _tree(
+        "lambda_l1",
+        ("reg_alpha", "l1_regularization"),
+        "float",
+        0.0,
+        "L1 penalty on leaf values. `alpha` is read as this one for most objectives, see there.",
+        low=0,
+    ),
+    _tree(
+        "lambda_l2",
+        ("reg_lambda", "lambda", "l2_regularization"),
+        "float",
+        0.0,
+        "L2 penalty on leaf values.",
+        low=0,
+    ),
+    _tree(
+        "max_delta_step",
+        ("max_tree_output", "max_leaf_output"),
+        "float",
+        0.0,
+        "Largest absolute leaf value before shrinking; 0 or less means no limit.",
+    ),
+    _tree(
+        "path_smooth",
+        (),
+        "float",
+        0.0,
+        "Pulls the value of a leaf with few rows towards that of its parent; 0 turns it off.",
+        low=0,
+    ),
+    _tree(
+        "extra_trees",
+        ("extra_tree",),
+        "bool",
+        False,
+        "Try a single random threshold per feature instead of all of them.",
+    ),
+    _tree("extra_seed", (), "int", 6, "Seed of the random thresholds of `extra_trees`."),
+    _tree(
+        "linear_tree",
+        ("linear_trees",),
+        "bool",
+        False,
+        "Fit a linear model in every leaf instead of a constant.",
+        supported=False,
+    ),
+    _tree(
+        "linear_lambda",
+        (),
+        "float",
+        0.0,
+        "L2 penalty on the coefficients of `linear_tree`.",
+        low=0,
+        supported=False,
+    ),
+    _tree(
+        "forcedsplits_filename",
+        ("fs", "forced_splits_filename", "forced_splits_file", "forced_splits"),
+        "str",
+        "",
+        "JSON file with splits that every tree starts with.",
+        supported=False,
+    ),
+)
+
+CATEGORICAL: Final = (
+    _categorical(
+        "min_data_per_group",
+        (),
+        "int",
+        100,
+        "Fewest rows a group of categories must have to be a candidate.",
+        low=1,
+    ),
+    _categorical(
+        "max_cat_threshold",
+        (),
+        "int",
+        32,
+        "Most categories on the smaller side of a split.",
+        low=1,
+    ),
+    _categorical("cat_l2", (), "float", 10.0, "L2 penalty added in categorical splits.", low=0),
+    _categorical(
+        "cat_smooth",
+        (),
+        "float",
+        10.0,
+        "Added to the hessian when categories are ordered, against noise in rare ones.",
+        low=0,
+    ),
+    _categorical(
+        "max_cat_to_onehot",
+        (),
+        "int",
+        4,
+        "Features with at most this many categories are split one against the rest.",
+        low=1,
+    ),
+)
+
+CONSTRAINTS: Final = (
+    _constraint(
+        "monotone_constraints",
+        ("mc", "monotone_constraint", "monotonic_cst"),
+        "ints",
+        (),
+        "Per feature 1, -1 or 0: predictions must rise, fall, or may do either.",
+    ),
+    _constraint(
+        "monotone_constraints_method",
+        ("monotone_constraining_method", "mc_method"),
+        "enum",
+        "basic",
+        "How monotone bounds are kept: the cheap way or one that constrains less.",
+        choices={"basic": (), "intermediate": (), "advanced": ()},
+    ),
+    _constraint(
+        "monotone_penalty",
+        ("monotone_splits_penalty", "ms_penalty", "mc_penalty"),
+        "float",
+        0.0,
+        "Levels below the root on which monotone splits are discouraged.",
+        low=0,
+    ),
+    _constraint(
+        "interaction_constraints",
+        (),
+        "groups",
+        (),
+        "Groups of features; one path through a tree uses features of one group only.",
+    ),
+    _constraint(
+        "feature_contri",
+        ("feature_contrib", "fc", "fp", "feature_penalty"),
+        "floats",
+        (),
+        "Per feature a factor on the gain of its splits.",
+    ),
+    _constraint(
+        "cegb_tradeoff",
+        (),
+        "float",
+        1.0,
+        "Factor on all cost-effective gradient boosting penalties.",
+        low=0,
+    ),
+    _constraint("cegb_penalty_split", (), "float", 0.0, "Cost of any split.", low=0),
+    _constraint(
+        "cegb_penalty_feature_lazy",
+        (),
+        "floats",
+        (),
+        "Per feature the cost of reading it, paid once for each row.",
+    ),
+    _constraint(
+        "cegb_penalty_feature_coupled",
+        (),
+        "floats",
+        (),
+        "Per feature the cost of using it, paid once for the model.",
+    ),
+)

@@ -1,0 +1,88 @@
+"""How many threads a piece of work gets."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import cache
+from pathlib import Path
+
+# The one rule: a thread is worth waking for this many cells (row x column, or row x tree in a
+# prediction). Waking and joining costs a few microseconds, this many cells take about fifty.
+CELLS_PER_THREAD = 100_000
+
+
+def resolve_threads(num_threads: int, n_rows: int, n_columns: int) -> int:
+    """Return the number of threads for work on `n_rows` x `n_columns` cells.
+
+    Args:
+        num_threads: What the user asked for; 0 or less: every CPU this process may use.
+        n_rows: Rows to work on.
+        n_columns: Columns, or trees, to work on for each row.
+
+    Example:
+        >>> resolve_threads(4, n_rows=30, n_columns=10)
+        1
+        >>> resolve_threads(4, n_rows=1_000_000, n_columns=10)
+        4
+    """
+    n_worthwhile = n_rows * n_columns // CELLS_PER_THREAD
+    if n_worthwhile <= 1:
+        return 1
+    return min(num_threads if num_threads > 0 else available_cpus(), n_worthwhile)
+
+
+@cache
+def available_cpus() -> int:
+    """Return the CPUs this process may use: its affinity, limited by its cgroups' quotas.
+
+    Example:
+        >>> available_cpus() >= 1
+        True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        n_cpus = len(os.sched_getaffinity(0))
+    else:
+        n_cpus = os.cpu_count() or 1
+    return max(1, min([n_cpus, *map(math.ceil, _cgroup_quotas())]))
+
+
+def _cgroup_quotas(root: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> list[float]:
+    """CPU quotas of this process's cgroups and of those above them (versions 1 and 2)."""
+    quotas: list[float] = []
+    for line in _read(Path(own)).splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":
+            base = Path(root)
+        elif "cpu" in controllers.split(","):
+            base = Path(root, controllers)
+        else:
+            continue
+        # In a container the path may be that of the host; its base directory still counts.
+        group = base / path.lstrip("/")
+        for folder in (group, *group.parents):
+            quotas += _quota(folder)
+            if folder == base:
+                break
+    return quotas
+
+
+def _quota(folder: Path) -> list[float]:
+    """The quota that one cgroup sets, in CPUs."""
+    limit, _, period = _read(folder / "cpu.max").partition(" ")
+    if not limit:
+        limit = _read(folder / "cpu.cfs_quota_us")
+        period = _read(folder / "cpu.cfs_period_us")
+    try:
+        quota = int(limit) / int(period)
+    except (ValueError, ZeroDivisionError):  # "max", or no such file
+        return []
+    return [quota] if quota > 0 else []
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,150 @@
+"""`train`: the training loop."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
+from gossamer.data import Dataset
+from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.logger import info
+from gossamer.metrics import CustomMetric
+from gossamer.model import Booster
+from gossamer.params import Params
+
+Callback = Callable[[CallbackEnv], Any]
+
+
+def train(
+    params: Mapping[str, Any],
+    train_set: Dataset,
+    num_boost_round: int = 100,
+    valid_sets: Dataset | Sequence[Dataset] | None = None,
+    valid_names: str | Sequence[str] | None = None,
+    feval: CustomMetric | Sequence[CustomMetric] | None = None,
+    init_model: Any = None,
+    keep_training_booster: bool = False,
+    callbacks: Sequence[Callback] | None = None,
+) -> Booster:
+    """Train a model.
+
+    Args:
+        params: Parameters; `num_iterations` among them wins over `num_boost_round`.
+        train_set: Training data.
+        num_boost_round: Number of rounds.
+        valid_sets: Data sets to evaluate after each round; the training data may be among them.
+        valid_names: Their names.
+        feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
+        init_model: Not supported in this version.
+        keep_training_booster: Whether the booster keeps its data, to be trained further.
+        callbacks: Functions called before or after each round, see `gossamer.callbacks`.
+
+    Returns:
+        The trained model.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(0, 1, 200).reshape(-1, 1)
+        >>> model = train({"learning_rate": 0.3}, Dataset(x, label=x[:, 0] ** 2), 50)
+        >>> model.predict([[0.5]]).round(1)
+        array([0.2])
+    """
+    if init_model is not None:
+        raise NotSupportedError(message("init_model is not supported in this version of Gossamer"))
+    if not isinstance(train_set, Dataset):
+        raise DataError(
+            message(
+                "train_set is no Dataset",
+                got=type(train_set).__name__,
+                expected="Dataset(data, label=...)",
+            )
+        )
+    booster = Booster(params, train_set)
+    resolved = booster.resolved_params
+    n_rounds = resolved.num_iterations if "num_iterations" in resolved.given else num_boost_round
+    evaluates_train = _add_valid_sets(booster, valid_sets, valid_names)
+    evaluates_train |= resolved.is_provide_training_metric
+    before, after = _sort_callbacks(callbacks, resolved)
+    env_params = copy.copy(dict(params))
+
+    def evaluate() -> list[EvalResult]:
+        results = booster.eval_train(feval) if evaluates_train else []
+        return results + booster.eval_valid(feval)
+
+    results: list[EvalResult] = []
+    booster.best_iteration = 0
+    try:
+        for i in range(n_rounds):
+            for callback in before:
+                callback(CallbackEnv(booster, env_params, i, 0, n_rounds, None))
+            is_finished = booster.update()
+            if is_finished and resolved.verbosity >= 1:
+                info(f"Training ends after {i} rounds: no leaf can be split any further.")
+            end = i + 1 if is_finished else n_rounds
+            is_evaluated = i in (0, end - 1) or (i + 1) % resolved.metric_freq == 0
+            found = evaluate() if is_evaluated else []
+            results = found or results
+            for callback in after:
+                callback(CallbackEnv(booster, env_params, i, 0, end, found))
+            if is_finished:
+                break
+    except EarlyStopException as stop:
+        booster.best_iteration = stop.best_iteration + 1
+        results = stop.best_score
+    finally:
+        _close(before + after)
+    for result in results:
+        booster.best_score.setdefault(result.dataset_name, {})[result.metric_name] = (
+            result.metric_value
+        )
+    return booster if keep_training_booster else booster.free_dataset()
+
+
+def _add_valid_sets(
+    booster: Booster,
+    valid_sets: Dataset | Sequence[Dataset] | None,
+    valid_names: str | Sequence[str] | None,
+) -> bool:
+    """Add the validation sets; returns whether the training data is among them."""
+    sets = [valid_sets] if isinstance(valid_sets, Dataset) else list(valid_sets or [])
+    names = [valid_names] if isinstance(valid_names, str) else list(valid_names or [])
+    has_train = False
+    for i, data in enumerate(sets):
+        if data is booster.train_set:
+            has_train = True
+            if i < len(names):
+                booster.set_train_data_name(names[i])
+        else:
+            booster.add_valid(data, names[i] if i < len(names) else f"valid_{i}")
+    return has_train
+
+
+def _sort_callbacks(
+    callbacks: Sequence[Callback] | None, params: Params
+) -> tuple[list[Callback], list[Callback]]:
+    """Callbacks before and after a round, each by their `order`."""
+    found = list(dict.fromkeys(callbacks or ()))
+    if params.early_stopping_round > 0:
+        found.append(
+            early_stopping(
+                params.early_stopping_round,
+                params.first_metric_only,
+                verbose=params.verbosity >= 1,
+                min_delta=params.early_stopping_min_delta,
+            )
+        )
+    found.sort(key=lambda callback: getattr(callback, "order", 0))
+    before = [c for c in found if getattr(c, "before_iteration", False)]
+    return before, [c for c in found if c not in before]
+
+
+def _close(callbacks: Sequence[Callback]) -> None:
+    """Let callbacks that hold something let go of it, however the training ended."""
+    for callback in callbacks:
+        close = getattr(callback, "close", None)
+        if callable(close):
+            with suppress(Exception):
+                close()

@@ -1,0 +1,122 @@
+"""`Forest`: the trees of a model, one after another in one set of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees of a model. Tree t has the nodes from `node_begin[t]` to `node_begin[t + 1]`.
+
+    Children count from the tree's own first node or leaf.
+
+    Attributes:
+        n_outputs: Tree t adds to output `t % n_outputs`.
+        n_columns: Columns of the table that the trees ask about.
+        node_begin: First node of each tree, and the number of nodes.
+        leaf_begin: First leaf of each tree, and the number of leaves.
+        arrays: The arrays of `Tree`, of all trees.
+    """
+
+    n_outputs: int
+    n_columns: int
+    node_begin: npt.NDArray[np.int64]
+    leaf_begin: npt.NDArray[np.int64]
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+    @classmethod
+    def from_trees(cls, trees: Iterable[Any], n_outputs: int, n_columns: int) -> Forest:
+        """Put trees (native ones, or `Tree`) one after another.
+
+        Example:
+            >>> forest = Forest.from_trees([Tree.constant(1.0), Tree.constant(2.0)], 1, 3)
+            >>> forest.n_trees, forest.arrays["leaf_value"]
+            (2, array([1., 2.]))
+        """
+        trees = list(trees)
+        n_leaves = [tree.n_leaves for tree in trees]
+        leaf_begin = np.concatenate(([0], np.cumsum(n_leaves, dtype=np.int64)))
+        node_begin = leaf_begin - np.arange(len(trees) + 1)  # one node less than leaves
+        arrays = {
+            name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
+            for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
+        }
+        return cls(n_outputs, n_columns, node_begin, leaf_begin, arrays)
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.node_begin) - 1
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds: trees per output."""
+        return self.n_trees // self.n_outputs
+
+    @cached_property
+    def native(self) -> _native.Forest:
+        """The native forest that predicts; making it checks every index.
+
+        Raises:
+            ValueError: If the arrays do not describe trees.
+        """
+        return _native.Forest(
+            self.n_outputs,
+            self.n_columns,
+            self.node_begin,
+            self.leaf_begin,
+            *(
+                self.arrays[name]
+                for name in (
+                    "column",
+                    "threshold",
+                    "missing_kind",
+                    "default_left",
+                    "left",
+                    "right",
+                    "leaf_value",
+                )
+            ),
+        )
+
+    def tree(self, t: int) -> Tree:
+        """Return one tree."""
+        return Tree(**self._part(t, t + 1))
+
+    def slice(self, first: int, last: int) -> Forest:
+        """Return the trees from `first` to before `last`."""
+        return Forest(
+            self.n_outputs,
+            self.n_columns,
+            self.node_begin[first : last + 1] - self.node_begin[first],
+            self.leaf_begin[first : last + 1] - self.leaf_begin[first],
+            self._part(first, last),
+        )
+
+    def extend(self, trees: Iterable[Any]) -> Forest:
+        """Return this forest with more trees behind it."""
+        more = Forest.from_trees(trees, self.n_outputs, self.n_columns)
+        return Forest(
+            self.n_outputs,
+            self.n_columns,
+            np.concatenate([self.node_begin, self.node_begin[-1] + more.node_begin[1:]]),
+            np.concatenate([self.leaf_begin, self.leaf_begin[-1] + more.leaf_begin[1:]]),
+            {name: np.concatenate([self.arrays[name], more.arrays[name]]) for name in self.arrays},
+        )
+
+    def _part(self, first: int, last: int) -> dict[str, npt.NDArray[Any]]:
+        nodes = slice(self.node_begin[first], self.node_begin[last])
+        leaves = slice(self.leaf_begin[first], self.leaf_begin[last])
+        return {name: self.arrays[name][nodes] for name in NODE_ARRAYS} | {
+            name: self.arrays[name][leaves] for name in LEAF_ARRAYS
+        }

@@ -1,0 +1,140 @@
+"""House rules that a reader of the code may rely on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "gossamer"
+
+# The pipeline from left to right: a stage imports only from stages before it.
+STAGES = [
+    "_native",
+    "errors",
+    "logger",
+    "params",
+    "threads",
+    "files",
+    "binning",
+    "data",
+    "objectives",
+    "metrics",
+    "sampling",
+    "tree",
+    "model",
+    "callbacks",
+    "train",
+    "sklearn",
+    "plot",
+    "cli",
+]
+
+# Where text may go straight to the terminal.
+MAY_PRINT = {"cli", "logger", "callbacks"}
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _stage(path: Path) -> str:
+    """The part of the package a file belongs to; "" is the package's own `__init__`."""
+    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "" if first in ("__init__", "__main__") else first
+
+
+def _run_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only a type checker sees."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from _run_nodes(node)
+
+
+def _imported_stages(path: Path) -> Iterator[tuple[int, str]]:
+    for node in _run_nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{_name(path)}:{node.lineno}: imports are written in full"
+            base = node.module or ""
+            names = [alias.name for alias in node.names]
+            modules = [f"{base}.{name}" for name in names] if base == "gossamer" else [base]
+        else:
+            continue
+        for module in modules:
+            parts = module.split(".")
+            if parts[0] == "gossamer" and len(parts) > 1:
+                yield node.lineno, parts[1]
+
+
+def test_every_part_of_the_package_has_its_place() -> None:
+    found = {_stage(path) for path in SOURCES} - {""}
+    assert found <= set(STAGES), "new parts need a place in STAGES, and a line in ARCHITECTURE.md"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_imports_flow_one_way(path: Path) -> None:
+    stage = _stage(path)
+    if not stage:
+        return
+    place = STAGES.index(stage)
+    wrong = [
+        f"{_name(path)}:{line} imports gossamer.{imported}"
+        for line, imported in _imported_stages(path)
+        # `from gossamer import Booster` hides where it comes from; only the edges may do that.
+        if imported != stage and (imported not in STAGES or STAGES.index(imported) > place)
+    ]
+    assert not wrong, f"{stage} may import only {', '.join(STAGES[:place])}: {wrong}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_nothing_prints_but_the_edges(path: Path) -> None:
+    if _stage(path) in MAY_PRINT:
+        return
+    prints = [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+    assert not prints, f"{_name(path)} prints in lines {prints}; use gossamer.logger"
+
+
+def test_the_map_names_only_what_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    # Paths stand in backticks and have a slash, or are files at the top.
+    named = re.findall(r"`([\w./-]+(?:/|\.(?:md|toml|txt|py|pyi|cpp|h|inl|yml|cff)))`", text)
+    assert len(named) > 20
+    missing = sorted({name for name in named if not (ROOT / name).exists()})
+    assert not missing, f"ARCHITECTURE.md names paths that are not there: {missing}"
+
+
+def test_the_core_knows_nothing_of_python() -> None:
+    wrong = [
+        f"{_name(path)}: {line.strip()}"
+        for folder in ("core", "kernels", "tests")
+        for path in sorted((ROOT / "native" / folder).rglob("*"))
+        if path.suffix in {".h", ".cpp", ".inl"}
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.match(r"\s*#\s*include\s*[<\"](Python\.h|nanobind|bindings/|numpy/)", line)
+    ]
+    assert not wrong
+
+
+def test_every_native_test_is_in_the_build() -> None:
+    folder = ROOT / "native" / "tests"
+    listed = (folder / "CMakeLists.txt").read_text(encoding="utf-8")
+    suites = re.search(r"set\(suites\s+([^)]*)\)", listed)
+    assert suites is not None
+    files = {path.stem.removeprefix("test_") for path in folder.glob("test_*.cpp")}
+    assert files == set(suites.group(1).split())

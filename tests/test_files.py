@@ -1,0 +1,120 @@
+"""Files that are complete or not there, and arrays in them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer import files
+
+ARRAYS = {
+    "bytes": np.arange(5, dtype=np.int8),
+    "numbers": np.array([[1.5, -2.0], [np.inf, 0.0]]),
+    "nothing": np.empty(0, dtype=np.int64),
+}
+FACTS = {"format": "test", "names": ["ä", "b"], "nested": {"z": 1, "a": [0.1]}}
+
+
+def test_round_trip() -> None:
+    arrays, facts = files.from_bytes(files.to_bytes(ARRAYS, FACTS))
+    assert facts == FACTS
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def test_bytes_do_not_depend_on_orders_or_process() -> None:
+    backwards = dict(reversed(ARRAYS.items())), dict(reversed(FACTS.items()))
+    content = files.to_bytes(ARRAYS, FACTS)
+    assert files.to_bytes(*backwards) == content
+    program = (
+        "import sys, hashlib, numpy as np; from gossamer import files\n"
+        "arrays = {f'a{i}': np.arange(i) for i in range(9)}\n"
+        "facts = {f'f{i}': i for i in range(9)}\n"
+        "print(hashlib.sha256(files.to_bytes(arrays, facts)).hexdigest())"
+    )
+    run = [sys.executable, "-c", program]
+    digests = {subprocess.run(run, capture_output=True, check=True).stdout for _ in range(2)}
+    assert len(digests) == 1
+
+
+@given(data=st.data())
+def test_any_altered_byte_is_noticed(data: st.DataObject) -> None:
+    content = bytearray(files.to_bytes(ARRAYS, FACTS))
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    try:
+        arrays, facts = files.from_bytes(bytes(content))
+    except files.BrokenFile:
+        return
+    # White space in the header, or an equal spelling of it, may pass: the contents are the same.
+    assert facts == FACTS
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+@given(length=st.integers(0, len(files.to_bytes(ARRAYS, FACTS)) - 1))
+def test_any_cut_is_noticed(length: int) -> None:
+    with pytest.raises(files.BrokenFile):
+        files.from_bytes(files.to_bytes(ARRAYS, FACTS)[:length])
+
+
+@given(content=st.binary(max_size=200))
+def test_other_bytes_are_refused(content: bytes) -> None:
+    with pytest.raises(files.BrokenFile):
+        files.from_bytes(content)
+
+
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    files.write_atomically(path, b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        files.write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_data_is_on_disk_before_the_file_appears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda fd: (events.append("fsync"), fsync(fd)))
+    monkeypatch.setattr(os, "replace", lambda *a: (events.append("replace"), replace(*a)))
+    files.write_atomically(tmp_path / "file", b"x")
+    assert events == ["fsync", "replace", "fsync"]  # the file, its name, the folder
+
+
+def test_permissions_are_those_of_an_ordinary_file(tmp_path: Path) -> None:
+    ordinary, path = tmp_path / "ordinary", tmp_path / "file"
+    ordinary.write_bytes(b"")
+    files.write_atomically(path, b"x")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(ordinary.stat().st_mode)
+    path.chmod(0o600)
+    files.write_atomically(path, b"y")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    files.write_atomically(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"

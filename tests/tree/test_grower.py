@@ -1,0 +1,106 @@
+"""The native grower behind its Python face."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gossamer.data.binned import bin_table
+from gossamer.data.matrix import Table
+from gossamer.params import resolve
+from gossamer.sampling import Bag
+from gossamer.tree import TreeGrower, make_grow_params
+
+RNG = np.random.default_rng(0)
+TABLE = RNG.normal(size=(400, 5))
+GRADIENT = (TABLE[:, 0] + TABLE[:, 1] * TABLE[:, 2]).astype(np.float32)
+
+
+def make_grower(**params: Any) -> TreeGrower:
+    resolved = resolve(params)
+    return TreeGrower(bin_table(Table(TABLE), resolved), resolved)
+
+
+@pytest.mark.parametrize(
+    ("params", "name", "value"),
+    [
+        ({"num_leaves": 9}, "num_leaves", 9),
+        ({"max_depth": 5}, "max_depth", 5),
+        ({"max_depth": -3}, "max_depth", 0),
+        ({"grow_policy": "depthwise"}, "depthwise", True),
+        ({"extra_trees": True}, "extra_trees", True),
+        ({"learning_rate": 0.3}, "learning_rate", 0.3),
+        ({"lambda_l1": 0.5}, "lambda_l1", 0.5),
+        ({"lambda_l2": 0.5}, "lambda_l2", 0.5),
+        ({"min_gain_to_split": 0.5}, "min_gain_to_split", 0.5),
+        ({"min_sum_hessian_in_leaf": 0.5}, "min_sum_hessian", 0.5),
+        ({"min_data_in_leaf": 7}, "min_data", 7),
+        ({"max_delta_step": 0.5}, "max_delta_step", 0.5),
+        ({"max_delta_step": -1}, "max_delta_step", 0),
+        ({"path_smooth": 0.5}, "path_smooth", 0.5),
+        ({"feature_fraction": 0.5}, "fraction_by_tree", 0.5),
+        ({"feature_fraction_bylevel": 0.5}, "fraction_by_level", 0.5),
+        ({"feature_fraction_bynode": 0.5}, "fraction_by_node", 0.5),
+        ({"histogram_pool_size": 2}, "max_histogram_bytes", 2 * 2**20),
+    ],
+)
+def test_parameters_reach_the_native_grower(
+    params: dict[str, Any], name: str, value: float
+) -> None:
+    assert getattr(make_grow_params(resolve(params)), name) == value
+    default = getattr(make_grow_params(resolve({})), name)
+    if name != "max_depth" and "max_delta_step" not in params:
+        assert default != value
+
+
+def test_scores_of_all_rows_get_the_leaf_values() -> None:
+    score = np.zeros(400)
+    tree = make_grower().grow(GRADIENT, None, None, 0, 0, score, 1)
+    assert tree.n_leaves > 10
+    assert sorted(set(score)) == sorted(set(tree.leaf_value))
+    values, counts = np.unique(score, return_counts=True)
+    assert dict(zip(tree.leaf_value, tree.leaf_count, strict=True)) == dict(
+        zip(values, counts, strict=True)
+    )
+
+
+def test_rows_outside_the_bag_get_scores_too() -> None:
+    inside = np.arange(0, 400, 2, dtype=np.uint32)
+    bag = Bag(inside, inside + 1)
+    score = np.zeros(400)
+    tree = make_grower().grow(GRADIENT, None, bag, 0, 0, score, 1)
+    assert tree.leaf_count.sum() == 200
+    assert set(score) == set(tree.leaf_value)
+
+
+def test_a_tree_that_cannot_split_adds_nothing() -> None:
+    score = np.full(400, 0.25)
+    tree = make_grower(min_data_in_leaf=300).grow(GRADIENT, None, None, 0, 0, score, 1)
+    assert tree.n_leaves == 1
+    np.testing.assert_allclose(score, 0.25, rtol=1e-15)
+
+
+@pytest.mark.parametrize("params", [{"feature_fraction": 0.4}, {"extra_trees": True}], ids=str)
+def test_random_choices_depend_on_round_and_output(params: dict[str, Any]) -> None:
+    def columns_and_thresholds(n_round: int, output: int) -> tuple[list[int], list[float]]:
+        tree = make_grower(**params).grow(GRADIENT, None, None, n_round, output, np.zeros(400), 1)
+        return tree.column.tolist(), tree.threshold.tolist()
+
+    first = columns_and_thresholds(0, 0)
+    assert columns_and_thresholds(0, 0) == first
+    assert columns_and_thresholds(1, 0) != first
+    assert columns_and_thresholds(0, 1) != first
+
+
+def test_is_random() -> None:
+    assert not make_grower().is_random
+    assert make_grower(extra_trees=True).is_random
+    assert make_grower(feature_fraction_bynode=0.9).is_random
+
+
+def test_stats_count_the_work() -> None:
+    grower = make_grower()
+    grower.grow(GRADIENT, None, None, 0, 0, np.zeros(400), 1)
+    assert grower.stats()["rounds"] == 1
