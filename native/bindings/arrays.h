@@ -54,17 +54,28 @@ inline MatrixView view_of(const Matrix& m) {
   view.column_stride = m.stride(1);
   const auto type = m.dtype();
   const auto is = [&]<class T>() { return type == nb::dtype<T>(); };
-  if (is.operator()<float>()) view.dtype = DType::f32;
-  else if (is.operator()<double>()) view.dtype = DType::f64;
-  else if (is.operator()<std::int8_t>()) view.dtype = DType::i8;
-  else if (is.operator()<std::int16_t>()) view.dtype = DType::i16;
-  else if (is.operator()<std::int32_t>()) view.dtype = DType::i32;
-  else if (is.operator()<std::int64_t>()) view.dtype = DType::i64;
-  else if (is.operator()<std::uint8_t>()) view.dtype = DType::u8;
-  else if (is.operator()<std::uint16_t>()) view.dtype = DType::u16;
-  else if (is.operator()<std::uint32_t>()) view.dtype = DType::u32;
-  else if (is.operator()<std::uint64_t>()) view.dtype = DType::u64;
-  else throw std::invalid_argument("matrix dtype is not supported");
+  if (is.operator()<float>())
+    view.dtype = DType::f32;
+  else if (is.operator()<double>())
+    view.dtype = DType::f64;
+  else if (is.operator()<std::int8_t>())
+    view.dtype = DType::i8;
+  else if (is.operator()<std::int16_t>())
+    view.dtype = DType::i16;
+  else if (is.operator()<std::int32_t>())
+    view.dtype = DType::i32;
+  else if (is.operator()<std::int64_t>())
+    view.dtype = DType::i64;
+  else if (is.operator()<std::uint8_t>())
+    view.dtype = DType::u8;
+  else if (is.operator()<std::uint16_t>())
+    view.dtype = DType::u16;
+  else if (is.operator()<std::uint32_t>())
+    view.dtype = DType::u32;
+  else if (is.operator()<std::uint64_t>())
+    view.dtype = DType::u64;
+  else
+    throw std::invalid_argument("matrix dtype is not supported");
   return view;
 }
 

@@ -99,8 +99,8 @@ void set_column(BinMatrix& self, std::int64_t feature, const In<std::uint16_t>& 
 }  // namespace
 
 void bind_binning(nb::module_& m) {
-  m.def("find_bounds", &find_bounds_py, "matrix"_a.noconvert(), "sample"_a.noconvert().none(),
-        "max_bin"_a.noconvert(), "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
+  m.def("find_bounds", &find_bounds_py, "matrix"_a.noconvert(), "sample"_a.noconvert().none(), "max_bin"_a.noconvert(),
+        "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
         "Upper bin bounds of every column: (bounds, offsets, missing seen).");
   nb::class_<BinMatrix>(m, "BinMatrix", "A binned table.")
       .def(nb::new_(&make_bin_matrix), "columns"_a.noconvert(), "upper"_a.noconvert(), "offsets"_a.noconvert(),

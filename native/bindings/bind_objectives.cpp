@@ -70,9 +70,9 @@ void bind_objectives(nb::module_& m) {
   m.def("gradients_binary", &binary, "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(),
         "sigmoid"_a, "weight_negative"_a, "weight_positive"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
         "n_threads"_a);
-  m.def("gradients_softmax", &multiclass, "score"_a.noconvert(), "label"_a.noconvert(),
-        "weight"_a.noconvert().none(), "n_classes"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
-        "n_threads"_a, "Class-major scores and results.");
+  m.def("gradients_softmax", &multiclass, "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(),
+        "n_classes"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a,
+        "Class-major scores and results.");
   m.def("sigmoid", &sigmoid_py, "score"_a.noconvert(), "steepness"_a, "out"_a.noconvert(), "n_threads"_a);
   m.def("softmax", &softmax_py, "score"_a.noconvert(), "n_classes"_a, "out"_a.noconvert(), "n_threads"_a,
         "Class-major scores to row-major probabilities.");

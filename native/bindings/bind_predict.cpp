@@ -11,9 +11,17 @@ Forest make_forest(std::int64_t n_outputs, std::int64_t n_columns, const In<std:
                    const In<std::int64_t>& leaf_begin, const In<std::int32_t>& column, const In<double>& threshold,
                    const In<std::int8_t>& missing_kind, const In<std::int8_t>& default_left,
                    const In<std::int32_t>& left, const In<std::int32_t>& right, const In<double>& leaf_value) {
-  Forest forest{n_outputs,        n_columns,           to_vector(node_begin),   to_vector(leaf_begin),
-                to_vector(column), to_vector(threshold), to_vector(missing_kind), to_vector(default_left),
-                to_vector(left),   to_vector(right),     to_vector(leaf_value)};
+  Forest forest{n_outputs,
+                n_columns,
+                to_vector(node_begin),
+                to_vector(leaf_begin),
+                to_vector(column),
+                to_vector(threshold),
+                to_vector(missing_kind),
+                to_vector(default_left),
+                to_vector(left),
+                to_vector(right),
+                to_vector(leaf_value)};
   check_forest(forest);
   return forest;
 }
@@ -47,10 +55,9 @@ void leaves(const Forest& self, const Matrix& matrix, std::int64_t first, std::i
 
 void bind_predict(nb::module_& m) {
   nb::class_<Forest>(m, "Forest", "Trees ready for prediction; checked when made.")
-      .def(nb::new_(&make_forest), "n_outputs"_a, "n_columns"_a, "node_begin"_a.noconvert(),
-           "leaf_begin"_a.noconvert(), "column"_a.noconvert(), "threshold"_a.noconvert(),
-           "missing_kind"_a.noconvert(), "default_left"_a.noconvert(), "left"_a.noconvert(),
-           "right"_a.noconvert(), "leaf_value"_a.noconvert())
+      .def(nb::new_(&make_forest), "n_outputs"_a, "n_columns"_a, "node_begin"_a.noconvert(), "leaf_begin"_a.noconvert(),
+           "column"_a.noconvert(), "threshold"_a.noconvert(), "missing_kind"_a.noconvert(),
+           "default_left"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "leaf_value"_a.noconvert())
       .def_prop_ro("n_trees", &Forest::n_trees)
       .def("predict", &scores, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
            "n_threads"_a, "Adds raw scores to `out` (rows x outputs, flattened).")

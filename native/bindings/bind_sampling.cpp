@@ -12,8 +12,8 @@ void bind_sampling(nb::module_& m) {
   m.def("random_bits", &random_bits, "key"_a, "counter"_a, "64 random bits, a function of both arguments.");
   m.def(
       "sample_rows",
-      [](std::int64_t n_rows, double fraction_negative, double fraction_positive,
-         const std::optional<In<float>>& label, std::uint64_t key) {
+      [](std::int64_t n_rows, double fraction_negative, double fraction_positive, const std::optional<In<float>>& label,
+         std::uint64_t key) {
         const float* const labels = data_or_null(label, n_rows, "label");
         RowSample sample;
         {

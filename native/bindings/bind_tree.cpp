@@ -61,8 +61,7 @@ nb::dict stats(const PyGrower& self) {
   return d;
 }
 
-void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score,
-                int n_threads) {
+void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads) {
   check_length(score, matrix.n_rows(), "score");
   for (const std::int32_t f : tree.feature) {
     if (f < 0 || f >= static_cast<std::int32_t>(matrix.features().size())) {
@@ -77,7 +76,7 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
 }
 
 template <class T>
-auto copy(std::vector<T> Tree::*member) {
+auto copy(std::vector<T> Tree::* member) {
   return [member](const Tree& tree) { return to_numpy(std::vector<T>(tree.*member)); };
 }
 
@@ -94,26 +93,36 @@ void bind_tree(nb::module_& m) {
       .def_rw("column_key", &GrowParams::column_key)
       .def_rw("learning_rate", &GrowParams::learning_rate)
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
-      .def_prop_rw("lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },
-                   [](GrowParams& p, double v) { p.rules.lambda_l1 = v; })
-      .def_prop_rw("lambda_l2", [](const GrowParams& p) { return p.rules.lambda_l2; },
-                   [](GrowParams& p, double v) { p.rules.lambda_l2 = v; })
-      .def_prop_rw("min_gain_to_split", [](const GrowParams& p) { return p.rules.min_gain_to_split; },
-                   [](GrowParams& p, double v) { p.rules.min_gain_to_split = v; })
-      .def_prop_rw("min_sum_hessian", [](const GrowParams& p) { return p.rules.min_sum_hessian; },
-                   [](GrowParams& p, double v) { p.rules.min_sum_hessian = v; })
-      .def_prop_rw("min_data", [](const GrowParams& p) { return p.rules.min_data; },
-                   [](GrowParams& p, double v) { p.rules.min_data = v; })
-      .def_prop_rw("max_delta_step", [](const GrowParams& p) { return p.rules.max_delta_step; },
-                   [](GrowParams& p, double v) { p.rules.max_delta_step = v; })
-      .def_prop_rw("path_smooth", [](const GrowParams& p) { return p.rules.path_smooth; },
-                   [](GrowParams& p, double v) { p.rules.path_smooth = v; })
-      .def_prop_rw("fraction_by_tree", [](const GrowParams& p) { return p.fractions.by_tree; },
-                   [](GrowParams& p, double v) { p.fractions.by_tree = v; })
-      .def_prop_rw("fraction_by_level", [](const GrowParams& p) { return p.fractions.by_level; },
-                   [](GrowParams& p, double v) { p.fractions.by_level = v; })
-      .def_prop_rw("fraction_by_node", [](const GrowParams& p) { return p.fractions.by_node; },
-                   [](GrowParams& p, double v) { p.fractions.by_node = v; });
+      .def_prop_rw(
+          "lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },
+          [](GrowParams& p, double v) { p.rules.lambda_l1 = v; })
+      .def_prop_rw(
+          "lambda_l2", [](const GrowParams& p) { return p.rules.lambda_l2; },
+          [](GrowParams& p, double v) { p.rules.lambda_l2 = v; })
+      .def_prop_rw(
+          "min_gain_to_split", [](const GrowParams& p) { return p.rules.min_gain_to_split; },
+          [](GrowParams& p, double v) { p.rules.min_gain_to_split = v; })
+      .def_prop_rw(
+          "min_sum_hessian", [](const GrowParams& p) { return p.rules.min_sum_hessian; },
+          [](GrowParams& p, double v) { p.rules.min_sum_hessian = v; })
+      .def_prop_rw(
+          "min_data", [](const GrowParams& p) { return p.rules.min_data; },
+          [](GrowParams& p, double v) { p.rules.min_data = v; })
+      .def_prop_rw(
+          "max_delta_step", [](const GrowParams& p) { return p.rules.max_delta_step; },
+          [](GrowParams& p, double v) { p.rules.max_delta_step = v; })
+      .def_prop_rw(
+          "path_smooth", [](const GrowParams& p) { return p.rules.path_smooth; },
+          [](GrowParams& p, double v) { p.rules.path_smooth = v; })
+      .def_prop_rw(
+          "fraction_by_tree", [](const GrowParams& p) { return p.fractions.by_tree; },
+          [](GrowParams& p, double v) { p.fractions.by_tree = v; })
+      .def_prop_rw(
+          "fraction_by_level", [](const GrowParams& p) { return p.fractions.by_level; },
+          [](GrowParams& p, double v) { p.fractions.by_level = v; })
+      .def_prop_rw(
+          "fraction_by_node", [](const GrowParams& p) { return p.fractions.by_node; },
+          [](GrowParams& p, double v) { p.fractions.by_node = v; });
 
   nb::class_<Tree>(m, "Tree", "A grown tree; arrays are copies.")
       .def_prop_ro("n_leaves", &Tree::n_leaves)
@@ -139,8 +148,8 @@ void bind_tree(nb::module_& m) {
            "Grows one tree and adds its values to the scores of the rows it was grown on.")
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 
-  m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(),
-        "score"_a.noconvert(), "n_threads"_a);
+  m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
+        "n_threads"_a);
 }
 
 }  // namespace gossamer::bindings

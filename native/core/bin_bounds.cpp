@@ -51,8 +51,7 @@ std::vector<double> one_bin_per_value(const DistinctValues& d, std::int64_t min_
   return bounds.finish();
 }
 
-std::vector<double> bins_of_equal_count(const DistinctValues& d, std::int64_t max_bin,
-                                        std::int64_t min_data_in_bin) {
+std::vector<double> bins_of_equal_count(const DistinctValues& d, std::int64_t max_bin, std::int64_t min_data_in_bin) {
   std::int64_t total = 0;
   for (const std::int64_t count : d.counts) total += count;
   if (min_data_in_bin > 0) max_bin = std::min(max_bin, total / min_data_in_bin);
@@ -123,16 +122,15 @@ DistinctValues count_distinct(const T* values, std::int64_t n, const BinOptions&
 
 }  // namespace
 
-std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin,
-                                  std::int64_t min_data_in_bin) {
+std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin, std::int64_t min_data_in_bin) {
   if (static_cast<std::int64_t>(distinct.values.size()) <= max_bin) {
     return one_bin_per_value(distinct, min_data_in_bin);
   }
   return bins_of_equal_count(distinct, max_bin, min_data_in_bin);
 }
 
-std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix,
-                                      std::span<const std::int64_t> sample, const BinOptions& options) {
+std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std::span<const std::int64_t> sample,
+                                      const BinOptions& options) {
   const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
   std::vector<ColumnBounds> result(static_cast<std::size_t>(matrix.n_columns));
   visit(matrix, [&]<class T>(TypedView<T> view) {

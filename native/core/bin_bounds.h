@@ -22,7 +22,7 @@ struct DistinctValues {
 struct BinOptions {
   std::vector<std::int32_t> max_bin;  // one per column; counts the missing bin
   std::int64_t min_data_in_bin = 3;
-  bool use_missing = true;       // false: NaN is read as zero
+  bool use_missing = true;  // false: NaN is read as zero
   bool zero_as_missing = false;
 };
 
@@ -33,11 +33,10 @@ struct ColumnBounds {
 
 // Upper bounds for one column: a bin per distinct value while they fit, else bins of about equal
 // counts in which frequent values get a bin of their own.
-std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin,
-                                  std::int64_t min_data_in_bin);
+std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin, std::int64_t min_data_in_bin);
 
 // `sample` lists rows in increasing order; empty means every row.
-std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix,
-                                      std::span<const std::int64_t> sample, const BinOptions& options);
+std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std::span<const std::int64_t> sample,
+                                      const BinOptions& options);
 
 }  // namespace gossamer

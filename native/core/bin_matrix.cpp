@@ -108,6 +108,7 @@ void BinMatrix::plan_groups(bool share_lanes) {
         feature.lane = static_cast<std::int32_t>(group.lanes.size());
         feature.stride = stride;
         feature.radix = radix_of(feature);
+        feature.lane_values = lane.cells;
         feature.shared = lane.features.size() > 1;
         feature.first_cell = group.first_cell + group.n_cells;
         stride *= feature.radix;
@@ -161,7 +162,8 @@ void BinMatrix::fill(Team& team, const MatrixView& matrix, bool find_missing) {
               missing |= bins[r] == args.missing_bin;
               lane_values[r] = static_cast<std::uint16_t>(lane_values[r] + bins[r] * feature.stride);
             }
-            if (missing && !feature.may_miss) throw std::invalid_argument("missing value in a column said to have none");
+            if (missing && !feature.may_miss)
+              throw std::invalid_argument("missing value in a column said to have none");
             if (missing) missing_seen[static_cast<std::size_t>(f)].store(true, std::memory_order_relaxed);
           }
           const std::int64_t at = begin * group.row_stride + static_cast<std::int64_t>(lane);

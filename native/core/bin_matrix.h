@@ -26,16 +26,17 @@ struct Feature {
   std::int32_t column = 0;        // the user's column
   std::int32_t n_value_bins = 0;  // bin n_value_bins is "missing"
   MissingKind missing_kind = MissingKind::nan;
-  bool may_miss = true;           // false: no row can be missing, the missing bin needs no room
-  bool has_missing = false;       // some training row is missing here
+  bool may_miss = true;      // false: no row can be missing, the missing bin needs no room
+  bool has_missing = false;  // some training row is missing here
   // Its place: digit (lane value / stride) % radix of one lane.
   std::int32_t group = 0;
   std::int32_t lane = 0;
   std::int32_t stride = 1;
   std::int32_t radix = 0;
-  bool shared = false;            // other features live in the same lane
-  std::int64_t first_cell = 0;    // of the lane, in the histogram of a leaf
-  std::vector<double> upper;      // upper bound of each value bin
+  std::int32_t lane_values = 0;  // how many values its lane can take
+  bool shared = false;           // other features live in the same lane
+  std::int64_t first_cell = 0;  // of the lane, in the histogram of a leaf
+  std::vector<double> upper;    // upper bound of each value bin
 };
 
 // Up to 32 lanes whose bins stand side by side, row after row.
@@ -45,11 +46,11 @@ struct Feature {
 struct Group {
   bool two_bytes = false;
   int n_lanes = 0;
-  int lane_cells = 0;            // one byte: cells per lane
-  std::int64_t row_stride = 0;   // elements; a power of two, so that no row straddles a cache line
+  int lane_cells = 0;           // one byte: cells per lane
+  std::int64_t row_stride = 0;  // elements; a power of two, so that no row straddles a cache line
   std::int64_t first_cell = 0;
   std::int64_t n_cells = 0;
-  std::vector<std::int32_t> lane_offset;  // two bytes: first cell of each lane, from first_cell
+  std::vector<std::int32_t> lane_offset;         // two bytes: first cell of each lane, from first_cell
   std::vector<std::vector<std::int32_t>> lanes;  // features of each lane
   Buffer<std::uint8_t> bins8;
   Buffer<std::uint16_t> bins16;

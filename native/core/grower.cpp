@@ -13,9 +13,9 @@ namespace {
 
 // Blocks of a fixed size, whatever the number of threads: floating-point sums keep their order.
 constexpr std::int64_t kRowBlock = 8192;
-constexpr std::int64_t kPartitionRows = 8192;   // least rows per partition task
-constexpr std::int64_t kBuildRows = 4096;       // least rows per histogram task
-constexpr std::int64_t kBatchRows = 8192;       // rows per thread that make a batch worth its join
+constexpr std::int64_t kPartitionRows = 8192;  // least rows per partition task
+constexpr std::int64_t kBuildRows = 4096;      // least rows per histogram task
+constexpr std::int64_t kBatchRows = 8192;      // rows per thread that make a batch worth its join
 
 class Timer {
  public:
@@ -34,8 +34,8 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 Grower::Grower(std::shared_ptr<BinMatrix> matrix) : matrix_(std::move(matrix)) {}
 
-Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
-                  std::int64_t n_rows, const GrowParams& params, double* score) {
+Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
+                  const GrowParams& params, double* score) {
   params_ = &params;
   user_rows_ = rows;
   n_rows_ = rows != nullptr ? n_rows : matrix_->n_rows();
@@ -61,7 +61,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
       Leaf& child = leaves_[at(children[side])];
       child.order = 2 * static_cast<std::int64_t>(committed_.size()) + side;
       child.slot = side == 0 ? leaves_[at(node)].slot : static_cast<std::int32_t>(n_leaves);
-      if (child.split.gain > 0.0) frontier_.push_back(children[side]);
+      if (child.split.feature >= 0) frontier_.push_back(children[side]);
     }
     ++n_leaves;
   }
@@ -82,10 +82,12 @@ void Grower::quantize(Team& team, const float* gradient, const float* hessian) {
   const std::int64_t n_blocks = (n + kRowBlock - 1) / kRowBlock;
   std::vector<GradientStats> blocks(at(n_blocks));
   for_blocks(team, n, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    kernels().gradient_stats(gradient + begin, hessian != nullptr ? hessian + begin : nullptr, end - begin, blocks[at(b)]);
+    kernels().gradient_stats(gradient + begin, hessian != nullptr ? hessian + begin : nullptr, end - begin,
+                             blocks[at(b)]);
   });
   GradientStats total = blocks.empty() ? GradientStats{} : blocks[0];
   for (std::size_t b = 1; b < blocks.size(); ++b) {
+    total.n_sampled += blocks[b].n_sampled;
     total.sum_root_gradient += blocks[b].sum_root_gradient;
     total.sum_root_hessian += blocks[b].sum_root_hessian;
     total.max_abs_gradient = std::max(total.max_abs_gradient, blocks[b].max_abs_gradient);
@@ -145,13 +147,13 @@ void Grower::start_root(Team& team) {
     root.sums = {};
     for (const Sums& s : sums) root.sums += s;
   }
-  root.output = output_of(root.sums, 0.0);
+  root.output = output_of(root.sums, nullptr);  // nothing above it to be smoothed towards
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
   std::vector<Family> families(1);
   families[0].built[0] = 0;
   evaluate(team, families);
-  if (leaves_[0].split.gain > 0.0) frontier_.push_back(0);
+  if (leaves_[0].split.feature >= 0) frontier_.push_back(0);
 }
 
 // ---- batches ----
@@ -222,7 +224,7 @@ void Grower::make_children(std::int32_t node) {
       child.sums = side == 0 ? parent.split.left : right;
       child.depth = parent.depth + 1;
       child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
-      child.output = output_of(child.sums, parent.output);
+      child.output = output_of(child.sums, &parent.output);
     }
     parent.expanded = true;
   }
@@ -339,8 +341,7 @@ void Grower::build(Team& team, std::vector<Family>& families) {
   stats_.built_rows += total_rows;
   const auto n_groups = static_cast<std::int64_t>(matrix_->groups().size());
   const std::int64_t rows_per_task =
-      team.n_threads() == 1 ? n_rows_
-                            : std::max(kBuildRows, total_rows * n_groups / (2 * team.n_threads()) + 1);
+      team.n_threads() == 1 ? n_rows_ : std::max(kBuildRows, total_rows * n_groups / (2 * team.n_threads()) + 1);
   std::vector<BuildTask> tasks;
   for (Family& family : families) {
     for (const std::int32_t i : family.built) {
@@ -363,9 +364,8 @@ void Grower::build(Team& team, std::vector<Family>& families) {
     }
   }
   // Longest first: the last task to start should be a short one.
-  std::stable_sort(tasks.begin(), tasks.end(), [](const BuildTask& a, const BuildTask& b) {
-    return a.end - a.begin > b.end - b.begin;
-  });
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [](const BuildTask& a, const BuildTask& b) { return a.end - a.begin > b.end - b.begin; });
   team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
     const BuildTask& task = tasks[at(t)];
     const Group& group = matrix_->groups()[at(task.group)];
@@ -418,7 +418,7 @@ void Grower::search(Team& team, std::vector<Family>& families) {
   const std::size_t n_blocks = blocks_.size();
   std::vector<Found> found(families.size() * n_blocks * 2);
   // Node-level column samples, by leaf.
-  std::vector<std::vector<char>> allowed(leaves_.size());
+  std::vector<std::vector<char>> allowed(sample_nodes_ ? leaves_.size() : 0);
   for (Family& family : families) {
     if (family.rest >= 0) {
       Leaf& parent = leaves_[at(family.parent)];
@@ -450,7 +450,8 @@ void Grower::search(Team& team, std::vector<Family>& families) {
     std::int32_t searched[2] = {family.built[0], family.built[1]};
     if (family.rest >= 0) {
       Histogram& parent = *leaves_[at(family.parent)].histogram;
-      subtract_range(*leaves_[at(family.built[0])].histogram, range, n_cells, layout_, parent, family.packed_rest.get());
+      subtract_range(*leaves_[at(family.built[0])].histogram, range, n_cells, layout_, parent,
+                     family.packed_rest.get());
       searched[1] = family.rest;
     }
     for (int side = 0; side < 2; ++side) {
@@ -540,11 +541,11 @@ void Grower::search_feature(const Leaf& leaf, Histogram& histogram, std::int32_t
 void Grower::settle(Leaf& leaf) {
   Split& split = leaf.split;
   if (split.feature >= 0) {
-    const double unit = layout_.gradient_unit * layout_.gradient_unit / layout_.hessian_unit;
-    split.gain = (split.gain - gain_of(leaf.sums, leaf.output)) * unit;
-    // Noise of rounding must not pass for a gain.
-    const bool enough = split.gain > params_->rules.min_gain_to_split && split.gain > 1e-10;
-    if (!enough) split = Split{};
+    // What rounding leaves of a gain of zero must not pass for a gain.
+    const double gain = split.gain - gain_of(leaf.sums, leaf.output);
+    const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
+    split.gain = gain * layout_.gradient_unit * layout_.gradient_unit / layout_.hessian_unit;
+    if (is_noise || split.gain <= params_->rules.min_gain_to_split) split = Split{};
   }
   if (split.feature < 0) {
     pool_.release(std::move(leaf.histogram));
@@ -562,7 +563,7 @@ void Grower::settle(Leaf& leaf) {
 
 // ---- leaf values ----
 
-double Grower::output_of(const Sums& sums, double parent_output) const {
+double Grower::output_of(const Sums& sums, const double* parent_output) const {
   const SplitRules& r = params_->rules;
   const double gradient = static_cast<double>(sums.gradient) * layout_.gradient_unit;
   const double hessian =
@@ -571,9 +572,9 @@ double Grower::output_of(const Sums& sums, double parent_output) const {
   const double denominator = hessian + r.lambda_l2;
   double output = denominator > 0.0 ? -std::copysign(shrunk, gradient) / denominator : 0.0;
   if (r.max_delta_step > 0.0) output = std::clamp(output, -r.max_delta_step, r.max_delta_step);
-  if (r.path_smooth > 0.0) {
+  if (r.path_smooth > 0.0 && parent_output != nullptr) {
     const double trust = static_cast<double>(sums.count) / r.path_smooth;
-    output = output * trust / (trust + 1.0) + parent_output / (trust + 1.0);
+    output = output * trust / (trust + 1.0) + *parent_output / (trust + 1.0);
   }
   return output;
 }
@@ -650,9 +651,11 @@ Tree Grower::finish(Team& team, double* score) {
   const bool identity = identity_root_ && committed_.empty();
   team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
     const Piece& piece = pieces[at(p)];
-    for (std::int64_t i = piece.begin; i < piece.end; ++i) {
-      score[identity ? i : static_cast<std::int64_t>(row_index_[i])] += piece.value;
+    if (identity) {
+      for (std::int64_t i = piece.begin; i < piece.end; ++i) score[i] += piece.value;
+      return;
     }
+    for (std::int64_t i = piece.begin; i < piece.end; ++i) score[row_index_[i]] += piece.value;
   });
   for (Leaf& leaf : leaves_) pool_.release(std::move(leaf.histogram));
   return tree;

@@ -29,11 +29,11 @@ namespace gossamer {
 struct GrowParams {
   SplitRules rules;
   std::int64_t num_leaves = 31;
-  std::int64_t max_depth = 0;     // 0: no limit
+  std::int64_t max_depth = 0;  // 0: no limit
   bool depthwise = false;
   bool extra_trees = false;
-  std::uint64_t extra_key = 0;    // of this tree
-  std::uint64_t column_key = 0;   // of this tree
+  std::uint64_t extra_key = 0;   // of this tree
+  std::uint64_t column_key = 0;  // of this tree
   ColumnFractions fractions;
   double learning_rate = 0.1;
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
@@ -54,15 +54,15 @@ class Grower {
 
   // Grows a tree on `rows` (nullptr: all rows), adds its values to score[row] of those rows.
   // `hessian` nullptr: every hessian is 1.
-  Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
-            std::int64_t n_rows, const GrowParams& params, double* score);
+  Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
+            const GrowParams& params, double* score);
 
   const GrowStats& stats() const { return stats_; }
 
  private:
   struct Split {
-    double gain = 0.0;  // 0: no admissible split
-    std::int32_t feature = -1;
+    double gain = 0.0;
+    std::int32_t feature = -1;  // -1: no admissible split
     std::int32_t threshold = 0;
     bool missing_left = false;
     Sums left;
@@ -74,8 +74,8 @@ class Grower {
     std::int64_t end = 0;
     Sums sums;
     int depth = 0;
-    std::uint64_t key = 1;   // its path from the root: random choices hang on it
-    double output = 0.0;     // leaf value before shrinkage
+    std::uint64_t key = 1;  // its path from the root: random choices hang on it
+    double output = 0.0;    // leaf value before shrinkage
     std::unique_ptr<Histogram> histogram;
     Split split;
     bool expanded = false;
@@ -134,7 +134,7 @@ class Grower {
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
   bool comes_before(const Leaf& a, const Leaf& b) const;
-  double output_of(const Sums& sums, double parent_output) const;
+  double output_of(const Sums& sums, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;
   Tree finish(Team& team, double* score);
   void plan_blocks(int n_threads);
@@ -158,9 +158,9 @@ class Grower {
   bool identity_root_ = false;
   Sums root_sums_;
 
-  std::vector<Leaf> leaves_;               // arena: leaves, nodes and what was expanded in vain
-  std::vector<std::int32_t> frontier_;     // leaves that may still split
-  std::vector<std::int32_t> committed_;    // nodes in the order in which they were split
+  std::vector<Leaf> leaves_;             // arena: leaves, nodes and what was expanded in vain
+  std::vector<std::int32_t> frontier_;   // leaves that may still split
+  std::vector<std::int32_t> committed_;  // nodes in the order in which they were split
   HistogramPool pool_;
   std::vector<Partial> partials_;
   std::vector<Buffer<std::uint64_t>> build_scratch_;  // by thread

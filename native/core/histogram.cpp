@@ -71,8 +71,7 @@ void add_range(Histogram& x, CellRange range, std::int64_t n_cells, const CellLa
     kernels().add_large(x.sums(n_cells).offset(range.first), range.n, out.sums(n_cells).offset(range.first));
     return;
   }
-  kernels().add_words(static_cast<const std::uint64_t*>(x.cells(range.first, layout)),
-                      range.n * words_per_cell(layout),
+  kernels().add_words(static_cast<const std::uint64_t*>(x.cells(range.first, layout)), range.n * words_per_cell(layout),
                       static_cast<std::uint64_t*>(out.cells(range.first, layout)));
 }
 
@@ -99,8 +98,8 @@ namespace {
 template <class T>
 void add_marginals(const T* values, const Feature& feature, std::int64_t width, T* out) {
   std::memset(out, 0, static_cast<std::size_t>(feature.radix * width) * sizeof(T));
-  const std::int64_t run = feature.stride * width;  // cells with the same digit stand in runs
-  for (const T* end = values + 256 * width; values + feature.radix * run <= end;) {
+  // Cells with the same digit stand in runs of feature.stride.
+  for (const T* const end = values + feature.lane_values * width; values != end;) {
     for (std::int64_t digit = 0; digit < feature.radix; ++digit) {
       for (std::int64_t i = 0; i < feature.stride; ++i) {
         for (std::int64_t w = 0; w < width; ++w) out[digit * width + w] += *values++;
@@ -137,24 +136,28 @@ FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_
 
 Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, const CellLayout& layout) {
   Sums total;
-  for (std::int64_t i = first; i < first + n; ++i) {
-    if (feature.cells == nullptr) {
+  if (feature.cells == nullptr) {
+    for (std::int64_t i = first; i < first + n; ++i) {
       total += {feature.large.gradient[i], feature.large.hessian[i], feature.large.count[i]};
-      continue;
     }
-    std::int64_t gradient = 0;
-    std::int64_t hessian = 0;
-    std::uint32_t count = 0;
-    const auto* const cell = static_cast<const std::uint64_t*>(feature.cells) + i * words_per_cell(layout);
-    kernels().unpack_add(cell, 1, layout, {&gradient, &hessian, &count});
-    total += {gradient, hessian, count};
+    return total;
   }
+  // So few rows that whole cells can be added before they are unpacked.
+  const std::int64_t width = words_per_cell(layout);
+  const auto* const words = static_cast<const std::uint64_t*>(feature.cells) + first * width;
+  alignas(16) std::uint64_t cell[2] = {0, 0};
+  for (std::int64_t i = 0; i < n * width; i += width) {
+    for (std::int64_t w = 0; w < width; ++w) cell[w] += words[i + w];
+  }
+  std::uint32_t count = 0;
+  kernels().unpack_add(cell, 1, layout, {&total.gradient, &total.hessian, &count});
+  total.count = count;
   return total;
 }
 
 void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
-                 const void* row_values, std::int64_t n_cells, const CellLayout& layout,
-                 std::uint64_t* scratch, Histogram& out) {
+                 const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
+                 Histogram& out) {
   const CellRange range{group.first_cell, group.n_cells};
   clear_range(out, range, n_cells, layout);
   BuildArgs args;

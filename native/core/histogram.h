@@ -19,9 +19,7 @@ struct Histogram {
   Buffer<std::uint64_t> words;
   bool large = false;
 
-  void* cells(std::int64_t first, const CellLayout& layout) {
-    return words.data() + first * (layout.wide ? 2 : 1);
-  }
+  void* cells(std::int64_t first, const CellLayout& layout) { return words.data() + first * (layout.wide ? 2 : 1); }
   LargeCells sums(std::int64_t n_cells) {
     auto* const base = reinterpret_cast<std::int64_t*>(words.data());
     return {base, base + n_cells, reinterpret_cast<std::uint32_t*>(base + 2 * n_cells)};
@@ -75,7 +73,7 @@ Sums sum_bins(const FeatureCells& cells, std::int64_t first, std::int64_t n, con
 
 // Adds `n_rows` rows to the group's cells in `out` (cleared here). `scratch` holds the group's cells.
 void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
-                 const void* row_values, std::int64_t n_cells, const CellLayout& layout,
-                 std::uint64_t* scratch, Histogram& out);
+                 const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
+                 Histogram& out);
 
 }  // namespace gossamer

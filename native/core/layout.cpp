@@ -30,7 +30,7 @@ std::int64_t power(int bits) { return std::int64_t{1} << bits; }
 CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given) {
   // The mean of square roots: a few outliers cannot pass themselves off as typical.
   const auto typical = [&](double sum_of_roots) {
-    const double mean = sum_of_roots / static_cast<double>(std::max<std::int64_t>(n_rows, 1));
+    const double mean = sum_of_roots / static_cast<double>(std::max<std::int64_t>(stats.n_sampled, 1));
     return std::max(mean * mean, 1e-300);
   };
   const double gradient_spread = stats.max_abs_gradient / typical(stats.sum_root_gradient);

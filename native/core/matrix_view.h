@@ -23,9 +23,7 @@ struct TypedView {
   std::int64_t row_stride;
   std::int64_t column_stride;
 
-  T operator()(std::int64_t row, std::int64_t column) const {
-    return data[row * row_stride + column * column_stride];
-  }
+  T operator()(std::int64_t row, std::int64_t column) const { return data[row * row_stride + column * column_stride]; }
 };
 
 // Calls body(TypedView<T>) with the matrix's own type.

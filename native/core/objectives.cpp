@@ -18,8 +18,8 @@ void gradients_l2(Team& team, const RowTargets& t, const double* score, float* g
   });
 }
 
-void gradients_binary(Team& team, const RowTargets& t, const double* score, double sigmoid,
-                      double weight_negative, double weight_positive, float* gradient, float* hessian) {
+void gradients_binary(Team& team, const RowTargets& t, const double* score, double sigmoid, double weight_negative,
+                      double weight_positive, float* gradient, float* hessian) {
   for_blocks(team, t.n_rows, kBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     kernels().gradients_binary(score + begin, t.label + begin, from(t.weight, begin), end - begin, sigmoid,
                                weight_negative, weight_positive, gradient + begin, hessian + begin);
@@ -29,8 +29,7 @@ void gradients_binary(Team& team, const RowTargets& t, const double* score, doub
 void gradients_softmax(Team& team, const RowTargets& t, const double* score, int n_classes, float* gradient,
                        float* hessian) {
   for_blocks(team, t.n_rows, kBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-    kernels().gradients_softmax(score, t.n_rows, t.label, t.weight, begin, end, n_classes, gradient, hessian,
-                                t.n_rows);
+    kernels().gradients_softmax(score, t.n_rows, t.label, t.weight, begin, end, n_classes, gradient, hessian, t.n_rows);
   });
 }
 

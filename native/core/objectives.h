@@ -18,8 +18,8 @@ void gradients_l2(Team& team, const RowTargets& targets, const double* score, fl
 void gradients_binary(Team& team, const RowTargets& targets, const double* score, double sigmoid,
                       double weight_negative, double weight_positive, float* gradient, float* hessian);
 // Scores and results are class-major: class c of row i at [c * n_rows + i].
-void gradients_softmax(Team& team, const RowTargets& targets, const double* score, int n_classes,
-                       float* gradient, float* hessian);
+void gradients_softmax(Team& team, const RowTargets& targets, const double* score, int n_classes, float* gradient,
+                       float* hessian);
 
 void sigmoid(Team& team, const double* score, std::int64_t n, double steepness, double* out);
 // Class-major scores to row-major probabilities.

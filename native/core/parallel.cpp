@@ -129,8 +129,7 @@ IdleTeams& idle_teams() {
 #if defined(__unix__) || defined(__APPLE__)
     // The lock is held across the fork so that the child finds the list whole. Its teams have no
     // threads there: they are forgotten (leaked), since joining them would wait for ever.
-    pthread_atfork([] { idle_teams().mutex.lock(); },
-                   [] { idle_teams().mutex.unlock(); },
+    pthread_atfork([] { idle_teams().mutex.lock(); }, [] { idle_teams().mutex.unlock(); },
                    [] {
                      IdleTeams& idle = idle_teams();
                      for (auto& team : idle.teams) (void)team.release();

@@ -29,9 +29,10 @@ class Team {
   // An exception thrown by `body` is rethrown here after all threads have stopped.
   template <class Body>
   void for_each(std::int64_t n_tasks, const Body& body) {
-    run(n_tasks, [](const void* closure, std::int64_t task, int thread) {
-      (*static_cast<const Body*>(closure))(task, thread);
-    }, &body);
+    run(
+        n_tasks,
+        [](const void* closure, std::int64_t task, int thread) { (*static_cast<const Body*>(closure))(task, thread); },
+        &body);
   }
 
  private:

@@ -26,8 +26,11 @@ std::vector<Node> pack_nodes(const Forest& forest, std::int64_t tree) {
   std::vector<Node> nodes;
   nodes.reserve(static_cast<std::size_t>(end - begin));
   for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-    nodes.push_back({forest.threshold[i], forest.column[i], {forest.right[i], forest.left[i]},
-                     static_cast<MissingKind>(forest.missing_kind[i]), forest.default_left[i] != 0});
+    nodes.push_back({forest.threshold[i],
+                     forest.column[i],
+                     {forest.right[i], forest.left[i]},
+                     static_cast<MissingKind>(forest.missing_kind[i]),
+                     forest.default_left[i] != 0});
   }
   return nodes;
 }
@@ -48,8 +51,8 @@ inline std::int32_t step(const Node& node, const TypedView<T>& view, std::int64_
 // Calls emit(row, tree, leaf) for every row and tree. Rows walk eight at a time so that their cache
 // misses overlap; a block of rows goes through all trees while it is in cache.
 template <class Emit>
-void walk(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-          std::int64_t last_tree, const Emit& emit) {
+void walk(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree, std::int64_t last_tree,
+          const Emit& emit) {
   std::vector<std::vector<Node>> trees;
   for (std::int64_t t = first_tree; t < last_tree; ++t) trees.push_back(pack_nodes(forest, t));
   visit(matrix, [&]<class T>(TypedView<T> view) {
@@ -86,7 +89,8 @@ void check(bool condition, const std::string& what, std::int64_t tree) {
 void check_forest(const Forest& f) {
   const auto n_nodes = static_cast<std::int64_t>(f.column.size());
   const auto n_leaves = static_cast<std::int64_t>(f.leaf_value.size());
-  for (const std::size_t n : {f.threshold.size(), f.missing_kind.size(), f.default_left.size(), f.left.size(), f.right.size()}) {
+  for (const std::size_t n :
+       {f.threshold.size(), f.missing_kind.size(), f.default_left.size(), f.left.size(), f.right.size()}) {
     check(static_cast<std::int64_t>(n) == n_nodes, "node arrays differ in length", 0);
   }
   check(f.node_begin.size() == f.leaf_begin.size() && !f.node_begin.empty(), "offsets differ in length", 0);
@@ -137,9 +141,8 @@ void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, 
 void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, std::int32_t* out) {
   const std::int64_t n = last_tree - first_tree;
-  walk(team, forest, matrix, first_tree, last_tree, [&](std::int64_t row, std::int64_t tree, std::int32_t leaf) {
-    out[row * n + tree - first_tree] = leaf;
-  });
+  walk(team, forest, matrix, first_tree, last_tree,
+       [&](std::int64_t row, std::int64_t tree, std::int32_t leaf) { out[row * n + tree - first_tree] = leaf; });
 }
 
 }  // namespace gossamer

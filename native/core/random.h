@@ -14,9 +14,7 @@ inline std::uint64_t mix_bits(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-inline std::uint64_t random_bits(std::uint64_t key, std::uint64_t counter) {
-  return mix_bits(key ^ mix_bits(counter));
-}
+inline std::uint64_t random_bits(std::uint64_t key, std::uint64_t counter) { return mix_bits(key ^ mix_bits(counter)); }
 
 // Uniform in [0, 1).
 inline double random_unit(std::uint64_t key, std::uint64_t counter) {

@@ -4,8 +4,8 @@
 
 namespace gossamer {
 
-RowSample sample_rows(std::int64_t n_rows, double fraction_negative, double fraction_positive,
-                      const float* label, std::uint64_t key) {
+RowSample sample_rows(std::int64_t n_rows, double fraction_negative, double fraction_positive, const float* label,
+                      std::uint64_t key) {
   RowSample sample;
   for (std::int64_t i = 0; i < n_rows; ++i) {
     const double fraction = label != nullptr && label[i] > 0.0f ? fraction_positive : fraction_negative;

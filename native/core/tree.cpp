@@ -4,13 +4,13 @@ namespace gossamer {
 namespace {
 
 struct Node {
-  const std::uint8_t* bins8;    // lane of the split feature; row r at bins[r * stride]
+  const std::uint8_t* bins8;  // lane of the split feature; row r at bins[r * stride]
   const std::uint16_t* bins16;
   std::int64_t stride;
-  std::uint64_t goes_left[4];   // one byte: bit v tells where a row with lane value v goes
-  std::uint32_t threshold;      // two bytes
+  std::uint64_t goes_left[4];  // one byte: bit v tells where a row with lane value v goes
+  std::uint32_t threshold;     // two bytes
   std::uint32_t missing_bin;
-  std::int32_t child[2];        // [0] right, [1] left
+  std::int32_t child[2];  // [0] right, [1] left
   bool missing_left;
 
   bool left_of(std::uint32_t bin) const { return bin == missing_bin ? missing_left : bin <= threshold; }
@@ -47,8 +47,8 @@ inline std::int32_t step(const Node& node, std::int64_t row) {
 
 }  // namespace
 
-void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows,
-                        std::int64_t n_rows, double* score) {
+void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
+                        double* score) {
   const std::vector<Node> nodes = make_nodes(matrix, tree);
   const double* const values = tree.leaf_value.data();
   for_blocks(team, n_rows, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {

@@ -11,12 +11,12 @@ namespace gossamer {
 
 struct Tree {
   // by node
-  std::vector<std::int32_t> feature;        // trainer's feature
-  std::vector<std::int32_t> column;         // the user's column
+  std::vector<std::int32_t> feature;  // trainer's feature
+  std::vector<std::int32_t> column;   // the user's column
   std::vector<std::int32_t> threshold_bin;
   std::vector<double> threshold;
   std::vector<std::int8_t> missing_kind;
-  std::vector<std::int8_t> default_left;    // where missing values go
+  std::vector<std::int8_t> default_left;  // where missing values go
   std::vector<std::int32_t> left;
   std::vector<std::int32_t> right;
   std::vector<double> gain;
@@ -32,7 +32,7 @@ struct Tree {
 };
 
 // score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix.
-void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows,
-                        std::int64_t n_rows, double* score);
+void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
+                        double* score);
 
 }  // namespace gossamer

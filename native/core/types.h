@@ -33,12 +33,12 @@ using PackedRow = std::uint32_t;
 // How real gradients map to integer fields during one round. Chosen from the data alone.
 struct CellLayout {
   int count_bits = 0;
-  int row_hessian_bits = 0;      // of a PackedRow
-  int hessian_bits = 0;          // 0: all hessians equal `hessian_unit`, so the count stands for them
-  std::int64_t max_rows = 0;     // rows that one cell can absorb without overflow
+  int row_hessian_bits = 0;         // of a PackedRow
+  int hessian_bits = 0;             // 0: all hessians equal `hessian_unit`, so the count stands for them
+  std::int64_t max_rows = 0;        // rows that one cell can absorb without overflow
   std::int64_t gradient_limit = 0;  // largest |quantised gradient|
   std::int64_t hessian_limit = 0;   // largest quantised hessian
-  double gradient_unit = 1.0;    // real value of one step
+  double gradient_unit = 1.0;       // real value of one step
   double hessian_unit = 1.0;
   bool wide = false;
 

@@ -17,8 +17,8 @@ void bin_values(const BinValuesArgs<T>& a) {
     bool missing[kLanes];
     for (int k = 0; k < kLanes; ++k) {
       const bool nan = x[k] != x[k];
-      missing[k] = (nan && !a.nan_is_zero) ||
-                   (a.zero_is_missing && (nan || (x[k] <= kZeroLimit<T> && x[k] >= -kZeroLimit<T>)));
+      missing[k] =
+          (nan && !a.nan_is_zero) || (a.zero_is_missing && (nan || (x[k] <= kZeroLimit<T> && x[k] >= -kZeroLimit<T>)));
       x[k] = nan ? T(0) : x[k];
     }
     int32_t at[kLanes] = {};

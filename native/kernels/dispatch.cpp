@@ -7,11 +7,19 @@
 namespace gossamer {
 
 #if defined(__x86_64__)
-namespace v2 { const KernelTable& table(); }
-namespace v3 { const KernelTable& table(); }
-namespace v4 { const KernelTable& table(); }
+namespace v2 {
+const KernelTable& table();
+}
+namespace v3 {
+const KernelTable& table();
+}
+namespace v4 {
+const KernelTable& table();
+}
 #else
-namespace generic { const KernelTable& table(); }
+namespace generic {
+const KernelTable& table();
+}
 #endif
 
 namespace {

@@ -1,7 +1,7 @@
 // Gradients and hessians of the built-in objectives. Scores are double, results float.
 
-void gradients_l2(const double* score, const float* label, const float* weight, int64_t n,
-                  float* gradient, float* hessian) {
+void gradients_l2(const double* score, const float* label, const float* weight, int64_t n, float* gradient,
+                  float* hessian) {
   if (weight == nullptr) {
     for (int64_t i = 0; i < n; ++i) gradient[i] = static_cast<float>(score[i] - static_cast<double>(label[i]));
     return;  // the hessian is 1: the caller passes none on
@@ -30,16 +30,14 @@ inline void binary_block(const double* score, const float* label, const float* w
   store(hessian, magnitude * (1.0f - magnitude) * (steepness * steepness) * w);
 }
 
-void gradients_binary(const double* score, const float* label, const float* weight, int64_t n,
-                      double sigmoid, double weight_negative, double weight_positive, float* gradient,
-                      float* hessian) {
+void gradients_binary(const double* score, const float* label, const float* weight, int64_t n, double sigmoid,
+                      double weight_negative, double weight_positive, float* gradient, float* hessian) {
   const auto k = static_cast<float>(sigmoid);
   const auto wn = static_cast<float>(weight_negative);
   const auto wp = static_cast<float>(weight_positive);
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
-    binary_block(score + i, label + i, weight != nullptr ? weight + i : nullptr, k, wn, wp, gradient + i,
-                 hessian + i);
+    binary_block(score + i, label + i, weight != nullptr ? weight + i : nullptr, k, wn, wp, gradient + i, hessian + i);
   }
   if (i == n) return;
   double s[16] = {};
@@ -77,9 +75,8 @@ inline void softmax_block(const double* score, int64_t stride, int lanes, int n_
   for (int c = 0; c < n_classes; ++c) emit(c, exp8(read(c) - top) / sum);
 }
 
-void gradients_softmax(const double* score, int64_t score_stride, const float* label,
-                       const float* weight, int64_t begin, int64_t end, int n_classes, float* gradient,
-                       float* hessian, int64_t out_stride) {
+void gradients_softmax(const double* score, int64_t score_stride, const float* label, const float* weight,
+                       int64_t begin, int64_t end, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
   const double factor = static_cast<double>(n_classes) / (n_classes - 1.0);
   for (int64_t i = begin; i < end; i += 8) {
     const int lanes = end - i < 8 ? static_cast<int>(end - i) : 8;
@@ -102,8 +99,7 @@ void sigmoid(const double* score, int64_t n, double steepness, double* out) {
   for (; i < n; ++i) out[i] = (1.0 / (1.0 + exp8(fill8(score[i] * -steepness))))[0];
 }
 
-void softmax(const double* score, int64_t score_stride, int64_t begin, int64_t end, int n_classes,
-             double* out) {
+void softmax(const double* score, int64_t score_stride, int64_t begin, int64_t end, int n_classes, double* out) {
   for (int64_t i = begin; i < end; i += 8) {
     const int lanes = end - i < 8 ? static_cast<int>(end - i) : 8;
     softmax_block(score + i, score_stride, lanes, n_classes, [&](int c, const V8d& p) {

@@ -138,7 +138,8 @@ void build_lanes(const BuildArgs& a) {
       }
     }
     const int64_t after = a.n_rows - begin - n;
-    NextRows next{static_cast<const char*>(a.bins), nullptr, a.row_stride, 0, (a.n_lanes + kMaxLanes - 1) / kMaxLanes, 0};
+    NextRows next{static_cast<const char*>(a.bins),        nullptr, a.row_stride, 0,
+                  (a.n_lanes + kMaxLanes - 1) / kMaxLanes, 0};
     if (a.rows != nullptr) {
       next.rows = a.rows + begin + n;
       next.n = after < kChunkRows ? after : kChunkRows;
@@ -180,9 +181,7 @@ void build_rows_u16(const BuildArgs& a) {
   }
 }
 
-void build_u16(const BuildArgs& a) {
-  a.layout->wide ? build_rows_u16<WideOps>(a) : build_rows_u16<PackedOps>(a);
-}
+void build_u16(const BuildArgs& a) { a.layout->wide ? build_rows_u16<WideOps>(a) : build_rows_u16<PackedOps>(a); }
 
 // ---- between cells and sums ----
 
@@ -206,8 +205,7 @@ struct Unpacker {
         hessian_mask((uint64_t{1} << layout.hessian_bits) - 1) {}
 
   Fields operator()(PackedCell cell) const {
-    return {static_cast<int64_t>(cell) >> gradient_shift,
-            static_cast<int64_t>((cell >> count_bits) & hessian_mask),
+    return {static_cast<int64_t>(cell) >> gradient_shift, static_cast<int64_t>((cell >> count_bits) & hessian_mask),
             static_cast<int64_t>(cell & count_mask)};
   }
   Fields operator()(const WideCell& cell) const {
@@ -240,13 +238,11 @@ void unpack_into(const void* cells_ptr, int64_t n, const CellLayout& layout, Lar
 }
 
 void unpack_add(const void* cells, int64_t n, const CellLayout& layout, LargeCells sums) {
-  layout.wide ? unpack_into<WideCell, 1>(cells, n, layout, sums)
-              : unpack_into<PackedCell, 1>(cells, n, layout, sums);
+  layout.wide ? unpack_into<WideCell, 1>(cells, n, layout, sums) : unpack_into<PackedCell, 1>(cells, n, layout, sums);
 }
 
 void unpack_subtract(const void* cells, int64_t n, const CellLayout& layout, LargeCells sums) {
-  layout.wide ? unpack_into<WideCell, -1>(cells, n, layout, sums)
-              : unpack_into<PackedCell, -1>(cells, n, layout, sums);
+  layout.wide ? unpack_into<WideCell, -1>(cells, n, layout, sums) : unpack_into<PackedCell, -1>(cells, n, layout, sums);
 }
 
 void pack(LargeCells sums, int64_t n, const CellLayout& layout, void* cells_ptr) {

@@ -11,49 +11,47 @@ namespace gossamer {
 
 // Adds rows into the cells of one group of lanes. `cells` are not cleared.
 struct BuildArgs {
-  const void* bins = nullptr;         // row-major, first row of the matrix; uint8 or uint16
-  std::int64_t row_stride = 0;        // elements
+  const void* bins = nullptr;   // row-major, first row of the matrix; uint8 or uint16
+  std::int64_t row_stride = 0;  // elements
   int n_lanes = 0;
-  int lane_cells = 0;                 // uint8: cells per lane, 16, 64 or 256
+  int lane_cells = 0;                         // uint8: cells per lane, 16, 64 or 256
   const std::int32_t* lane_offset = nullptr;  // uint16: first cell of each lane
-  const RowIdx* rows = nullptr;       // nullptr: rows first_row ... first_row + n_rows - 1
+  const RowIdx* rows = nullptr;               // nullptr: rows first_row ... first_row + n_rows - 1
   std::int64_t first_row = 0;
   std::int64_t n_rows = 0;
-  const void* row_values = nullptr;   // per row: PackedRow, or WideCell in a wide layout
+  const void* row_values = nullptr;  // per row: PackedRow, or WideCell in a wide layout
   const CellLayout* layout = nullptr;
-  void* cells = nullptr;              // PackedCell, or WideCell
+  void* cells = nullptr;  // PackedCell, or WideCell
 };
 
 // Distributes rows to the two sides of a split, keeping their order.
 struct PartitionArgs {
-  const void* column = nullptr;       // bins of the split feature, by row
-  const RowIdx* rows = nullptr;       // nullptr: first_row, first_row + 1, ...
+  const void* column = nullptr;  // bins of the split feature, by row
+  const RowIdx* rows = nullptr;  // nullptr: first_row, first_row + 1, ...
   std::int64_t first_row = 0;
   std::int64_t n_rows = 0;
-  std::uint32_t threshold = 0;        // bin <= threshold goes left
+  std::uint32_t threshold = 0;  // bin <= threshold goes left
   std::uint32_t missing_bin = 0;
   bool missing_left = false;
-  RowIdx* left = nullptr;             // may be `rows` itself
-  RowIdx* right = nullptr;            // both hold n_rows entries, whatever the outcome
+  RowIdx* left = nullptr;   // may be `rows` itself
+  RowIdx* right = nullptr;  // both hold n_rows entries, whatever the outcome
 };
 
 // One feature of one leaf.
 struct SearchArgs {
-  const void* cells = nullptr;        // packed or wide cells, or nullptr when `large` is set
+  const void* cells = nullptr;  // packed or wide cells, or nullptr when `large` is set
   LargeCells large;
   int n_value_bins = 0;
-  bool has_missing = false;           // then cell n_value_bins holds the missing rows
-  double gradient = 0.0;              // of the whole leaf, real units
+  bool has_missing = false;  // then cell n_value_bins holds the missing rows
+  double gradient = 0.0;     // of the whole leaf, real units
   double hessian = 0.0;
   double count = 0.0;
-  double parent_output = 0.0;         // for path smoothing
-  int only_threshold = -1;            // extra_trees: look at this threshold alone
-  double* scratch = nullptr;          // at least search_scratch_size(n_value_bins) doubles
+  double parent_output = 0.0;  // for path smoothing
+  int only_threshold = -1;     // extra_trees: look at this threshold alone
+  double* scratch = nullptr;   // at least search_scratch_size(n_value_bins) doubles
 };
 
-inline std::int64_t search_scratch_size(int n_value_bins) {
-  return 5 * (static_cast<std::int64_t>(n_value_bins) + 16);
-}
+inline std::int64_t search_scratch_size(int n_value_bins) { return 5 * (static_cast<std::int64_t>(n_value_bins) + 16); }
 
 struct Candidate {
   double gain = -1.0e300;  // of the two children together, parent not yet subtracted
@@ -75,6 +73,7 @@ struct BinValuesArgs {
 };
 
 struct GradientStats {
+  std::int64_t n_sampled = 0;      // rows in the sums
   double sum_root_gradient = 0.0;  // of sqrt(|gradient|)
   double max_abs_gradient = 0.0;
   double sum_root_hessian = 0.0;
@@ -98,7 +97,7 @@ struct KernelTable {
   void (*add_large)(LargeCells x, std::int64_t n, LargeCells out);
   void (*subtract_large)(LargeCells x, std::int64_t n, LargeCells out);
 
-  std::int64_t (*partition_u8)(const PartitionArgs&);   // returns how many went left
+  std::int64_t (*partition_u8)(const PartitionArgs&);  // returns how many went left
   std::int64_t (*partition_u16)(const PartitionArgs&);
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
@@ -106,19 +105,17 @@ struct KernelTable {
 
   void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, GradientStats&);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.
-  Sums (*quantize)(const float* gradient, const float* hessian, std::int64_t n, const CellLayout&,
-                   void* row_values);
+  Sums (*quantize)(const float* gradient, const float* hessian, std::int64_t n, const CellLayout&, void* row_values);
   // Exact sums over some rows.
   Sums (*sum_rows)(const void* row_values, const RowIdx* rows, std::int64_t n, const CellLayout&);
 
-  void (*gradients_l2)(const double* score, const float* label, const float* weight, std::int64_t n,
-                       float* gradient, float* hessian);
-  void (*gradients_binary)(const double* score, const float* label, const float* weight,
-                           std::int64_t n, double sigmoid, double weight_negative,
-                           double weight_positive, float* gradient, float* hessian);
-  void (*gradients_softmax)(const double* score, std::int64_t score_stride, const float* label,
-                            const float* weight, std::int64_t begin, std::int64_t end, int n_classes,
-                            float* gradient, float* hessian, std::int64_t out_stride);
+  void (*gradients_l2)(const double* score, const float* label, const float* weight, std::int64_t n, float* gradient,
+                       float* hessian);
+  void (*gradients_binary)(const double* score, const float* label, const float* weight, std::int64_t n, double sigmoid,
+                           double weight_negative, double weight_positive, float* gradient, float* hessian);
+  void (*gradients_softmax)(const double* score, std::int64_t score_stride, const float* label, const float* weight,
+                            std::int64_t begin, std::int64_t end, int n_classes, float* gradient, float* hessian,
+                            std::int64_t out_stride);
 
   void (*bin_values_f32)(const BinValuesArgs<float>&);
   void (*bin_values_f64)(const BinValuesArgs<double>&);
@@ -126,11 +123,10 @@ struct KernelTable {
   // Means over a block of rows, in a fixed order: sum of w * loss.
   double (*sum_squared_error)(const double* score, const float* label, const float* weight, std::int64_t n);
   double (*sum_absolute_error)(const double* score, const float* label, const float* weight, std::int64_t n);
-  double (*sum_logloss)(const double* score, const float* label, const float* weight, std::int64_t n,
-                        double sigmoid);
+  double (*sum_logloss)(const double* score, const float* label, const float* weight, std::int64_t n, double sigmoid);
   void (*sigmoid)(const double* score, std::int64_t n, double steepness, double* out);
-  void (*softmax)(const double* score, std::int64_t score_stride, std::int64_t begin, std::int64_t end,
-                  int n_classes, double* out);
+  void (*softmax)(const double* score, std::int64_t score_stride, std::int64_t begin, std::int64_t end, int n_classes,
+                  double* out);
 };
 
 // The table in use. Chosen once from the processor, or by GOSSAMER_KERNELS=v2|v3|v4.

@@ -1,8 +1,7 @@
 // Sums of losses over a block of rows: eight lanes, then a fixed order.
 
 template <class Loss>
-inline double sum_rows(const double* score, const float* label, const float* weight, int64_t n,
-                       const Loss& loss) {
+inline double sum_rows(const double* score, const float* label, const float* weight, int64_t n, const Loss& loss) {
   V8d total = fill8(0.0);
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {

@@ -6,33 +6,46 @@ inline V8d root8(const V8d& x) {
   return root;
 }
 
+// Extremes come from every row, the typical size from one row in kSampled.
+constexpr int64_t kSampled = 8;
+
 void gradient_stats(const float* gradient, const float* hessian, int64_t n, GradientStats& out) {
   V8d root_g = fill8(0.0), max_g = fill8(0.0), root_h = fill8(0.0), max_h = fill8(0.0);
   V8d min_h = fill8(1.0e300);
-  const auto add = [&](const V8d& g, const V8d& h) {
+  const auto add_roots = [&](const V8d& g, const V8d& h) {
     root_g += root8(abs8(g));
-    max_g = max8(abs8(g), max_g);
     root_h += root8(max8(h, fill8(0.0)));
+    out.n_sampled += 8;
+  };
+  const auto add = [&](const V8d& g, const V8d& h) {
+    max_g = max8(abs8(g), max_g);
     max_h = max8(h, max_h);
     min_h = min8(h, min_h);
   };
+  out = GradientStats{};
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    add(to_double(load<V8f>(gradient + i)), hessian != nullptr ? to_double(load<V8f>(hessian + i)) : fill8(0.0));
+    const V8d g = to_double(load<V8f>(gradient + i));
+    const V8d h = hessian != nullptr ? to_double(load<V8f>(hessian + i)) : fill8(0.0);
+    add(g, h);
+    if (i % (8 * kSampled) == 0) add_roots(g, h);
   }
   if (i < n) {
-    V8d g = fill8(0.0);
+    // Lanes past the end repeat the first of the rest, which changes no extreme.
+    V8d g = fill8(gradient[i]);
     V8d h = fill8(hessian != nullptr ? static_cast<double>(hessian[i]) : 0.0);
     for (int k = 0; k < n - i; ++k) {
       g[k] = gradient[i + k];
       if (hessian != nullptr) h[k] = hessian[i + k];
     }
-    // Lanes past the end repeat the first hessian, which changes neither extreme; their roots go.
     add(g, h);
-    const double extra = static_cast<double>(8 - (n - i)) * root8(max8(fill8(h[static_cast<int>(7)]), fill8(0.0)))[0];
-    root_h[7] -= extra;
+    if (i % (8 * kSampled) == 0) add_roots(g, h);
   }
-  out = {sum8(root_g), max_lane(max_g), sum8(root_h), max_lane(max_h), -max_lane(-min_h)};
+  out.sum_root_gradient = sum8(root_g);
+  out.max_abs_gradient = max_lane(max_g);
+  out.sum_root_hessian = sum8(root_h);
+  out.max_hessian = max_lane(max_h);
+  out.min_hessian = -max_lane(-min_h);
 }
 
 struct Quantizer {
@@ -58,8 +71,7 @@ struct Quantizer {
 };
 
 template <bool kWide, bool kConstantHessian>
-Sums quantize_rows(const float* gradient, const float* hessian, int64_t n, const CellLayout& layout,
-                   void* row_values) {
+Sums quantize_rows(const float* gradient, const float* hessian, int64_t n, const CellLayout& layout, void* row_values) {
   const Quantizer quantizer(layout);
   V8i sum_g = {}, sum_h = {};
   const auto write = [&](int64_t i, int lanes, const V8i& qg, const V8i& qh) {
@@ -102,8 +114,7 @@ Sums quantize_rows(const float* gradient, const float* hessian, int64_t n, const
   return sums;
 }
 
-Sums quantize(const float* gradient, const float* hessian, int64_t n, const CellLayout& layout,
-              void* row_values) {
+Sums quantize(const float* gradient, const float* hessian, int64_t n, const CellLayout& layout, void* row_values) {
   if (layout.constant_hessian()) {
     return layout.wide ? quantize_rows<true, true>(gradient, hessian, n, layout, row_values)
                        : quantize_rows<false, true>(gradient, hessian, n, layout, row_values);

@@ -29,21 +29,29 @@ inline V8d max8(const V8d& a, const V8d& b) { return a > b ? a : b; }
 inline V8d min8(const V8d& a, const V8d& b) { return a < b ? a : b; }
 inline V8d abs8(const V8d& a) { return a < 0.0 ? -a : a; }
 
-// Whether any lane of a comparison holds.
-inline bool any8(const V8i& mask) {
+// Comparisons of eight lanes. On AVX-512 they live in mask registers, which gcc's vector types would
+// move to vector registers and back.
 #if defined(GOSSAMER_AVX512)
-  __m512i bits;
-  memcpy(&bits, &mask, sizeof(bits));
-  return _mm512_movepi64_mask(bits) != 0;
-#else
-  return ((mask[0] | mask[1]) | (mask[2] | mask[3]) | (mask[4] | mask[5]) | (mask[6] | mask[7])) != 0;
-#endif
+using Mask8 = __mmask8;
+inline __m512d raw(const V8d& v) {
+  __m512d r;
+  memcpy(&r, &v, sizeof(r));
+  return r;
 }
+inline Mask8 at_least(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GE_OQ); }
+inline Mask8 above(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GT_OQ); }
+inline bool any(Mask8 mask) { return mask != 0; }
+inline bool lane_of(Mask8 mask, int k) { return (mask >> k) & 1; }
+#else
+using Mask8 = V8i;
+inline Mask8 at_least(const V8d& a, const V8d& b) { return a >= b; }
+inline Mask8 above(const V8d& a, const V8d& b) { return a > b; }
+inline bool any(const Mask8& m) { return ((m[0] | m[1]) | (m[2] | m[3]) | (m[4] | m[5]) | (m[6] | m[7])) != 0; }
+inline bool lane_of(const Mask8& mask, int k) { return mask[k] != 0; }
+#endif
 
 // Lanes are added pairwise in a fixed order.
-inline double sum8(const V8d& v) {
-  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
+inline double sum8(const V8d& v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
 
 inline double max_lane(const V8d& v) {
   double best = v[0];
@@ -70,10 +78,9 @@ inline V8d exp8(V8d x) {
   x = x - n * 6.93145751953125e-1;
   x = x - n * 1.42860682030941723212e-6;
   const V8d xx = x * x;
-  const V8d p = x * ((1.26177193074810590878e-4 * xx + 3.02994407707441961300e-2) * xx +
-                     9.99999999999999999910e-1);
-  const V8d q = ((3.00198505138664455042e-6 * xx + 2.52448340349684104192e-3) * xx +
-                 2.27265548208155028766e-1) * xx + 2.00000000000000000005;
+  const V8d p = x * ((1.26177193074810590878e-4 * xx + 3.02994407707441961300e-2) * xx + 9.99999999999999999910e-1);
+  const V8d q = ((3.00198505138664455042e-6 * xx + 2.52448340349684104192e-3) * xx + 2.27265548208155028766e-1) * xx +
+                2.00000000000000000005;
   const V8d e = 1.0 + 2.0 * (p / (q - p));
   V8u bits;
   memcpy(&bits, &shifted, sizeof(bits));
@@ -99,11 +106,15 @@ inline V8d log8(const V8d& value) {
   exponent = small ? exponent - 1.0 : exponent;
   const V8d x = small ? m + m - 1.0 : m - 1.0;
   const V8d z = x * x;
-  const V8d p = ((((1.01875663804580931796e-4 * x + 4.97494994976747001425e-1) * x +
-                   4.70579119878881725854) * x + 1.44989225341610930846e1) * x +
-                 1.79368678507819816313e1) * x + 7.70838733755885391666;
-  const V8d q = ((((x + 1.12873587189167450590e1) * x + 4.52279145837532221105e1) * x +
-                  8.29875266912776603211e1) * x + 7.11544750618563894466e1) * x +
+  const V8d p = ((((1.01875663804580931796e-4 * x + 4.97494994976747001425e-1) * x + 4.70579119878881725854) * x +
+                  1.44989225341610930846e1) *
+                     x +
+                 1.79368678507819816313e1) *
+                    x +
+                7.70838733755885391666;
+  const V8d q = ((((x + 1.12873587189167450590e1) * x + 4.52279145837532221105e1) * x + 8.29875266912776603211e1) * x +
+                 7.11544750618563894466e1) *
+                    x +
                 2.31251620126765340583e1;
   V8d y = x * (z * p / q);
   y = y - exponent * 2.121944400546905827679e-4;
@@ -121,8 +132,10 @@ inline V16f exp16(V16f x) {
   const V16f n = shifted - 12582912.0f;
   x = x - n * 0.693359375f;
   x = x + n * 2.12194440e-4f;
-  const V16f p = ((((1.9875691500e-4f * x + 1.3981999507e-3f) * x + 8.3334519073e-3f) * x +
-                   4.1665795894e-2f) * x + 1.6666665459e-1f) * x + 5.0000001201e-1f;
+  const V16f p = ((((1.9875691500e-4f * x + 1.3981999507e-3f) * x + 8.3334519073e-3f) * x + 4.1665795894e-2f) * x +
+                  1.6666665459e-1f) *
+                     x +
+                 5.0000001201e-1f;
   const V16f e = p * x * x + x + 1.0f;
   V16i bits;
   memcpy(&bits, &shifted, sizeof(bits));

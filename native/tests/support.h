@@ -95,6 +95,7 @@ inline CellLayout layout_of(Form form) {
   switch (form) {
     case Form::packed:
       layout.count_bits = 13;
+      layout.row_hessian_bits = 11;
       layout.hessian_bits = 24;
       layout.max_rows = (1 << 13) - 1;
       layout.gradient_limit = 1 << 13;
@@ -119,12 +120,13 @@ inline CellLayout layout_of(Form form) {
 
 inline constexpr Form kForms[] = {Form::packed, Form::constant_hessian, Form::wide};
 
-// Rows with known integer gradients and hessians, and the cells that stand for them.
+// Rows with known integer gradients and hessians, in the form that histograms are built from.
 struct Rows {
   CellLayout layout;
   std::vector<std::int64_t> gradient;
   std::vector<std::int64_t> hessian;
-  Buffer<std::uint64_t> cells;
+  Buffer<PackedRow> packed;
+  Buffer<WideCell> wide;
 
   Rows(std::int64_t n, const CellLayout& l, Random& random) : layout(l) {
     for (std::int64_t i = 0; i < n; ++i) {
@@ -135,20 +137,17 @@ struct Rows {
   }
 
   std::int64_t size() const { return static_cast<std::int64_t>(gradient.size()); }
+  const void* values() const { return layout.wide ? static_cast<const void*>(wide.data()) : packed.data(); }
 
-  // Fields low to high: count, hessian, gradient (types.h).
+  // A packed row: hessian in the low bits, gradient above. A wide one: count, hessian; gradient (types.h).
   void encode() {
-    const std::int64_t words = layout.wide ? 2 : 1;
-    cells.reset(size() * words);
+    packed.reset(size());
+    wide.reset(size());
     for (std::int64_t i = 0; i < size(); ++i) {
       const auto g = static_cast<std::uint64_t>(gradient[at(i)]);
-      const std::uint64_t low = (static_cast<std::uint64_t>(hessian[at(i)]) << layout.count_bits) + 1;
-      if (layout.wide) {
-        cells[2 * i] = g;
-        cells[2 * i + 1] = low;
-      } else {
-        cells[i] = (g << (layout.count_bits + layout.hessian_bits)) + low;
-      }
+      const auto h = static_cast<std::uint64_t>(hessian[at(i)]);
+      packed[i] = static_cast<PackedRow>((g << layout.row_hessian_bits) + h);
+      wide[i] = {g, (h << layout.count_bits) + 1};
     }
   }
 };

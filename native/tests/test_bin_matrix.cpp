@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
@@ -85,7 +86,7 @@ T random_value(Random& random) {
 
 // The same values in C order, Fortran order, every second row and column, and backwards.
 template <class T>
-void check_type(MissingKind kind, int n_threads) {
+void check_type(MissingKind kind, int n_threads, bool share) {
   Random random(61);
   const std::int64_t n_rows = 700;
   const std::vector<std::vector<double>> upper{bounds(255, -30, 0.25),  bounds(2, 0.0, 1.0),   bounds(63, -30, 1.0),
@@ -112,7 +113,7 @@ void check_type(MissingKind kind, int n_threads) {
   };
   Team team(n_threads);
   for (std::size_t v = 0; v < views.size(); ++v) {
-    BinMatrix matrix(make_features(upper, kind), n_rows);
+    BinMatrix matrix(make_features(upper, kind), n_rows, share);
     matrix.fill(team, views[v], true);
     CAPTURE(static_cast<int>(dtype));
     CAPTURE(static_cast<int>(kind));
@@ -140,7 +141,9 @@ TEST_SUITE("bin_matrix") {
                      std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
     at_every_level([] {
       for (const MissingKind kind : {MissingKind::nan, MissingKind::zero, MissingKind::nan_is_zero}) {
-        for (const int n_threads : {1, 3}) check_type<T>(kind, n_threads);
+        for (const int n_threads : {1, 3}) {
+          for (const bool share : {false, true}) check_type<T>(kind, n_threads, share);
+        }
       }
     });
   }
@@ -162,7 +165,7 @@ TEST_SUITE("bin_matrix") {
     const auto n = static_cast<std::int64_t>(values.size());
     at_every_level([&] {
       Team team(1);
-      BinMatrix matrix(make_features({upper}, MissingKind::nan), n);
+      BinMatrix matrix(make_features({upper}, MissingKind::nan), n, false);
       matrix.fill(team, {values.data(), DType::f32, n, 1, 1, 1}, true);
       const auto bins = column_of(matrix, 0);
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -176,8 +179,8 @@ TEST_SUITE("bin_matrix") {
     const std::vector<float> narrow{1e-35f, -1e-35f, 1.1e-35f, 0.9e-35f, 1e-45f};
     std::vector<double> broad(narrow.begin(), narrow.end());
     Team team(1);
-    BinMatrix a(make_features({{0.0, kInf}}, MissingKind::zero), 5);
-    BinMatrix b(make_features({{0.0, kInf}}, MissingKind::zero), 5);
+    BinMatrix a(make_features({{0.0, kInf}}, MissingKind::zero), 5, false);
+    BinMatrix b(make_features({{0.0, kInf}}, MissingKind::zero), 5, false);
     a.fill(team, {narrow.data(), DType::f32, 5, 1, 1, 1}, true);
     b.fill(team, {broad.data(), DType::f64, 5, 1, 1, 1}, true);
     CHECK(column_of(a, 0) == column_of(b, 0));
@@ -191,7 +194,7 @@ TEST_SUITE("bin_matrix") {
       values.push_back(NAN);
       const auto n = static_cast<std::int64_t>(values.size());
       Team team(1);
-      BinMatrix matrix(make_features({bounds(n_bins, 0.5, 1.0)}, MissingKind::nan), n);
+      BinMatrix matrix(make_features({bounds(n_bins, 0.5, 1.0)}, MissingKind::nan), n, false);
       matrix.fill(team, {values.data(), DType::f64, n, 1, 1, 1}, true);
       const auto bins = column_of(matrix, 0);
       std::int64_t wrong = 0;
@@ -202,80 +205,86 @@ TEST_SUITE("bin_matrix") {
     }
   }
 
-  TEST_CASE("groups: cells do not overlap, lanes are padded with bin 0, rows start aligned") {
+  TEST_CASE("groups: every feature has its place, cells do not overlap, rows start aligned") {
     Random random(63);
     std::vector<std::vector<double>> upper;
     for (int f = 0; f < 150; ++f) {
-      const int sizes[] = {1, 10, 15, 40, 63, 200, 255, 300, 5000};
-      upper.push_back(bounds(sizes[random.below(9)], 0.0, 0.01));
+      const int sizes[] = {1, 2, 10, 15, 40, 63, 200, 255, 300, 5000};
+      upper.push_back(bounds(sizes[random.below(10)], 0.0, 0.01));
     }
-    const std::int64_t n_rows = 300;
-    std::vector<float> values(at(n_rows * 150));
-    for (float& x : values) x = static_cast<float>(random.between(-0.1, 3.0));
-    Team team(2);
-    BinMatrix matrix(make_features(upper, MissingKind::nan), n_rows);
-    matrix.fill(team, {values.data(), DType::f32, n_rows, 150, 150, 1}, true);
-    std::vector<int> owner(at(matrix.n_cells()), -1);
-    std::vector<int> seen(150);
-    for (std::size_t g = 0; g < matrix.groups().size(); ++g) {
-      const Group& group = matrix.groups()[g];
-      for (std::size_t lane = 0; lane < group.features.size(); ++lane) {
-        const Feature& f = matrix.features()[at(group.features[lane])];
-        ++seen[at(group.features[lane])];
-        CHECK(f.group == static_cast<std::int32_t>(g));
-        CHECK(f.lane == static_cast<std::int32_t>(lane));
-        CHECK(f.first_cell == group.first_cell + group.lane_offset[lane]);
-        for (std::int64_t cell = f.first_cell; cell <= f.first_cell + f.n_value_bins; ++cell) {
-          REQUIRE(cell < group.first_cell + group.n_cells);
-          CHECK(owner[at(cell)] == -1);
-          owner[at(cell)] = group.features[lane];
+    for (const bool share : {false, true}) {
+      const BinMatrix matrix(make_features(upper, MissingKind::nan), 300, share);
+      std::vector<int> seen(150);
+      std::int64_t next_cell = 0;
+      for (std::size_t g = 0; g < matrix.groups().size(); ++g) {
+        const Group& group = matrix.groups()[g];
+        CHECK(group.first_cell == next_cell);
+        next_cell += group.n_cells;
+        CHECK(group.n_lanes == static_cast<int>(group.lanes.size()));
+        CHECK(group.n_lanes <= (group.two_bytes ? 16 : 32));
+        CHECK(group.row_stride >= group.n_lanes);
+        CHECK((group.row_stride & (group.row_stride - 1)) == 0);
+        CHECK(reinterpret_cast<std::uintptr_t>(group.bins()) % 64 == 0);
+        for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+          std::int64_t n_values = 1;
+          for (const std::int32_t number : group.lanes[lane]) {
+            const Feature& f = matrix.features()[at(number)];
+            ++seen[at(number)];
+            CHECK(f.group == static_cast<std::int32_t>(g));
+            CHECK(f.lane == static_cast<std::int32_t>(lane));
+            CHECK(f.first_cell == group.first_cell + group.lane_begin(f.lane));
+            CHECK(f.stride == n_values);
+            CHECK(f.radix == f.n_value_bins + 1);
+            CHECK(f.shared == (group.lanes[lane].size() > 1));
+            n_values *= f.radix;
+          }
+          if (!share) CHECK(group.lanes[lane].size() == 1);
+          const auto l = static_cast<std::int64_t>(lane);
+          CHECK(n_values <= group.lane_begin(l + 1) - group.lane_begin(l));
+          if (!group.two_bytes) CHECK(n_values <= 256);
         }
       }
-      if (group.two_bytes) continue;
-      CHECK(group.n_lanes % 4 == 0);
-      CHECK(group.n_lanes <= 32);
-      CHECK(reinterpret_cast<std::uintptr_t>(group.bins8.data()) % 64 == 0);
-      for (std::int64_t row = 0; row < n_rows; ++row) {
-        for (auto lane = static_cast<int>(group.features.size()); lane < group.n_lanes; ++lane) {
-          CHECK(group.bins8[row * group.row_stride + lane] == 0);
-        }
-      }
+      CHECK(next_cell == matrix.n_cells());
+      CHECK(seen == std::vector<int>(150, 1));
     }
-    CHECK(seen == std::vector<int>(150, 1));
   }
 
   TEST_CASE("columns hold the bins of the rows") {
     Random random(64);
     const std::int64_t n_rows = 1000;
-    const std::vector<std::vector<double>> upper{bounds(255, 0.0, 0.01), bounds(700, 0.0, 0.004), bounds(10, 0.0, 0.3)};
-    std::vector<float> values(at(n_rows * 3));
+    const std::vector<std::vector<double>> upper{bounds(255, 0.0, 0.01), bounds(700, 0.0, 0.004), bounds(10, 0.0, 0.3),
+                                                 bounds(3, 0.0, 1.0), bounds(5, 0.0, 0.5)};
+    std::vector<float> values(at(n_rows * 5));
     for (float& x : values) x = random.chance(0.1) ? NAN : static_cast<float>(random.between(-0.1, 3.0));
     Team team(3);
-    BinMatrix matrix(make_features(upper, MissingKind::nan), n_rows);
-    matrix.fill(team, {values.data(), DType::f32, n_rows, 3, 3, 1}, true);
-    const std::int64_t before = matrix.n_bytes();
-    matrix.make_columns(team);
-    matrix.make_columns(team);
-    CHECK(matrix.n_bytes() >= before + n_rows * (1 + 2 + 1));
-    for (std::size_t f = 0; f < 3; ++f) {
-      const auto bins = column_of(matrix, f);
-      std::int64_t wrong = 0;
-      for (std::int64_t row = 0; row < n_rows; ++row) {
-        const void* const column = matrix.column(static_cast<std::int64_t>(f));
-        const bool two_bytes = upper[f].size() > 255;
-        const std::uint16_t bin =
-            two_bytes ? static_cast<const std::uint16_t*>(column)[row] : static_cast<const std::uint8_t*>(column)[row];
-        wrong += bin != bins[at(row)];
+    for (const bool share : {false, true}) {
+      BinMatrix matrix(make_features(upper, MissingKind::nan), n_rows, share);
+      matrix.fill(team, {values.data(), DType::f32, n_rows, 5, 5, 1}, true);
+      const std::int64_t before = matrix.n_bytes();
+      matrix.make_columns(team);
+      matrix.make_columns(team);
+      CHECK(matrix.n_bytes() >= before + n_rows * (1 + 2 + 1 + 1 + 1));
+      for (std::size_t f = 0; f < 5; ++f) {
+        const auto bins = column_of(matrix, f);
+        std::int64_t wrong = 0;
+        for (std::int64_t row = 0; row < n_rows; ++row) {
+          const void* const column = matrix.column(static_cast<std::int64_t>(f));
+          const bool two_bytes = upper[f].size() > 255;
+          const std::uint16_t bin = two_bytes ? static_cast<const std::uint16_t*>(column)[row]
+                                              : static_cast<const std::uint8_t*>(column)[row];
+          wrong += bin != bins[at(row)];
+          wrong += bin != naive_bin(matrix.features()[f], static_cast<double>(values[at(row * 5) + f]));
+        }
+        CHECK(wrong == 0);
       }
-      CHECK(wrong == 0);
     }
   }
 
   TEST_CASE("set_column brings back what copy_column gave, in any order of features") {
     Random random(65);
     const std::int64_t n_rows = 200;
-    // Widths mixed on purpose: features of like width share groups, whatever their number.
-    const std::vector<int> sizes{10, 255, 3, 300, 40, 255, 63, 12, 500};
+    // Widths mixed on purpose: lanes and groups are planned by width, not by number.
+    const std::vector<int> sizes{10, 255, 3, 300, 40, 255, 63, 12, 500, 2, 2};
     std::vector<std::vector<double>> upper;
     for (const int n : sizes) upper.push_back(bounds(n, 0.0, 0.01));
     std::vector<std::vector<std::uint16_t>> columns;
@@ -286,34 +295,47 @@ TEST_SUITE("bin_matrix") {
     }
     std::vector<std::size_t> order;
     for (std::size_t f = 0; f < sizes.size(); ++f) order.push_back(f);
-    for (int round = 0; round < 3; ++round) {
-      BinMatrix matrix(make_features(upper, MissingKind::nan), n_rows);
+    for (int round = 0; round < 4; ++round) {
+      BinMatrix matrix(make_features(upper, MissingKind::nan), n_rows, round % 2 == 0);
+      // Twice: a column may be replaced.
+      for (const std::size_t f : order)
+        matrix.set_column(static_cast<std::int64_t>(f), std::vector<std::uint16_t>(200, 1));
       for (const std::size_t f : order) matrix.set_column(static_cast<std::int64_t>(f), columns[f]);
       for (std::size_t f = 0; f < sizes.size(); ++f) {
         CAPTURE(round);
         CAPTURE(f);
         CHECK(column_of(matrix, f) == columns[f]);
       }
-      for (const Group& group : matrix.groups()) {
-        if (group.two_bytes) continue;
-        for (std::int64_t row = 0; row < n_rows; ++row) {
-          for (auto lane = static_cast<int>(group.features.size()); lane < group.n_lanes; ++lane) {
-            CHECK(group.bins8[row * group.row_stride + lane] == 0);
-          }
-        }
-      }
       std::rotate(order.begin(), order.begin() + 1 + round, order.end());
     }
   }
 
+  TEST_CASE("a column said to have no missing values") {
+    const std::vector<double> complete{0.0, 1.0, 2.0, 5.0};
+    const std::vector<double> incomplete{0.0, NAN, 2.0, 5.0};
+    Team team(1);
+    auto features = make_features({bounds(256, 0.5, 1.0), bounds(4, 0.5, 1.0)}, MissingKind::nan);
+    for (Feature& f : features) {
+      f.column = 0;
+      f.may_miss = false;
+    }
+    BinMatrix matrix(features, 4, true);
+    matrix.fill(team, {complete.data(), DType::f64, 4, 1, 1, 1}, true);
+    CHECK_FALSE(matrix.groups()[0].two_bytes);  // 256 values fit a byte when none is missing
+    CHECK(column_of(matrix, 0) == std::vector<std::uint16_t>{0, 1, 2, 5});
+    CHECK(column_of(matrix, 1) == std::vector<std::uint16_t>{0, 1, 2, 3});
+    BinMatrix other(features, 4, true);
+    CHECK_THROWS_AS(other.fill(team, {incomplete.data(), DType::f64, 4, 1, 1, 1}, true), std::invalid_argument);
+  }
+
   TEST_CASE("no rows, no features") {
     Team team(2);
-    BinMatrix no_rows(make_features({bounds(10, 0, 1)}, MissingKind::nan), 0);
+    BinMatrix no_rows(make_features({bounds(10, 0, 1)}, MissingKind::nan), 0, true);
     double nothing = 0.0;
     no_rows.fill(team, {&nothing, DType::f64, 0, 1, 1, 1}, true);
     no_rows.make_columns(team);
     CHECK_FALSE(no_rows.features()[0].has_missing);
-    BinMatrix no_features({}, 10);
+    BinMatrix no_features({}, 10, true);
     no_features.fill(team, {&nothing, DType::f64, 10, 0, 0, 1}, true);
     no_features.make_columns(team);
     CHECK(no_features.n_cells() == 0);
@@ -329,7 +351,7 @@ TEST_SUITE("bin_matrix") {
     BinOptions options;
     options.max_bin = {100};
     const auto found = find_bounds(team, view, {}, options);
-    BinMatrix matrix(make_features({found[0].upper}, MissingKind::nan), n_rows);
+    BinMatrix matrix(make_features({found[0].upper}, MissingKind::nan), n_rows, false);
     matrix.fill(team, view, true);
     std::vector<std::int64_t> counts(found[0].upper.size());
     for (const std::uint16_t b : column_of(matrix, 0)) ++counts[b];

@@ -23,7 +23,7 @@ struct Problem {
 
 // Columns take 1 ... 400 distinct values, some are missing; gradients are multiples of 1/16, so
 // that rounding to integers loses nothing.
-Problem make_problem(std::int64_t n_rows, std::int64_t n_columns, std::uint64_t seed) {
+Problem make_problem(std::int64_t n_rows, std::int64_t n_columns, std::uint64_t seed, bool share_lanes = true) {
   Random random(seed);
   Problem p;
   p.n_columns = n_columns;
@@ -33,6 +33,7 @@ Problem make_problem(std::int64_t n_rows, std::int64_t n_columns, std::uint64_t 
     Feature f;
     f.column = static_cast<std::int32_t>(c);
     f.n_value_bins = sizes[c % 8];
+    f.may_miss = c % 3 == 0;
     for (int b = 0; b + 1 < f.n_value_bins; ++b) f.upper.push_back(b + 0.5);
     f.upper.push_back(INFINITY);
     features.push_back(std::move(f));
@@ -49,7 +50,7 @@ Problem make_problem(std::int64_t n_rows, std::int64_t n_columns, std::uint64_t 
     p.gradient.push_back(static_cast<float>(std::round(16.0 * (signal + random.normal())) / 16.0));
     p.hessian.push_back(static_cast<float>(1 + random.below(31)) / 16.0f);
   }
-  p.matrix = std::make_shared<BinMatrix>(std::move(features), n_rows);
+  p.matrix = std::make_shared<BinMatrix>(std::move(features), n_rows, share_lanes);
   Team team(1);
   p.matrix->fill(team, p.view(), true);
   return p;
@@ -263,6 +264,50 @@ TEST_SUITE("grower") {
           CAPTURE(bytes);
           CHECK(same(grow(p, little, n_threads), plenty));
         }
+      }
+    }
+  }
+
+  TEST_CASE("features in shared lanes: the same tree") {
+    const Problem alone = make_problem(20000, 11, 110, false);
+    const Problem shared = make_problem(20000, 11, 110, true);
+    CHECK(shared.matrix->n_cells() < alone.matrix->n_cells());
+    for (const Setting& s : settings()) {
+      for (const bool with_hessian : {true, false}) {
+        CAPTURE(s.name);
+        CAPTURE(with_hessian);
+        CHECK(same(grow(shared, s.params, 2, with_hessian), grow(alone, s.params, 2, with_hessian)));
+      }
+    }
+  }
+
+  TEST_CASE("small features alone, in one shared lane") {
+    Random random(111);
+    for (const bool share : {false, true}) {
+      std::vector<Feature> features(3);
+      for (std::size_t f = 0; f < 3; ++f) {
+        features[f].column = static_cast<std::int32_t>(f);
+        features[f].n_value_bins = static_cast<std::int32_t>(2 + f);
+        features[f].may_miss = false;
+        for (std::size_t b = 0; b < 1 + f; ++b) features[f].upper.push_back(static_cast<double>(b) + 0.5);
+        features[f].upper.push_back(INFINITY);
+      }
+      Problem p;
+      p.n_columns = 3;
+      for (std::int64_t i = 0; i < 3000; ++i) {
+        for (std::int64_t f = 0; f < 3; ++f) p.values.push_back(static_cast<float>(random.below(2 + f)));
+        const double signal = static_cast<double>(p.values[at(3 * i)]) - static_cast<double>(p.values[at(3 * i + 2)]);
+        p.gradient.push_back(static_cast<float>(std::round(16.0 * (signal + random.normal())) / 16.0));
+        p.hessian.push_back(static_cast<float>(1 + random.below(31)) / 16.0f);
+      }
+      p.matrix = std::make_shared<BinMatrix>(std::move(features), 3000, share);
+      Team team(1);
+      p.matrix->fill(team, p.view(), true);
+      GrowParams params;
+      for (const bool with_hessian : {true, false}) {
+        const Grown g = grow(p, params, 2, with_hessian);
+        CHECK(g.tree.n_leaves() > 4);
+        check_true_to_rows(p, params, g, with_hessian, all_rows(p));
       }
     }
   }

@@ -79,9 +79,9 @@ std::vector<std::uint64_t> build(const Bins<Bin>& b, const Rows& rows, const Sel
   args.rows = s.rows.empty() ? nullptr : s.rows.data();
   args.first_row = s.first_row;
   args.n_rows = s.n_rows;
-  args.row_cells = rows.cells.data();
+  args.row_values = rows.values();
+  args.layout = &rows.layout;
   args.cells = cells.data();
-  args.wide = rows.layout.wide;
   sizeof(Bin) == 1 ? kernels().build_u8(args) : kernels().build_u16(args);
   return {cells.begin(), cells.end()};
 }
@@ -106,44 +106,58 @@ void check(const Bins<Bin>& b, const Rows& rows, const Selection& s) {
   });
 }
 
-// A matrix of `n_rows` rows whose features have these many value bins, with random bins.
-std::unique_ptr<BinMatrix> random_matrix(std::int64_t n_rows, const std::vector<int>& n_value_bins, Random& random) {
+struct Size {
+  int n_value_bins;
+  bool may_miss = true;
+};
+
+// A matrix whose features have these sizes, with random bins.
+std::unique_ptr<BinMatrix> random_matrix(std::int64_t n_rows, const std::vector<Size>& sizes, bool share_lanes,
+                                         Random& random) {
   std::vector<Feature> features;
-  for (const int n : n_value_bins) {
+  for (const Size& size : sizes) {
     Feature f;
     f.column = static_cast<std::int32_t>(features.size());
-    f.n_value_bins = n;
-    for (int b = 0; b + 1 < n; ++b) f.upper.push_back(b + 0.5);
-    f.upper.push_back(INFINITY);
+    f.n_value_bins = size.n_value_bins;
+    f.may_miss = size.may_miss;
+    f.upper.assign(at(size.n_value_bins), INFINITY);
     features.push_back(std::move(f));
   }
-  const auto n_columns = static_cast<std::int64_t>(features.size());
-  auto matrix = std::make_unique<BinMatrix>(std::move(features), n_rows);
-  std::vector<float> values(at(n_rows * n_columns));
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    for (std::int64_t c = 0; c < n_columns; ++c) {
-      const bool missing = random.chance(0.1);
-      values[at(row * n_columns + c)] = missing ? NAN : static_cast<float>(random.below(n_value_bins[at(c)]));
-    }
+  auto matrix = std::make_unique<BinMatrix>(std::move(features), n_rows, share_lanes);
+  std::vector<std::uint16_t> bins(at(n_rows));
+  for (std::size_t f = 0; f < sizes.size(); ++f) {
+    const int n_bins = sizes[f].n_value_bins + (sizes[f].may_miss ? 1 : 0);
+    for (auto& b : bins) b = static_cast<std::uint16_t>(random.below(n_bins));
+    matrix->set_column(static_cast<std::int64_t>(f), bins);
   }
-  Team team(1);
-  matrix->fill(team, {values.data(), DType::f32, n_rows, n_columns, n_columns, 1}, true);
   return matrix;
 }
 
-// Sums by cell straight from the features' bins.
+// Small features alone, small and large mixed, two bytes too.
+const std::vector<std::vector<Size>> kMatrices{
+    {{2, false}, {3, false}},
+    {{3}, {4}, {5}, {2, false}, {16}},
+    {{40}, {50, false}, {7}, {9}, {3}},
+    {{255}, {3}, {40}, {700}, {15}, {255}, {63}, {300}, {1}, {16}, {2, false}, {100, false}},
+};
+
+// Sums by bin of every feature, one after another.
 CellSums naive(const BinMatrix& matrix, const Rows& rows, const Selection& s) {
-  CellSums sums(matrix.n_cells());
+  std::int64_t n_all = 0;
+  for (const Feature& f : matrix.features()) n_all += f.radix;
+  CellSums sums(n_all);
   std::vector<std::uint16_t> bins(at(matrix.n_rows()));
+  std::int64_t first = 0;
   for (std::size_t f = 0; f < matrix.features().size(); ++f) {
     matrix.copy_column(static_cast<std::int64_t>(f), bins.data());
     for (std::int64_t i = 0; i < s.n_rows; ++i) {
       const std::int64_t row = s.row(i);
-      const std::size_t cell = at(matrix.features()[f].first_cell + bins[at(row)]);
+      const std::size_t cell = at(first + bins[at(row)]);
       sums.gradient[cell] += rows.gradient[at(row)];
       sums.hessian[cell] += rows.hessian[at(row)];
       sums.count[cell] += 1;
     }
+    first += matrix.features()[f].radix;
   }
   return sums;
 }
@@ -157,20 +171,25 @@ Histogram make_histogram(std::int64_t n_cells, bool large, const CellLayout& lay
 void build_all(const BinMatrix& matrix, const Rows& rows, const Selection& s, Histogram& out) {
   Buffer<std::uint64_t> scratch(2 * matrix.n_cells());
   for (const Group& group : matrix.groups()) {
-    build_group(group, s.rows.empty() ? nullptr : s.rows.data(), s.first_row, s.n_rows, rows.cells.data(),
-                matrix.n_cells(), rows.layout, scratch.data(), out);
+    build_group(group, s.rows.empty() ? nullptr : s.rows.data(), s.first_row, s.n_rows, rows.values(), matrix.n_cells(),
+                rows.layout, scratch.data(), out);
   }
 }
 
-// Cells that belong to a feature: padding lanes hold sums too, which nobody reads.
+// The same from a histogram, as the search sees it.
 CellSums read_features(const BinMatrix& matrix, Histogram& h, const CellLayout& layout) {
-  CellSums sums(matrix.n_cells());
+  std::int64_t n_all = 0;
+  for (const Feature& f : matrix.features()) n_all += f.radix;
+  CellSums sums(n_all);
+  std::size_t cell = 0;
+  Buffer<std::uint64_t> scratch(kFeatureScratchWords);
   for (const Feature& f : matrix.features()) {
-    for (std::int64_t cell = f.first_cell; cell <= f.first_cell + f.n_value_bins; ++cell) {
-      const Sums s = sum_cells(h, cell, 1, matrix.n_cells(), layout);
-      sums.gradient[at(cell)] = s.gradient;
-      sums.hessian[at(cell)] = s.hessian;
-      sums.count[at(cell)] = static_cast<std::uint32_t>(s.count);
+    const FeatureCells own = feature_cells(h, f, matrix.n_cells(), layout, scratch.data());
+    for (std::int64_t bin = 0; bin < f.radix; ++bin, ++cell) {
+      const Sums s = sum_bins(own, bin, 1, layout);
+      sums.gradient[cell] = s.gradient;
+      sums.hessian[cell] = s.hessian;
+      sums.count[cell] = static_cast<std::uint32_t>(s.count);
     }
   }
   return sums;
@@ -184,7 +203,7 @@ TEST_SUITE("histogram") {
     for (const Form form : kForms) {
       const Rows rows(700, layout_of(form), random);
       for (const int lane_cells : {16, 64, 256}) {
-        for (int lanes = 4; lanes <= 32; lanes += 4) {
+        for (int lanes = 1; lanes <= 32; ++lanes) {
           CAPTURE(static_cast<int>(form));
           CAPTURE(lane_cells);
           CAPTURE(lanes);
@@ -288,59 +307,78 @@ TEST_SUITE("histogram") {
     }
   }
 
+  TEST_CASE("chunks of gathered and contiguous rows") {
+    Random random(19);
+    for (const Form form : kForms) {
+      const Rows rows(5000, layout_of(form), random);
+      for (const int lanes : {3, 16, 17, 32}) {
+        const Bins<std::uint8_t> bins(rows.size(), lanes, 64, random);
+        check(bins, rows, contiguous(1, 4000));
+        check(bins, rows, gathered(rows.size(), 0.7, random));
+      }
+    }
+  }
+
   TEST_CASE("a leaf with more rows than a cell can absorb") {
     Random random(16);
-    const std::vector<int> n_value_bins{255, 3, 40, 700, 15, 255, 63, 300, 1, 16};
     for (const Form form : kForms) {
       CellLayout layout = layout_of(form);
       layout.max_rows = form == Form::packed ? layout.max_rows : 3000;  // several flushes
       const Rows rows(20000, layout, random);
-      const auto matrix = random_matrix(rows.size(), n_value_bins, random);
-      for (const Selection& s : {contiguous(0, 20000), contiguous(7, 9001), gathered(20000, 0.5, random)}) {
-        const CellSums expected = naive(*matrix, rows, s);
-        at_every_level([&] {
-          Histogram h = make_histogram(matrix->n_cells(), true, layout);
-          build_all(*matrix, rows, s, h);
-          CHECK(read_features(*matrix, h, layout) == expected);
-        });
+      for (const auto& sizes : kMatrices) {
+        for (const bool share : {false, true}) {
+          const auto matrix = random_matrix(rows.size(), sizes, share, random);
+          CAPTURE(sizes.size());
+          CAPTURE(share);
+          for (const Selection& s : {contiguous(0, 20000), contiguous(7, 9001), gathered(20000, 0.5, random)}) {
+            const CellSums expected = naive(*matrix, rows, s);
+            at_every_level([&] {
+              Histogram h = make_histogram(matrix->n_cells(), true, layout);
+              build_all(*matrix, rows, s, h);
+              CHECK(read_features(*matrix, h, layout) == expected);
+            });
+          }
+        }
       }
     }
   }
 
   TEST_CASE("parent minus child, in every combination of forms") {
     Random random(17);
-    const std::vector<int> n_value_bins{255, 3, 40, 700, 15, 255, 63, 300, 1, 16, 20};
     for (const Form form : kForms) {
       const CellLayout layout = layout_of(form);
       const Rows rows(6000, layout, random);
-      const auto matrix = random_matrix(rows.size(), n_value_bins, random);
-      const std::int64_t n_cells = matrix->n_cells();
-      const CellRange everything{0, n_cells};
-      const Selection child_rows = contiguous(0, 2500);
-      const CellSums expected = naive(*matrix, rows, contiguous(2500, 3500));
-      struct Combination {
-        bool parent_large, child_large, pack;
-      };
-      for (const Combination c : {Combination{false, false, false},
-                                  {true, false, false},
-                                  {true, true, false},
-                                  {true, false, true},
-                                  {true, true, true}}) {
-        CAPTURE(static_cast<int>(form));
-        CAPTURE(c.parent_large);
-        CAPTURE(c.child_large);
-        CAPTURE(c.pack);
-        at_every_level([&] {
-          Histogram parent = make_histogram(n_cells, c.parent_large, layout);
-          Histogram child = make_histogram(n_cells, c.child_large, layout);
-          Histogram packed = make_histogram(n_cells, false, layout);
-          clear_range(parent, everything, n_cells, layout);
-          clear_range(child, everything, n_cells, layout);
-          build_all(*matrix, rows, contiguous(0, 6000), parent);
-          build_all(*matrix, rows, child_rows, child);
-          subtract_range(child, everything, n_cells, layout, parent, c.pack ? &packed : nullptr);
-          CHECK(read_features(*matrix, c.pack ? packed : parent, layout) == expected);
-        });
+      for (const auto& sizes : kMatrices) {
+        for (const bool share : {false, true}) {
+          const auto matrix = random_matrix(rows.size(), sizes, share, random);
+          const std::int64_t n_cells = matrix->n_cells();
+          const CellRange everything{0, n_cells};
+          const CellSums expected = naive(*matrix, rows, contiguous(2500, 3500));
+          struct Combination {
+            bool parent_large, child_large, pack;
+          };
+          for (const Combination c : {Combination{false, false, false},
+                                      {true, false, false},
+                                      {true, true, false},
+                                      {true, false, true},
+                                      {true, true, true}}) {
+            CAPTURE(static_cast<int>(form));
+            CAPTURE(sizes.size());
+            CAPTURE(share);
+            CAPTURE(c.parent_large);
+            CAPTURE(c.child_large);
+            CAPTURE(c.pack);
+            at_every_level([&] {
+              Histogram parent = make_histogram(n_cells, c.parent_large, layout);
+              Histogram child = make_histogram(n_cells, c.child_large, layout);
+              Histogram packed = make_histogram(n_cells, false, layout);
+              build_all(*matrix, rows, contiguous(0, 6000), parent);
+              build_all(*matrix, rows, contiguous(0, 2500), child);
+              subtract_range(child, everything, n_cells, layout, parent, c.pack ? &packed : nullptr);
+              CHECK(read_features(*matrix, c.pack ? packed : parent, layout) == expected);
+            });
+          }
+        }
       }
     }
   }
@@ -350,14 +388,12 @@ TEST_SUITE("histogram") {
     for (const Form form : kForms) {
       const CellLayout layout = layout_of(form);
       const Rows rows(5000, layout, random);
-      const auto matrix = random_matrix(rows.size(), {255, 9, 300, 31}, random);
+      const auto matrix = random_matrix(rows.size(), {{255}, {9}, {300}, {31}}, true, random);
       const std::int64_t n_cells = matrix->n_cells();
       const CellSums expected = naive(*matrix, rows, contiguous(0, 5000));
       for (const bool large : {false, true}) {
         Histogram a = make_histogram(n_cells, large, layout);
         Histogram b = make_histogram(n_cells, large, layout);
-        clear_range(a, {0, n_cells}, n_cells, layout);
-        clear_range(b, {0, n_cells}, n_cells, layout);
         build_all(*matrix, rows, contiguous(0, 1200), a);
         build_all(*matrix, rows, contiguous(1200, 3800), b);
         for (std::int64_t first = 0; first < n_cells; first += 100) {

@@ -30,54 +30,63 @@ GradientStats stats_of(const Gradients& g, bool with_hessian) {
   return stats;
 }
 
+// Fields of the rows as quantize() wrote them, and the sums that it returned.
 struct Quantized {
-  std::vector<std::uint64_t> words;
+  std::vector<std::int64_t> gradient;
+  std::vector<std::int64_t> hessian;
   Sums sums;
 };
 
 Quantized quantize(const Gradients& g, const CellLayout& layout) {
   Quantized q;
-  const std::int64_t n_words = g.size() * (layout.wide ? 2 : 1);
-  q.words.resize(at(n_words + 1), 0xdeadbeef);  // one more: must stay
-  q.sums = kernels().quantize(g.gradient.data(), layout.constant_hessian() ? nullptr : g.hessian.data(), g.size(),
-                              layout, q.words.data());
-  CHECK(q.words.back() == 0xdeadbeef);
-  q.words.pop_back();
+  const float* const hessian = layout.constant_hessian() ? nullptr : g.hessian.data();
+  if (layout.wide) {
+    std::vector<WideCell> rows(at(g.size() + 1), {77, 77});  // one more: must stay
+    q.sums = kernels().quantize(g.gradient.data(), hessian, g.size(), layout, rows.data());
+    CHECK(rows.back().gradient == 77);
+    rows.pop_back();
+    std::int64_t wrong_counts = 0;
+    for (const WideCell& row : rows) {
+      q.gradient.push_back(static_cast<std::int64_t>(row.gradient));
+      q.hessian.push_back(static_cast<std::int64_t>(row.hessian_count >> layout.count_bits));
+      wrong_counts += (row.hessian_count & ((1u << layout.count_bits) - 1)) != 1;
+    }
+    CHECK(wrong_counts == 0);
+  } else {
+    std::vector<PackedRow> rows(at(g.size() + 1), 77);
+    q.sums = kernels().quantize(g.gradient.data(), hessian, g.size(), layout, rows.data());
+    CHECK(rows.back() == 77);
+    rows.pop_back();
+    for (const PackedRow row : rows) {
+      q.gradient.push_back(static_cast<std::int32_t>(row) >> layout.row_hessian_bits);
+      q.hessian.push_back(row & ((1u << layout.row_hessian_bits) - 1));
+    }
+  }
   return q;
 }
 
-CellSums fields(const Quantized& q, const CellLayout& layout) {
-  CellSums rows(static_cast<std::int64_t>(q.words.size()) / (layout.wide ? 2 : 1));
-  kernels().unpack_add(q.words.data(), rows.size(), layout, rows.view());
-  return rows;
-}
-
-// What the sums over all rows must be: those that the rows' own fields add up to.
-void check_sums(const Quantized& q, const CellLayout& layout) {
-  const CellSums rows = fields(q, layout);
+// The sums over all rows must be those that the rows' own fields add up to.
+void check_sums(const Quantized& q) {
   Sums total;
-  for (std::int64_t i = 0; i < rows.size(); ++i) {
-    total += {rows.gradient[at(i)], rows.hessian[at(i)], rows.count[at(i)]};
-  }
+  for (std::size_t i = 0; i < q.gradient.size(); ++i) total += {q.gradient[i], q.hessian[i], 1};
   CHECK(q.sums.gradient == total.gradient);
   CHECK(q.sums.hessian == total.hessian);
   CHECK(q.sums.count == total.count);
 }
 
 void check_rounding(const Gradients& g, const CellLayout& layout) {
-  const auto words = same_at_every_level([&] { return quantize(g, layout).words; });
+  same_at_every_level([&] { return quantize(g, layout).gradient; });
+  same_at_every_level([&] { return quantize(g, layout).hessian; });
   const Quantized q = quantize(g, layout);
-  check_sums(q, layout);
-  const CellSums rows = fields(q, layout);
+  check_sums(q);
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < g.size(); ++i) {
     const double scaled = static_cast<double>(g.gradient[at(i)]) / layout.gradient_unit;
-    wrong += rows.gradient[at(i)] != static_cast<std::int64_t>(std::nearbyint(scaled));
-    wrong += rows.count[at(i)] != 1;
+    wrong += q.gradient[at(i)] != static_cast<std::int64_t>(std::nearbyint(scaled));
     if (layout.constant_hessian()) continue;
     const double h = static_cast<double>(g.hessian[at(i)]);
     const double expected = h > 0.0 ? std::max(std::nearbyint(h / layout.hessian_unit), 1.0) : 0.0;
-    wrong += rows.hessian[at(i)] != static_cast<std::int64_t>(expected);
+    wrong += q.hessian[at(i)] != static_cast<std::int64_t>(expected);
   }
   CHECK(wrong == 0);
 }
@@ -110,26 +119,58 @@ TEST_SUITE("quantize") {
     for (std::int64_t n = 1; n <= 40; ++n) {
       const Gradients g = random_gradients(n, random);
       for (const bool with_hessian : {true, false}) {
-        const auto bits = same_at_every_level([&] {
+        same_at_every_level([&] {
           const GradientStats s = stats_of(g, with_hessian);
-          return std::vector<double>{s.sum_abs_gradient, s.max_abs_gradient, s.sum_hessian, s.max_hessian};
+          return std::vector<double>{s.sum_root_gradient, s.max_abs_gradient, s.sum_root_hessian, s.max_hessian};
         });
-        double sum_g = 0.0, max_g = 0.0, sum_h = 0.0, max_h = 0.0, min_h = 1e300;
+        double max_g = 0.0, max_h = 0.0, min_h = 1e300;
         for (std::int64_t i = 0; i < n; ++i) {
-          const double a = std::abs(static_cast<double>(g.gradient[at(i)]));
-          sum_g += a;
-          max_g = std::max(max_g, a);
-          sum_h += static_cast<double>(g.hessian[at(i)]);
+          max_g = std::max(max_g, std::abs(static_cast<double>(g.gradient[at(i)])));
           max_h = std::max(max_h, static_cast<double>(g.hessian[at(i)]));
           min_h = std::min(min_h, static_cast<double>(g.hessian[at(i)]));
         }
         const GradientStats s = stats_of(g, with_hessian);
-        CHECK(s.sum_abs_gradient == doctest::Approx(sum_g).epsilon(1e-14));
         CHECK(s.max_abs_gradient == max_g);
+        CHECK(s.sum_root_gradient > 0.0);
+        CHECK(s.sum_root_gradient <= std::sqrt(max_g) * static_cast<double>(s.n_sampled) * (1.0 + 1e-12));
         if (!with_hessian) continue;
-        CHECK(s.sum_hessian == doctest::Approx(sum_h).epsilon(1e-14));
         CHECK(s.max_hessian == max_h);
         CHECK(s.min_hessian == min_h);
+      }
+    }
+  }
+
+  TEST_CASE("the typical size comes from a sample that is good enough") {
+    Random random(39);
+    const std::int64_t n = 8192;
+    const Gradients g = random_gradients(n, random);
+    double root_g = 0.0, root_h = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      root_g += std::sqrt(std::abs(static_cast<double>(g.gradient[at(i)]))) / static_cast<double>(n);
+      root_h += std::sqrt(static_cast<double>(g.hessian[at(i)])) / static_cast<double>(n);
+    }
+    const GradientStats s = stats_of(g, true);
+    CHECK(s.sum_root_gradient / static_cast<double>(s.n_sampled) == doctest::Approx(root_g).epsilon(0.05));
+    CHECK(s.sum_root_hessian / static_cast<double>(s.n_sampled) == doctest::Approx(root_h).epsilon(0.05));
+  }
+
+  TEST_CASE("sums of some rows") {
+    Random random(38);
+    for (const Form form : kForms) {
+      const Rows rows(3000, layout_of(form), random);
+      for (const std::int64_t n : {0, 1, 7, 8, 9, 1000}) {
+        std::vector<RowIdx> some;
+        Sums expected;
+        for (std::int64_t i = 0; i < n; ++i) {
+          some.push_back(static_cast<RowIdx>(random.below(rows.size())));
+          expected += {rows.gradient[some.back()], rows.hessian[some.back()], 1};
+        }
+        at_every_level([&] {
+          const Sums got = kernels().sum_rows(rows.values(), some.data(), n, rows.layout);
+          CHECK(got.gradient == expected.gradient);
+          CHECK(got.hessian == expected.hessian);
+          CHECK(got.count == expected.count);
+        });
       }
     }
   }
@@ -171,11 +212,12 @@ TEST_SUITE("quantize") {
     const Gradients g = random_gradients(1000, random);
     GradientStats stats = stats_of(g, true);
     for (const std::int64_t n : {std::int64_t{1} << 20, std::int64_t{1} << 31, (std::int64_t{1} << 32) - 2}) {
-      stats.sum_abs_gradient = stats.max_abs_gradient;  // one outlier, the rest next to nothing
+      stats.n_sampled = n;
+      stats.sum_root_gradient = std::sqrt(stats.max_abs_gradient);  // one outlier, the rest next to nothing
       check_capacity(choose_layout(stats, n, true), n);
       check_capacity(choose_layout(stats, n, false), n);
-      stats.sum_abs_gradient = stats.max_abs_gradient * static_cast<double>(n);
-      stats.sum_hessian = stats.max_hessian * static_cast<double>(n);
+      stats.sum_root_gradient = std::sqrt(stats.max_abs_gradient) * static_cast<double>(n);
+      stats.sum_root_hessian = std::sqrt(stats.max_hessian) * static_cast<double>(n);
       check_capacity(choose_layout(stats, n, true), n);
     }
   }
@@ -212,10 +254,8 @@ TEST_SUITE("quantize") {
     for (const bool with_hessian : {true, false}) {
       const CellLayout layout = choose_layout(stats_of(g, with_hessian), g.size(), with_hessian);
       const Quantized q = quantize(g, layout);
-      const CellSums rows = fields(q, layout);
       for (std::int64_t i = 0; i < g.size(); ++i) {
-        CHECK(static_cast<double>(rows.gradient[at(i)]) * layout.gradient_unit ==
-              static_cast<double>(g.gradient[at(i)]));
+        CHECK(static_cast<double>(q.gradient[at(i)]) * layout.gradient_unit == static_cast<double>(g.gradient[at(i)]));
       }
     }
   }
@@ -230,10 +270,10 @@ TEST_SUITE("quantize") {
       CellLayout layout = layout_of(form);
       layout.gradient_unit = 0x1.0p-10;
       layout.hessian_unit = 0x1.0p-10;
-      const CellSums rows = fields(quantize(g, layout), layout);
-      CHECK(rows.hessian[0] == 0);
-      CHECK(rows.hessian[1] == 1024);
-      CHECK(rows.hessian[2] == 1);
+      const Quantized q = quantize(g, layout);
+      CHECK(q.hessian[0] == 0);
+      CHECK(q.hessian[1] == 1024);
+      CHECK(q.hessian[2] == 1);
     }
   }
 
@@ -252,9 +292,8 @@ TEST_SUITE("quantize") {
         CHECK(std::isfinite(layout.hessian_unit));
         CHECK(layout.hessian_unit > 0.0);
         const Quantized q = quantize(g, layout);
-        check_sums(q, layout);
-        const CellSums rows = fields(q, layout);
-        const double back = static_cast<double>(rows.gradient[0]) * layout.gradient_unit;
+        check_sums(q);
+        const double back = static_cast<double>(q.gradient[0]) * layout.gradient_unit;
         CHECK(back == doctest::Approx(static_cast<double>(scale)).epsilon(1e-3));
       }
     }
@@ -273,7 +312,7 @@ TEST_SUITE("quantize") {
       g.gradient[98] = NAN;
       g.gradient[50] = -INFINITY;
       g.gradient[99] = INFINITY;
-      check_sums(quantize(g, layout), layout);
+      check_sums(quantize(g, layout));
     }
   }
 }

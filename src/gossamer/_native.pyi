@@ -48,6 +48,11 @@ class BinMatrix:
         ],
         missing_kind: int,
         n_rows: int,
+        may_miss: Annotated[
+            NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        share_lanes: bool = False,
     ) -> None: ...
     def fill(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,7 +18,7 @@ Callback = Callable[[CallbackEnv], Any]
 
 
 def train(
-    params: Mapping[str, Any],
+    params: Mapping[str, Any] | None,
     train_set: Dataset,
     num_boost_round: int = 100,
     valid_sets: Dataset | Sequence[Dataset] | None = None,
@@ -39,7 +38,8 @@ def train(
         valid_names: Their names.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
         init_model: Not supported in this version.
-        keep_training_booster: Whether the booster keeps its data, to be trained further.
+        keep_training_booster: Whether the booster keeps its data, to be trained further, and the
+            rounds after the best one.
         callbacks: Functions called before or after each round, see `gossamer.callbacks`.
 
     Returns:
@@ -49,8 +49,8 @@ def train(
         >>> import numpy as np
         >>> x = np.linspace(0, 1, 200).reshape(-1, 1)
         >>> model = train({"learning_rate": 0.3}, Dataset(x, label=x[:, 0] ** 2), 50)
-        >>> model.predict([[0.5]]).round(1)
-        array([0.2])
+        >>> model.predict([[0.7]]).round(1)
+        array([0.5])
     """
     if init_model is not None:
         raise NotSupportedError(message("init_model is not supported in this version of Gossamer"))
@@ -68,7 +68,7 @@ def train(
     evaluates_train = _add_valid_sets(booster, valid_sets, valid_names)
     evaluates_train |= resolved.is_provide_training_metric
     before, after = _sort_callbacks(callbacks, resolved)
-    env_params = copy.copy(dict(params))
+    env_params = dict(params or {})  # reset_parameter changes them
 
     def evaluate() -> list[EvalResult]:
         results = booster.eval_train(feval) if evaluates_train else []
@@ -100,7 +100,9 @@ def train(
         booster.best_score.setdefault(result.dataset_name, {})[result.metric_name] = (
             result.metric_value
         )
-    return booster if keep_training_booster else booster.free_dataset()
+    if not keep_training_booster:
+        booster.free_dataset()._keep_best()
+    return booster
 
 
 def _add_valid_sets(

@@ -19,6 +19,13 @@ LABEL = TABLE[:, 0] > 0
 PARAMS = {"objective": "binary", "max_bin": 280, "min_data_in_bin": 1, "min_data_in_leaf": 5}
 
 
+@pytest.fixture(autouse=True)
+def fresh_numbers() -> None:
+    """Every test draws the same numbers, whichever ran before it."""
+    global RNG
+    RNG = np.random.default_rng(1)
+
+
 def make() -> Dataset:
     return Dataset(
         TABLE,

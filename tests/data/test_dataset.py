@@ -18,6 +18,13 @@ TABLE = RNG.normal(size=(200, 3))
 LABEL = TABLE[:, 0]
 
 
+@pytest.fixture(autouse=True)
+def fresh_numbers() -> None:
+    """Every test draws the same numbers, whichever ran before it."""
+    global RNG
+    RNG = np.random.default_rng(1)
+
+
 def bins_of(data: Dataset) -> np.ndarray:
     binned = data.binned
     return np.array([binned.bins.copy_column(f) for f in range(binned.binning.n_features)])
@@ -200,6 +207,7 @@ class TestNames:
         assert Dataset(TABLE).set_feature_name(names).get_feature_name() == names
         assert Dataset(TABLE).construct().set_feature_name(names).get_feature_name() == names
         assert Dataset(TABLE).set_feature_name("auto").get_feature_name()[0] == "Column_0"
+        assert Dataset(TABLE, feature_name=np.array(names)).get_feature_name() == names
 
     def test_names_of_a_frame(self) -> None:
         pandas = pytest.importorskip("pandas")

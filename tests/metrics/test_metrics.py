@@ -20,6 +20,13 @@ N_ROWS = 20_000  # several blocks
 WEIGHTS = [None, (RNG.random(N_ROWS) + 0.1).astype(np.float32)]
 
 
+@pytest.fixture(autouse=True)
+def fresh_numbers() -> None:
+    """Every test draws the same numbers, whichever ran before it."""
+    global RNG
+    RNG = np.random.default_rng(1)
+
+
 def make(name: str, objective: Objective, **params: Any) -> Metric:
     given = {"metric": name, "objective": objective.name, **params}
     if objective.n_outputs > 1:

@@ -34,6 +34,8 @@ class Binning:
         upper: Upper bounds of the bins of all features, one after another; each ends with +inf.
         offsets: Feature f has the bounds `upper[offsets[f]:offsets[f + 1]]`.
         missing_kind: What counts as missing.
+        may_miss: Features of which some training row may be missing (int8 flags); None: all.
+            Known when the bins were found from every row; files do not keep it.
     """
 
     n_columns: int
@@ -41,6 +43,7 @@ class Binning:
     upper: npt.NDArray[np.float64]
     offsets: npt.NDArray[np.int64]
     missing_kind: MissingKind
+    may_miss: npt.NDArray[np.int8] | None = None
 
     @property
     def n_features(self) -> int:

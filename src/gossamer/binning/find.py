@@ -48,7 +48,8 @@ def find_bins(matrix: npt.NDArray[Any], params: Params, n_threads: int = 1) -> B
         upper = upper[np.repeat(is_used, n_bins)]
         offsets = np.concatenate(([0], np.cumsum(n_bins[is_used])))
     columns = np.flatnonzero(is_used).astype(np.int32)
-    return Binning(n_columns, columns, upper, offsets, missing_kind_of(params))
+    may_miss = missing_seen[is_used] if sample is None else None
+    return Binning(n_columns, columns, upper, offsets, missing_kind_of(params), may_miss)
 
 
 def missing_kind_of(params: Params) -> MissingKind:

@@ -50,7 +50,7 @@ class _EarlyStopping:
         results = env.evaluation_result_list or []
         if env.iteration == env.begin_iteration:
             self._start(env, results)
-        if not self.enabled:
+        if not self.enabled or not results:  # with metric_freq, not every round is evaluated
             return
         for result, best, is_watched in zip(results, self._best, self._watched, strict=True):
             best.update(result, env)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from gossamer.binning import Binning, find_bins
 from gossamer.data.matrix import Table
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
+
+# With fewer rows, adding up the shared histograms costs more than the updates they save.
+_MIN_ROWS_TO_SHARE: Final = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +82,12 @@ def from_columns(
     Raises:
         ValueError: If a bin is out of range or a column has another length.
     """
-    bins = _make(binning, n_rows)
     has_missing = np.zeros(len(columns), dtype=np.int8)
     for f, column in enumerate(columns):
-        bins.set_column(f, column)
         has_missing[f] = np.any(column == binning.n_value_bins[f])
+    bins = _make(binning, n_rows, has_missing, is_training=True)
+    for f, column in enumerate(columns):
+        bins.set_column(f, column)
     bins.set_has_missing(has_missing)
     return BinnedTable(binning, bins)
 
@@ -91,12 +95,20 @@ def from_columns(
 def _fill(
     values: npt.NDArray[Any], binning: Binning, n_threads: int, *, is_training: bool
 ) -> BinnedTable:
-    bins = _make(binning, len(values))
+    bins = _make(binning, len(values), binning.may_miss, is_training=is_training)
     bins.fill(values, is_training, n_threads)
     return BinnedTable(binning, bins)
 
 
-def _make(binning: Binning, n_rows: int) -> _native.BinMatrix:
+def _make(
+    binning: Binning, n_rows: int, may_miss: npt.NDArray[np.int8] | None, *, is_training: bool
+) -> _native.BinMatrix:
     return _native.BinMatrix(
-        binning.columns, binning.upper, binning.offsets, int(binning.missing_kind), n_rows
+        binning.columns,
+        binning.upper,
+        binning.offsets,
+        int(binning.missing_kind),
+        n_rows,
+        may_miss if is_training else None,
+        is_training and n_rows >= _MIN_ROWS_TO_SHARE,
     )

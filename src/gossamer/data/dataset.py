@@ -127,7 +127,7 @@ class Dataset:
                 self._binned = bin_like(table, binning, params)
             names = table.names or default_names(table.n_columns)
         self._n_columns = len(names)
-        if self.feature_name != "auto":
+        if not _is_auto(self.feature_name):
             names = check_names(self.feature_name, len(names))
         elif self.reference is not None:
             names = self.reference.get_feature_name()
@@ -374,8 +374,8 @@ class Dataset:
 
     def set_categorical_feature(self, categorical_feature: Any) -> Dataset:
         """Refuse categorical columns, which this version does not support."""
-        is_none = isinstance(categorical_feature, str) and categorical_feature == "auto"
-        is_none = is_none or categorical_feature is None or len(categorical_feature) == 0
+        is_none = categorical_feature is None or _is_auto(categorical_feature)
+        is_none = is_none or len(categorical_feature) == 0
         self.categorical_feature = "auto"
         return self._refuse("categorical_feature", None if is_none else categorical_feature)
 
@@ -392,7 +392,7 @@ class Dataset:
 
     def set_feature_name(self, feature_name: Sequence[str] | Literal["auto"]) -> Dataset:
         """Set the names of the columns."""
-        if feature_name != "auto":
+        if not _is_auto(feature_name):
             if self._binned is not None:
                 self._names = check_names(feature_name, self._n_columns)
             self.feature_name = feature_name
@@ -463,6 +463,11 @@ class Dataset:
         )
         binary_file.save(Path(filename), content)
         return self
+
+
+def _is_auto(value: object) -> bool:
+    """Whether this is the word "auto"; an array of names must not be compared with it."""
+    return isinstance(value, str) and value == "auto"
 
 
 def _known_field(name: str) -> str:

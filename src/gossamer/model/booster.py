@@ -58,7 +58,7 @@ class Booster:
         model_str: str | None = None,
     ) -> None:
         """Start a training, or load a model."""
-        self.params: dict[str, Any] = copy.copy(dict(params or {}))
+        self.params: dict[str, Any] = dict(params or {})
         self.best_iteration = -1
         self.best_score: dict[str, dict[str, float]] = {}
         self.train_set: Dataset | None = None
@@ -195,6 +195,10 @@ class Booster:
         self.name_valid_sets = []
         return self
 
+    def _keep_best(self) -> None:
+        """Drop the rounds after the best one, as LightGBM does at the end of a training."""
+        self._trained = self._first_rounds(None)
+
     # ---- prediction ----
 
     def predict(
@@ -288,13 +292,11 @@ class Booster:
 
     def _bound(self, choose: np.ufunc) -> float:
         model, k = self._model, self.num_model_per_iteration()
-        bounds = model.start.copy()
-        if model.forest.n_trees:
-            by_tree = choose.reduceat(
-                model.forest.arrays["leaf_value"], model.forest.leaf_begin[:-1]
-            )
-            bounds += by_tree.reshape(-1, k).sum(axis=0)
-        return float(choose.reduce(bounds))
+        values, begin = model.forest.arrays["leaf_value"], model.forest.leaf_begin[:-1]
+        by_tree = choose.reduceat(values, begin) if len(begin) else values
+        # Added up one after another, as a prediction is: so not even rounding breaks the bound.
+        steps = np.concatenate([model.start, by_tree]).reshape(-1, k)
+        return float(choose.reduce(np.cumsum(steps, axis=0)[-1]))
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
         """Return the value of one leaf of one tree."""

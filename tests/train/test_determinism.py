@@ -1,0 +1,190 @@
+"""The model's bytes do not depend on threads, kernels or repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gossamer import Dataset, _native, threads, train
+from gossamer.model import model_file
+
+N_ROWS = 20_000  # beyond what one packed cell holds; several blocks and batches
+THREADS = (1, 2, 3, 4, 8)
+
+RNG = np.random.default_rng(0)
+TABLE = RNG.normal(size=(N_ROWS, 12)).astype(np.float32)
+TABLE[:, 1] = np.round(TABLE[:, 1] * 3)  # few bins
+TABLE[:, 2] = RNG.integers(0, 2, N_ROWS)  # two bins
+SIGNAL = TABLE[:, 0] + TABLE[:, 3] * TABLE[:, 4] + 0.3 * TABLE[:, 1]
+HOLES = TABLE.copy()
+HOLES[RNG.random(TABLE.shape) < 0.15] = np.nan
+REGRESSION = SIGNAL + RNG.normal(size=N_ROWS)
+BINARY = REGRESSION > 0.5
+CLASSES = np.digitize(REGRESSION, [-1.0, 0.2, 1.5])
+HEAVY_TAIL = np.exp(4 * RNG.normal(size=N_ROWS)) * np.sign(SIGNAL)
+WEIGHT = RNG.exponential(size=N_ROWS)
+
+
+def logistic(scores: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    probability = 1 / (1 + np.exp(-scores))
+    return probability - data.get_label(), probability * (1 - probability)
+
+
+def two_squares(scores: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    label = data.get_label()
+    return scores - np.column_stack([label, -label]), np.ones_like(scores)
+
+
+BINARY_PARAMS = {"objective": "binary"}
+CASES: dict[str, dict[str, Any]] = {
+    "l2": {"label": REGRESSION},
+    "l2 weighted": {"label": REGRESSION, "weight": WEIGHT},
+    "l2 heavy tail": {"label": HEAVY_TAIL},
+    "l2 missing, many leaves": {"table": HOLES, "label": REGRESSION, "num_leaves": 200},
+    "binary": {"label": BINARY, **BINARY_PARAMS},
+    "binary weighted unbalanced": {
+        "label": BINARY,
+        "weight": WEIGHT,
+        "is_unbalance": True,
+        **BINARY_PARAMS,
+    },
+    "binary bagging": {
+        "label": BINARY,
+        "bagging_fraction": 0.6,
+        "bagging_freq": 2,
+        **BINARY_PARAMS,
+    },
+    "binary bagging by class": {
+        "table": HOLES,
+        "label": BINARY,
+        "pos_bagging_fraction": 0.8,
+        "neg_bagging_fraction": 0.3,
+        "bagging_freq": 1,
+        **BINARY_PARAMS,
+    },
+    "multiclass": {"label": CLASSES, "objective": "multiclass", "num_class": 4},
+    "multiclass sampled": {
+        "table": HOLES,
+        "label": CLASSES,
+        "weight": WEIGHT,
+        "objective": "multiclass",
+        "num_class": 4,
+        "feature_fraction": 0.7,
+        "bagging_fraction": 0.5,
+    },
+    "custom": {"label": BINARY, "objective": logistic},
+    "custom two outputs": {"label": REGRESSION, "objective": two_squares, "num_class": 2},
+    "columns by tree, level and node": {
+        "label": REGRESSION,
+        "feature_fraction": 0.8,
+        "feature_fraction_bylevel": 0.7,
+        "feature_fraction_bynode": 0.6,
+    },
+    "extra trees": {"table": HOLES, "label": REGRESSION, "extra_trees": True},
+    "depthwise": {"label": BINARY, "grow_policy": "depthwise", "max_depth": 6, **BINARY_PARAMS},
+    "two-byte bins": {"label": REGRESSION, "max_bin": 1000},
+    "two-byte bins, missing": {
+        "table": HOLES,
+        "label": BINARY,
+        "max_bin": 1000,
+        "min_data_in_bin": 1,
+        **BINARY_PARAMS,
+    },
+    "regularised": {
+        "label": BINARY,
+        "lambda_l1": 1.5,
+        "lambda_l2": 0.7,
+        "max_delta_step": 0.4,
+        "path_smooth": 5.0,
+        "min_gain_to_split": 0.1,
+        **BINARY_PARAMS,
+    },
+    "zero as missing": {"label": REGRESSION, "zero_as_missing": True},
+    "nothing missing": {"table": HOLES, "label": REGRESSION, "use_missing": False},
+    "small histogram pool": {"label": REGRESSION, "num_leaves": 63, "histogram_pool_size": 0.2},
+    "sampled bins": {"label": REGRESSION, "bin_construct_sample_cnt": 3000},
+    "float64, column-major": {
+        "table": np.asfortranarray(HOLES, dtype=np.float64),
+        "label": REGRESSION,
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def every_thread_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads are used as asked for, however small the data."""
+    monkeypatch.setattr(threads, "CELLS_PER_THREAD", 1)
+
+
+@pytest.fixture
+def any_level() -> Iterator[None]:
+    before = _native.kernel_level()
+    yield
+    assert _native.set_kernel_level(before)
+
+
+def train_bytes(case: dict[str, Any], num_threads: int, n_rounds: int = 3) -> bytes:
+    case = dict(case)
+    data = Dataset(case.pop("table", TABLE), case.pop("label"), weight=case.pop("weight", None))
+    booster = train({**case, "num_threads": num_threads, "verbosity": -1}, data, n_rounds)
+    return model_file.to_bytes(booster._model)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.usefixtures("any_level")
+def test_bytes_are_the_same_for_any_threads_and_kernels(name: str) -> None:
+    case = CASES[name]
+    expected = train_bytes(case, 1)
+    for num_threads in THREADS:
+        assert train_bytes(case, num_threads) == expected, f"{num_threads} threads"
+    for i, level in enumerate(_native.kernel_levels()):
+        assert _native.set_kernel_level(level)
+        assert train_bytes(case, 1 + i) == expected, f"kernels {level}"
+
+
+def test_predictions_are_the_same_for_any_threads() -> None:
+    booster = train({"objective": "binary", "num_threads": 1}, Dataset(HOLES, BINARY), 5)
+    expected = booster.predict(HOLES)
+    for num_threads in THREADS:
+        np.testing.assert_array_equal(booster.predict(HOLES, num_threads=num_threads), expected)
+
+
+def test_metrics_are_the_same_for_any_threads() -> None:
+    def scores(num_threads: int) -> Any:
+        data = Dataset(HOLES, BINARY)
+        params = {"objective": "binary", "metric": "auc,logloss,error,l1,l2"}
+        return train({**params, "num_threads": num_threads}, data, 2, [data]).best_score
+
+    assert all(scores(num_threads) == scores(1) for num_threads in THREADS)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"bagging_fraction": 0.5, "bagging_seed": 7},
+        {"feature_fraction": 0.5, "feature_fraction_seed": 7},
+        {"extra_trees": True, "extra_seed": 7},
+        {"bin_construct_sample_cnt": 500, "data_random_seed": 7},
+        {"bagging_fraction": 0.5, "seed": 7},
+    ],
+    ids=str,
+)
+def test_seeds_change_the_model(params: dict[str, Any]) -> None:
+    *_, seed_name = params
+    case = {"label": REGRESSION, **params}
+    first = train_bytes(case, 1, 1)
+    assert train_bytes(case, 1, 1) == first
+    booster_of = {}
+    for seed in (7, 8):
+        data = Dataset(TABLE, REGRESSION)
+        booster_of[seed] = train({**params, seed_name: seed}, data, 1)
+    assert not np.array_equal(booster_of[7].predict(TABLE), booster_of[8].predict(TABLE))
+
+
+def test_more_rounds_begin_with_the_same_rounds() -> None:
+    params = {"bagging_fraction": 0.5, "feature_fraction": 0.5, "extra_trees": True}
+    short, long = (train(params, Dataset(TABLE, REGRESSION), n) for n in (3, 6))
+    np.testing.assert_array_equal(short.predict(TABLE), long.predict(TABLE, num_iteration=3))
