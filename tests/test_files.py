@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer import files
@@ -47,6 +47,7 @@ def test_bytes_do_not_depend_on_orders_or_process() -> None:
     assert len(digests) == 1
 
 
+@settings(deadline=None)
 @given(data=st.data())
 def test_any_altered_byte_is_noticed(data: st.DataObject) -> None:
     content = bytearray(files.to_bytes(ARRAYS, FACTS))
@@ -62,12 +63,14 @@ def test_any_altered_byte_is_noticed(data: st.DataObject) -> None:
         np.testing.assert_array_equal(arrays[name], array)
 
 
+@settings(deadline=None)
 @given(length=st.integers(0, len(files.to_bytes(ARRAYS, FACTS)) - 1))
 def test_any_cut_is_noticed(length: int) -> None:
     with pytest.raises(files.BrokenFile):
         files.from_bytes(files.to_bytes(ARRAYS, FACTS)[:length])
 
 
+@settings(deadline=None)
 @given(content=st.binary(max_size=200))
 def test_other_bytes_are_refused(content: bytes) -> None:
     with pytest.raises(files.BrokenFile):

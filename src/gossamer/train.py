@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.data import Dataset
@@ -12,7 +12,8 @@ from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
-from gossamer.params import Params
+from gossamer.params import TABLE, Params
+from gossamer.params.coerce import coerce
 
 Callback = Callable[[CallbackEnv], Any]
 
@@ -64,45 +65,61 @@ def train(
         )
     booster = Booster(params, train_set)
     resolved = booster.resolved_params
-    n_rounds = resolved.num_iterations if "num_iterations" in resolved.given else num_boost_round
+    n_rounds = cast(int, coerce(TABLE["num_iterations"], num_boost_round, "num_boost_round"))
+    if "num_iterations" in resolved.given:
+        n_rounds = resolved.num_iterations
     evaluates_train = _add_valid_sets(booster, valid_sets, valid_names)
     evaluates_train |= resolved.is_provide_training_metric
-    before, after = _sort_callbacks(callbacks, resolved)
-    env_params = dict(params or {})  # reset_parameter changes them
 
     def evaluate() -> list[EvalResult]:
         results = booster.eval_train(feval) if evaluates_train else []
         return results + booster.eval_valid(feval)
 
-    results: list[EvalResult] = []
+    before, after = _sort_callbacks(callbacks, resolved)
+    env_params = dict(params or {})  # reset_parameter changes them
     booster.best_iteration = 0
     try:
-        for i in range(n_rounds):
-            for callback in before:
-                callback(CallbackEnv(booster, env_params, i, 0, n_rounds, None))
-            is_finished = booster.update()
-            if is_finished and resolved.verbosity >= 1:
-                info(f"Training ends after {i} rounds: no leaf can be split any further.")
-            end = i + 1 if is_finished else n_rounds
-            is_evaluated = i in (0, end - 1) or (i + 1) % resolved.metric_freq == 0
-            found = evaluate() if is_evaluated else []
-            results = found or results
-            for callback in after:
-                callback(CallbackEnv(booster, env_params, i, 0, end, found))
-            if is_finished:
-                break
+        results = _boost(booster, n_rounds, before, after, env_params, evaluate)
     except EarlyStopException as stop:
         booster.best_iteration = stop.best_iteration + 1
         results = stop.best_score
     finally:
         _close(before + after)
     for result in results:
-        booster.best_score.setdefault(result.dataset_name, {})[result.metric_name] = (
-            result.metric_value
-        )
+        scores = booster.best_score.setdefault(result.dataset_name, {})
+        scores[result.metric_name] = result.metric_value
     if not keep_training_booster:
         booster.free_dataset()._keep_best()
     return booster
+
+
+def _boost(
+    booster: Booster,
+    n_rounds: int,
+    before: list[Callback],
+    after: list[Callback],
+    env_params: dict[str, Any],
+    evaluate: Callable[[], list[EvalResult]],
+) -> list[EvalResult]:
+    """Train round after round; returns the last results."""
+    params = booster.resolved_params
+    results: list[EvalResult] = []
+    for i in range(n_rounds):
+        for callback in before:
+            callback(CallbackEnv(booster, env_params, i, 0, n_rounds, None))
+        # Gradients, sampled rows, trees, scores: see `Training.train_round`.
+        is_finished = booster.update()
+        if is_finished and params.verbosity >= 1:
+            info(f"Training ends after {i} rounds: no leaf can be split any further.")
+        end = i + 1 if is_finished else n_rounds  # callbacks learn that this was the last one
+        is_evaluated = i in (0, end - 1) or (i + 1) % params.metric_freq == 0
+        found = evaluate() if is_evaluated else []
+        results = found or results
+        for callback in after:
+            callback(CallbackEnv(booster, env_params, i, 0, end, found))
+        if is_finished:
+            break
+    return results
 
 
 def _add_valid_sets(
@@ -128,7 +145,7 @@ def _sort_callbacks(
     callbacks: Sequence[Callback] | None, params: Params
 ) -> tuple[list[Callback], list[Callback]]:
     """Callbacks before and after a round, each by their `order`."""
-    found = list(dict.fromkeys(callbacks or ()))
+    found = list({id(callback): callback for callback in callbacks or ()}.values())
     if params.early_stopping_round > 0:
         found.append(
             early_stopping(
@@ -139,8 +156,11 @@ def _sort_callbacks(
             )
         )
     found.sort(key=lambda callback: getattr(callback, "order", 0))
-    before = [c for c in found if getattr(c, "before_iteration", False)]
-    return before, [c for c in found if c not in before]
+    before: list[Callback] = []
+    after: list[Callback] = []
+    for callback in found:
+        (before if getattr(callback, "before_iteration", False) else after).append(callback)
+    return before, after
 
 
 def _close(callbacks: Sequence[Callback]) -> None:

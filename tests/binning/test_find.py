@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import bin_table
 from oracle import find_bins as oracle_find_bins
@@ -23,6 +23,7 @@ VALUES = st.one_of(
 )
 
 
+@settings(deadline=None)  # machines may be busy
 @given(
     column=st.lists(VALUES, min_size=1, max_size=60),
     max_bin=st.integers(2, 12),
@@ -102,6 +103,7 @@ def test_what_counts_as_missing(params: dict[str, bool], kind: MissingKind) -> N
     assert find_bins(np.arange(4.0).reshape(2, 2), resolve(params)).missing_kind is kind
 
 
+@settings(deadline=None)
 @given(n_rows=st.integers(1, 5000), n_sample=st.integers(1, 400), seed=st.integers(-5, 5))
 def test_a_sample_has_one_row_of_each_stretch(n_rows: int, n_sample: int, seed: int) -> None:
     rows = sample_rows(n_rows, n_sample, seed)

@@ -47,6 +47,7 @@ def test_labels_may_be_a_series() -> None:
         (np.float64(1.0), r"label has shape \(\)"),
         (["a", "b", "c"], "label must be numeric.*Encode classes"),
         ([None, 1, 2], "label must be numeric"),
+        (np.ma.masked_equal([1, 2, 3], 2), "label of row 1 is not usable: got nan"),
         ([1j, 1, 2], "label must be numeric"),
         ([[1], [2, 3], [4]], "label cannot be made an array"),
     ],

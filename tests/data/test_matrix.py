@@ -59,6 +59,21 @@ def test_odd_strides_and_alignment_are_converted() -> None:
     assert table.values.ravel().tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(("dtype", "becomes"), [("f4", "f4"), ("f8", "f8"), ("i4", "f8")])
+def test_masked_values_are_missing(dtype: str, becomes: str) -> None:
+    table = as_table(np.ma.masked_greater(NUMBERS.astype(dtype), 9))
+    assert type(table.values) is np.ndarray
+    assert table.values.dtype == np.dtype(becomes)
+    np.testing.assert_array_equal(table.values, np.where(NUMBERS > 9, np.nan, NUMBERS))
+
+
+def test_matrices_are_plain_arrays() -> None:
+    matrix = NUMBERS.view(np.matrix)
+    table = as_table(matrix)
+    assert type(table.values) is np.ndarray
+    assert np.shares_memory(table.values, matrix)
+
+
 def test_lists_of_rows() -> None:
     table = as_table([[1, 2.5], [3, 4]])
     assert table.names is None

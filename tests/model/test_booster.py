@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer import Booster, DataError, Dataset, NotSupportedError, ParameterError, train
+from gossamer import Booster, DataError, Dataset, NotSupportedError, ParameterError, threads, train
 from gossamer.metrics import EvalResult
 
 RNG = np.random.default_rng(0)
@@ -87,7 +87,22 @@ class TestTraining:
         counts = [booster._model.forest.tree(t).leaf_count.sum() for t in range(2)]
         assert counts[0] > 4 * counts[1] > 0
 
-    @pytest.mark.parametrize("change", [{"objective": "binary"}, {"max_bin": 7}], ids=str)
+    def test_reset_parameter_changes_the_threads(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(threads, "CELLS_PER_THREAD", 1)
+        booster = make_booster(1, num_threads=3)
+        booster.add_valid(Dataset(TABLE[:50], LABEL[:50]), "valid")
+        training = booster._training
+        assert [s.n_threads for s in (training.train, *training.valid)] == [3, 3]
+        booster.reset_parameter({"num_threads": 2})
+        assert [s.n_threads for s in (training.train, *training.valid)] == [2, 2]
+        booster.update()
+        np.testing.assert_array_equal(booster.predict(TABLE), training.train.score)
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"objective": "binary"}, {"max_bin": 7}, {"scale_pos_weight": 2.0}],
+        ids=str,
+    )
     def test_what_cannot_change(self, change: dict[str, Any]) -> None:
         with pytest.raises(ParameterError, match="cannot change during a training"):
             make_booster(1).reset_parameter(change)

@@ -152,13 +152,29 @@ def test_predictions_are_the_same_for_any_threads() -> None:
         np.testing.assert_array_equal(booster.predict(HOLES, num_threads=num_threads), expected)
 
 
-def test_metrics_are_the_same_for_any_threads() -> None:
+METRICS: list[tuple[dict[str, Any], np.ndarray]] = [
+    ({"objective": "binary", "metric": "auc,logloss,error,l1,l2,rmse"}, BINARY),
+    ({"objective": "multiclass", "num_class": 4, "metric": "mlogloss,merror"}, CLASSES),
+]
+
+
+@pytest.mark.parametrize(("params", "label"), METRICS, ids=["binary", "multiclass"])
+@pytest.mark.usefixtures("any_level")
+def test_metrics_are_the_same_for_any_threads_and_kernels(
+    params: dict[str, Any], label: np.ndarray
+) -> None:
+    """Early stopping compares them, so the model depends on their last bits."""
+
     def scores(num_threads: int) -> Any:
-        data = Dataset(HOLES, BINARY)
-        params = {"objective": "binary", "metric": "auc,logloss,error,l1,l2"}
+        data = Dataset(HOLES, label, weight=WEIGHT)
         return train({**params, "num_threads": num_threads}, data, 2, [data]).best_score
 
-    assert all(scores(num_threads) == scores(1) for num_threads in THREADS)
+    expected = scores(1)
+    for num_threads in THREADS:
+        assert scores(num_threads) == expected, f"{num_threads} threads"
+    for level in _native.kernel_levels():
+        assert _native.set_kernel_level(level)
+        assert scores(2) == expected, f"kernels {level}"
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,11 @@ class TestRounds:
     def test_parameters_win_over_the_argument(self, alias: str) -> None:
         assert train({alias: 3}, make_train(), 7).num_trees() == 3
 
+    @pytest.mark.parametrize("n_rounds", [-1, 2.5, "many"])
+    def test_bad_numbers(self, n_rounds: Any) -> None:
+        with pytest.raises(gossamer.ParameterError, match="num_iterations"):
+            train({}, make_train(), n_rounds)
+
     def test_no_rounds(self) -> None:
         model = train({}, make_train(), 0)
         assert model.num_trees() == 0
@@ -212,6 +217,16 @@ class TestCallbacks:
             ("b", 1, False),
             ("c", 1, False),
         ]
+
+    def test_a_callback_given_twice_runs_once(self) -> None:
+        class Callback(list):  # type: ignore[type-arg]  # equal to others, and not hashable
+            def __call__(self, env: CallbackEnv) -> None:
+                rounds.append(env.iteration)
+
+        rounds: list[int] = []
+        one, other = Callback(), Callback()
+        train({}, make_train(), 2, callbacks=[one, other, one])
+        assert rounds == [0, 0, 1, 1]
 
     def test_learning_rates(self) -> None:
         rates = [0.5, 0.1, 0.01]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gossamer.data import binary_file
 from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows
 from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
-from gossamer.data.matrix import Table, as_table
+from gossamer.data.matrix import Table, as_table, check_not_empty
 from gossamer.data.names import check_names, default_names, match_names
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.params import Params, resolve
@@ -118,7 +118,7 @@ class Dataset:
             raise _freed("construct()")
         else:
             table = as_table(self.data)
-            _check_not_empty(table)
+            check_not_empty(table)
             if self.reference is None:
                 self._binned = bin_table(table, params)
             else:
@@ -221,6 +221,11 @@ class Dataset:
         Raises:
             DataError: If the bins are made, the raw data gone, and another value is asked for.
         """
+        with self._lock:
+            self._use_params(params)
+        return self
+
+    def _use_params(self, params: Params) -> None:
         mine = resolve(self.params, context="dataset")
         if self._binned is not None:
             changed = [
@@ -229,7 +234,7 @@ class Dataset:
                 if name in params.given and params[name] != mine[name]
             ]
             if not changed or self.reference is not None:
-                return self
+                return
             if self.data is None or self._parent is not None:
                 raise DataError(
                     message(
@@ -244,7 +249,6 @@ class Dataset:
             **mine.to_dict(given_only=True),
             **{name: params[name] for name in params.given if name != "objective"},
         }
-        return self
 
     # ---- related data sets ----
 
@@ -362,15 +366,17 @@ class Dataset:
         """Refuse query groups, which this version does not support."""
         return self._refuse("group", group)
 
-    def get_group(self) -> None:
+    def get_group(self) -> npt.NDArray[Any] | None:
         """Return None: there are no query groups in this version."""
+        return None
 
     def set_position(self, position: Any) -> Dataset:
         """Refuse positions, which this version does not support."""
         return self._refuse("position", position)
 
-    def get_position(self) -> None:
+    def get_position(self) -> npt.NDArray[Any] | None:
         """Return None: there are no positions in this version."""
+        return None
 
     def set_categorical_feature(self, categorical_feature: Any) -> Dataset:
         """Refuse categorical columns, which this version does not support."""
@@ -478,14 +484,6 @@ def _known_field(name: str) -> str:
     raise DataError(
         message("there is no such field", got=name, expected="label, weight or init_score")
     )
-
-
-def _check_not_empty(table: Table) -> None:
-    if table.n_rows == 0 or table.n_columns == 0:
-        what = "rows" if table.n_rows == 0 else "columns"
-        raise DataError(
-            message(f"data has no {what}: got shape {table.values.shape}, expected at least 1 x 1")
-        )
 
 
 def _freed(action: str) -> DataError:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.matrix import without_mask
 from gossamer.errors import DataError, message
 
 
@@ -117,7 +118,7 @@ def check_init_score(init_score: object, n_rows: int) -> npt.NDArray[np.float64]
 
 def _as_numbers(values: object, name: str) -> npt.NDArray[Any]:
     try:
-        array = np.asarray(values)
+        array = without_mask(np.asanyarray(values))
     except (ValueError, TypeError) as error:
         raise DataError(message(f"{name} cannot be made an array ({error})")) from None
     if array.dtype.kind not in "biuf":

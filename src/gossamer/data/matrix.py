@@ -63,7 +63,7 @@ expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) fo
             )
         )
     if isinstance(data, np.ndarray):
-        return Table(_readable(data))
+        return Table(_readable(without_mask(data)))
     if _is_frame(data):
         return _from_frame(data)
     try:
@@ -73,6 +73,32 @@ expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) fo
             message(f"data cannot be made an array ({error})", got=type(data).__name__)
         ) from None
     return Table(_readable(array))
+
+
+def check_not_empty(table: Table) -> None:
+    """Check that there is something to learn from.
+
+    Raises:
+        DataError: If there are no rows, or no columns.
+    """
+    if table.n_rows == 0 or table.n_columns == 0:
+        what = "rows" if table.n_rows == 0 else "columns"
+        raise DataError(
+            message(f"data has no {what}: got shape {table.values.shape}, expected at least 1 x 1")
+        )
+
+
+def without_mask(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a plain array; what a masked array hides becomes NaN.
+
+    Example:
+        >>> without_mask(np.ma.masked_equal([1, 2, 3], 2))
+        array([ 1., nan,  3.])
+    """
+    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in _NUMERIC_KINDS:
+        floats = array.astype(np.result_type(array.dtype, np.float32))
+        return np.asarray(np.ma.filled(floats, np.nan))
+    return np.asarray(array)
 
 
 def _readable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -29,7 +29,16 @@ from gossamer.threads import resolve_threads
 from gossamer.tree import Forest, Tree, TreeGrower
 
 # What a training cannot change half-way.
-_FIXED: Final = ("objective", "num_class", "boosting", "sigmoid", *BINNING_PARAMS)
+_FIXED: Final = (
+    "objective",
+    "num_class",
+    "boosting",
+    "boost_from_average",
+    "sigmoid",
+    "is_unbalance",
+    "scale_pos_weight",
+    *BINNING_PARAMS,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +202,10 @@ class Training:
                     )
                 )
             score[:] = data.init_score
-        n_threads = resolve_threads(self.params.num_threads, n_rows, data.num_feature())
-        return ScoredSet(name, data, score, n_threads)
+        return ScoredSet(name, data, score, self._threads_for(data))
+
+    def _threads_for(self, data: Dataset) -> int:
+        return resolve_threads(self.params.num_threads, data.num_data(), data.num_feature())
 
     def evaluate(
         self,
@@ -241,6 +252,10 @@ class Training:
         self.params = params
         self.metrics = make_metrics(params, self.objective)
         self._grower.set_params(params)
+        self.train, *self.valid = (
+            replace(scored, n_threads=self._threads_for(scored.data))
+            for scored in (self.train, *self.valid)
+        )
         self._model = None
 
     def rollback(self) -> None:

@@ -1,0 +1,26 @@
+"""scikit-learn estimators; they need scikit-learn: `pip install "gossamer[sklearn]"`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+try:
+    from sklearn.utils.validation import validate_data  # noqa: F401  (new in scikit-learn 1.6)
+except ImportError as error:
+    _missing: ImportError | None = error
+else:
+    _missing = None
+
+if TYPE_CHECKING or _missing is None:
+    from gossamer.sklearn.base import GossamerModel
+    from gossamer.sklearn.classifier import GossamerClassifier
+    from gossamer.sklearn.regressor import GossamerRegressor
+else:
+    # Stand-ins, so that only using an estimator fails, and says what to do.
+    from gossamer.sklearn.missing import stand_in
+
+    GossamerModel = stand_in("GossamerModel", _missing)
+    GossamerClassifier = stand_in("GossamerClassifier", _missing)
+    GossamerRegressor = stand_in("GossamerRegressor", _missing)
+
+__all__ = ["GossamerClassifier", "GossamerModel", "GossamerRegressor"]

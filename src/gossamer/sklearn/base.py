@@ -1,0 +1,485 @@
+"""`GossamerModel`: what the estimators have in common."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal
+
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gossamer.callbacks import record_evaluation
+from gossamer.data import Dataset
+from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.logger import warn
+from gossamer.model import Booster
+from gossamer.objectives.registry import OBJECTIVES
+from gossamer.params import CANONICAL, resolve
+from gossamer.params.coerce import did_you_mean
+from gossamer.sklearn.arguments import take_out, to_threads, training_params
+from gossamer.sklearn.functions import LabelsFirst
+from gossamer.sklearn.inputs import (
+    Array,
+    EvalSets,
+    TrainingRows,
+    check_rows,
+    check_training,
+    check_weight,
+)
+from gossamer.train import Callback, train
+
+
+class GossamerModel(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators, and an estimator itself where `objective` is given.
+
+    An argument left at its default counts as not given. So `max_depth` without `num_leaves` limits
+    the leaves, and `subsample` below 1 turns bagging on though `subsample_freq` is 0; an explicit
+    `bagging_freq=0` turns it off. Arguments are checked in `fit`.
+
+    Args:
+        boosting_type: How trees are added to the model.
+        num_leaves: Most leaves a tree may have.
+        max_depth: Most splits between root and leaf; 0 or less: no limit.
+        learning_rate: Factor by which every leaf value is shrunk.
+        n_estimators: Number of rounds.
+        subsample_for_bin: Rows that the bins are made from.
+        objective: The loss by name, or a function (y_true, y_pred[, weight[, group]]) ->
+            (gradients, hessians); None: what suits the estimator.
+        class_weight: Weight of each class, "balanced", or None.
+        min_split_gain: Smallest gain worth a split.
+        min_child_weight: Smallest sum of hessians in a leaf.
+        min_child_samples: Fewest rows in a leaf. With fewer than twice as many rows no split is
+            possible: lower it for small data.
+        subsample: Share of the rows used for a round.
+        subsample_freq: Draw new rows every so many rounds; 0: every round if `subsample` is
+            below 1.
+        colsample_bytree: Share of the columns drawn for each tree.
+        reg_alpha: L1 penalty on leaf values.
+        reg_lambda: L2 penalty on leaf values.
+        random_state: Seed, or a NumPy random generator to draw it from; None: always the same.
+        n_jobs: Number of threads. Negative numbers count down from the number of CPUs: -1 is all
+            of them. None is every CPU, or OMP_NUM_THREADS where it is set, as it is by joblib in
+            its worker processes. The model does not depend on it.
+        importance_type: What `feature_importances_` holds, "split" or "gain".
+        **kwargs: Any other parameter by any of its names, see the page on parameters.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.arange(200.0).reshape(-1, 1)
+        >>> model = GossamerModel(objective="regression", max_bin=15).fit(x, x[:, 0] > 99)
+        >>> model.predict([[10.0], [190.0]]).round(1)
+        array([0., 1.])
+    """
+
+    # Whether labels must be numbers.
+    _y_numeric: ClassVar[bool] = True
+    # The metric that goes with an objective function.
+    _metric_of_function: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        *,
+        boosting_type: str = "gbdt",
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        learning_rate: float = 0.1,
+        n_estimators: int = 100,
+        subsample_for_bin: int = 200000,
+        objective: Any = None,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        min_split_gain: float = 0.0,
+        min_child_weight: float = 0.001,
+        min_child_samples: int = 20,
+        subsample: float = 1.0,
+        subsample_freq: int = 0,
+        colsample_bytree: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 0.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        importance_type: str = "split",
+        **kwargs: Any,
+    ) -> None:
+        self.boosting_type = boosting_type
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample_for_bin = subsample_for_bin
+        self.objective = objective
+        self.class_weight = class_weight
+        self.min_split_gain = min_split_gain
+        self.min_child_weight = min_child_weight
+        self.min_child_samples = min_child_samples
+        self.subsample = subsample
+        self.subsample_freq = subsample_freq
+        self.colsample_bytree = colsample_bytree
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.importance_type = importance_type
+        if kwargs:
+            self._other_params = kwargs
+
+    # ---- parameters ----
+
+    @property
+    def _others(self) -> dict[str, Any]:
+        """Parameters that are no arguments of the constructor by name."""
+        others: dict[str, Any] = vars(self).get("_other_params", {})
+        return others
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all parameters, those given as `**kwargs` included.
+
+        Args:
+            deep: Has no effect: no parameter is an estimator.
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        kinds = [p.kind for p in inspect.signature(type(self).__init__).parameters.values()]
+        if inspect.Parameter.VAR_KEYWORD in kinds:  # a subclass may pass arguments on
+            params = {**{name: getattr(self, name) for name in _DEFAULTS}, **params}
+        return {**params, **self._others}
+
+    def set_params(self, **params: Any) -> GossamerModel:
+        """Set parameters by any of their names.
+
+        Raises:
+            ParameterError: If there is no such parameter.
+        """
+        known = self.get_params(deep=False)
+        for name in params:
+            if name not in CANONICAL and name.partition("__")[0] not in known:
+                raise ParameterError(
+                    message(
+                        f"unknown parameter of {type(self).__name__}",
+                        got=name,
+                        hint=did_you_mean(name, {*CANONICAL, *known}),
+                    )
+                )
+        others = {
+            name: value
+            for name, value in params.items()
+            if name in self._others or (name not in known and name in CANONICAL)
+        }
+        if others:
+            self._other_params = {**self._others, **others}
+        super().set_params(**{name: v for name, v in params.items() if name not in others})
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may expect: missing values are fine, labels are needed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` has been called."""
+        return "_booster" in vars(self)
+
+    # ---- fitting ----
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        init_score: Any = None,
+        group: Any = None,
+        eval_set: Any = None,
+        eval_names: Sequence[str] | None = None,
+        eval_sample_weight: Any = None,
+        eval_class_weight: Any = None,
+        eval_init_score: Any = None,
+        eval_group: Any = None,
+        eval_metric: Any = None,
+        feature_name: Sequence[str] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        callbacks: Sequence[Callback] | None = None,
+        init_model: Any = None,
+        *,
+        eval_X: Any = None,
+        eval_y: Any = None,
+    ) -> GossamerModel:
+        """Train the model.
+
+        Args:
+            X: Rows x columns: an array of numbers or a data frame of numeric columns; NaN is
+                missing.
+            y: One label per row.
+            sample_weight: One number >= 0 per row; rows of weight 0 are left out.
+            init_score: Scores to start from: one per row, or rows x classes.
+            group: Not supported in this version.
+            eval_set: Data sets to evaluate after each round: [(X, y), ...].
+            eval_names: Their names; by default valid_0, valid_1, ...
+            eval_sample_weight: Their weights, a list with one item each.
+            eval_class_weight: Their class weights, a list with one item each.
+            eval_init_score: Their scores to start from, a list with one item each.
+            eval_group: Not supported in this version.
+            eval_metric: Metrics besides that of the objective: a name, a function
+                (y_true, y_pred[, weight[, group]]) -> (name, value, whether higher is better), or
+                a list of these.
+            feature_name: Names of the columns; "auto" takes those of a data frame.
+            categorical_feature: Only "auto" (none) in this version.
+            callbacks: Functions called before or after each round, such as `early_stopping(20)`.
+            init_model: Not supported in this version.
+            eval_X: Instead of `eval_set`: a table, or a tuple of tables.
+            eval_y: Their labels.
+
+        Returns:
+            The estimator itself.
+        """
+        _refuse_groups(group, eval_group)
+        params = self._checked_params()
+        values, target = check_training(self, X, y, y_numeric=self._y_numeric)
+        label = self._learn_labels(target)
+        self._choose_objective(params)
+        metrics = self._choose_metrics(params, eval_metric)
+        weight = check_weight(sample_weight, self.class_weight, target, values)
+        rows = TrainingRows(values, label, weight, init_score).that_count()
+        train_set = Dataset(
+            rows.values,
+            rows.label,
+            weight=rows.weight,
+            init_score=rows.init_score,
+            feature_name=self._column_names(X) if feature_name == "auto" else feature_name,
+            categorical_feature=categorical_feature,
+        )
+        eval_sets = EvalSets.read(
+            eval_set=eval_set,
+            eval_x=eval_X,
+            eval_y=eval_y,
+            names=eval_names,
+            weights=eval_sample_weight,
+            class_weights=eval_class_weight,
+            init_scores=eval_init_score,
+        )
+        history: dict[str, dict[str, list[float]]] = {}
+        booster = train(
+            params,
+            train_set,
+            valid_sets=eval_sets.build(self, X, y, train_set, self._encode_labels),
+            valid_names=eval_sets.names,
+            feval=metrics or None,
+            init_model=init_model,
+            callbacks=[*(callbacks or ()), record_evaluation(history)],
+        )
+        self._booster = booster
+        self._history = history
+        _warn_if_too_few(booster, rows.label)
+        return self
+
+    def _checked_params(self) -> dict[str, Any]:
+        """Return the parameters that were given, after checking names and values."""
+        arguments = {name: getattr(self, name) for name in _DEFAULTS}
+        params = training_params(arguments, _DEFAULTS, self._others)
+        resolve(params, context="dataset")
+        if self.importance_type not in ("split", "gain"):
+            raise ParameterError(
+                message(
+                    "importance_type is not known",
+                    got=self.importance_type,
+                    expected="'split' or 'gain'",
+                )
+            )
+        return params
+
+    def _learn_labels(self, y: Array) -> Array:
+        """Return the labels as numbers."""
+        return y
+
+    def _encode_labels(self, y: Any, name: str) -> Array:
+        """Return the labels of an evaluation set as numbers."""
+        labels: Array = y
+        return labels
+
+    def _default_objective(self) -> str:
+        raise ParameterError(
+            message(
+                "GossamerModel needs an objective",
+                hint="Pass objective, or use GossamerClassifier or GossamerRegressor.",
+            )
+        )
+
+    def _choose_objective(self, params: dict[str, Any]) -> None:
+        """Put the objective into the parameters."""
+        objective = take_out(params, "objective")
+        if objective is None:
+            objective = self._default_objective()
+        self._objective = objective
+        is_function = callable(objective)
+        params["objective"] = LabelsFirst.wrap(objective, "objective") if is_function else objective
+
+    def _rename_metric(self, name: str) -> str:
+        """Return the metric that fits the number of classes."""
+        return name
+
+    def _choose_metrics(self, params: dict[str, Any], eval_metric: Any) -> list[LabelsFirst]:
+        """Put names of metrics into the parameters, `eval_metric` first; return the functions."""
+        is_one = isinstance(eval_metric, str) or callable(eval_metric)
+        wanted = [eval_metric] if is_one else list(eval_metric or ())
+        functions = [LabelsFirst.wrap(f, "eval_metric") for f in wanted if callable(f)]
+        names = _split_names([metric for metric in wanted if not callable(metric)])
+        own = take_out(params, "metric")
+        if own is None:
+            own = self._own_metric(params)
+        params["metric"] = [*map(self._rename_metric, names), *_split_names(own)]
+        return functions
+
+    def _own_metric(self, params: dict[str, Any]) -> Any:
+        """Return the metric that goes with the objective."""
+        resolved = resolve(params, context="dataset")
+        if callable(resolved.objective):
+            return self._metric_of_function
+        return resolved.metric or OBJECTIVES[resolved.objective].default_metric
+
+    def _column_names(self, x: Any) -> Sequence[str] | Literal["auto"]:
+        """Return the names of a data frame's columns, also where scikit-learn ignores them."""
+        columns = getattr(x, "columns", None)
+        return "auto" if columns is None else [str(name) for name in columns]
+
+    # ---- prediction ----
+
+    def predict(
+        self,
+        X: Any,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]:
+        """Predict rows.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            raw_score: Whether to return raw scores.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds; None: up to the best one where early stopping found
+                one, else all; 0 or less: all.
+            pred_leaf: Whether to return the leaf of each row in each tree.
+            pred_contrib: Not supported in this version.
+            validate_features: Names are always checked where both sides have some.
+            **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
+
+        Returns:
+            One number per row; with several classes, rows x classes; leaves: rows x trees.
+        """
+        check_is_fitted(self)
+        n_jobs = take_out(kwargs, "num_threads")
+        own = [name for name in self._others if CANONICAL.get(name) == "num_threads"]
+        if n_jobs is not None or not own:
+            n_threads = to_threads(self.n_jobs if n_jobs is None else n_jobs)
+            if n_threads != self._booster.resolved_params.num_threads:
+                kwargs["num_threads"] = n_threads
+        return self._booster.predict(
+            check_rows(self, X),
+            start_iteration=start_iteration,
+            num_iteration=num_iteration,
+            raw_score=raw_score,
+            pred_leaf=pred_leaf,
+            pred_contrib=pred_contrib,
+            validate_features=validate_features,
+            **kwargs,
+        )
+
+    # ---- facts ----
+
+    @property
+    def booster_(self) -> Booster:
+        """The model itself."""
+        check_is_fitted(self)
+        return self._booster
+
+    @property
+    def best_iteration_(self) -> int:
+        """Best number of rounds found by early stopping; 0: none was looked for."""
+        return self.booster_.best_iteration
+
+    @property
+    def best_score_(self) -> dict[str, dict[str, float]]:
+        """Metrics at the best round, or after the last one: data set -> metric -> value."""
+        return self.booster_.best_score
+
+    @property
+    def evals_result_(self) -> dict[str, dict[str, list[float]]]:
+        """Metrics of every round: data set -> metric -> values."""
+        check_is_fitted(self)
+        return self._history
+
+    @property
+    def objective_(self) -> Any:
+        """The objective, by name or as a function."""
+        check_is_fitted(self)
+        return self._objective
+
+    @property
+    def n_estimators_(self) -> int:
+        """Number of rounds in the model."""
+        return self.booster_.current_iteration()
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of rounds in the model."""
+        return self.n_estimators_
+
+    @property
+    def n_features_(self) -> int:
+        """Number of columns."""
+        return self.booster_.num_feature()
+
+    @property
+    def feature_name_(self) -> list[str]:
+        """Names of the columns; Column_0, Column_1, ... where they had none."""
+        return self.booster_.feature_name()
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[Any]:
+        """How much each column matters, see `importance_type`."""
+        return self.booster_.feature_importance(self.importance_type)
+
+
+# The arguments of the constructor and their defaults.
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    name: parameter.default
+    for name, parameter in inspect.signature(GossamerModel.__init__).parameters.items()
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+}
+
+
+def _refuse_groups(group: Any, eval_group: Any) -> None:
+    for name, value in (("group", group), ("eval_group", eval_group)):
+        if value is not None:
+            raise NotSupportedError(
+                message(f"{name} is not supported in this version", hint="Leave it out.")
+            )
+
+
+def _split_names(names: Any) -> list[Any]:
+    """Names of metrics, one by one; as in a parameter, a string may hold several."""
+    parts = [names] if isinstance(names, str) else list(names or ())
+    return [
+        name
+        for part in parts
+        for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
+    ]
+
+
+def _warn_if_too_few(booster: Booster, label: Array) -> None:
+    """Say why a model is constant, where that may be a surprise."""
+    params = booster.resolved_params
+    too_few = len(label) < 2 * params.min_data_in_leaf
+    if too_few and params.verbosity >= 0 and (label != label[0]).any():
+        warn(
+            message(
+                f"no split is possible with {len(label)} rows and "
+                f"min_child_samples={params.min_data_in_leaf}, so all predictions are the same",
+                hint="Lower min_child_samples to learn from so few rows.",
+            )
+        )

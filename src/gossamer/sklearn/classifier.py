@@ -1,0 +1,297 @@
+"""`GossamerClassifier`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from gossamer.errors import DataError, ParameterError, message
+from gossamer.logger import warn
+from gossamer.params import TABLE
+from gossamer.params.coerce import coerce
+from gossamer.sklearn.arguments import take_out
+from gossamer.sklearn.base import GossamerModel
+from gossamer.sklearn.inputs import Array
+from gossamer.train import Callback
+
+# The same metric for two and for several classes.
+_METRIC_PAIRS: Final = (("binary_logloss", "multi_logloss"), ("binary_error", "multi_error"))
+
+
+class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
+    """Gradient boosted trees that predict a class.
+
+    The arguments are those of `GossamerModel`; the objective is "binary" for two classes and
+    "multiclass" for more, unless another is given. Classes may be numbers, strings, truth values.
+
+    Attributes:
+        classes_: The classes, sorted.
+        n_classes_: How many there are.
+
+    Example:
+        >>> x = np.arange(200.0).reshape(-1, 1)
+        >>> y = np.where(x[:, 0] > 99, "high", "low")
+        >>> model = GossamerClassifier(n_estimators=20).fit(x, y)
+        >>> model.predict([[10.0], [190.0]])
+        array(['low', 'high'], dtype='<U4')
+        >>> model.predict_proba([[10.0], [190.0]]).round(1)
+        array([[0.1, 0.9],
+               [0.9, 0.1]])
+    """
+
+    _y_numeric: ClassVar[bool] = False
+
+    # ---- fitting ----
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        init_score: Any = None,
+        eval_set: Any = None,
+        eval_names: Sequence[str] | None = None,
+        eval_sample_weight: Any = None,
+        eval_class_weight: Any = None,
+        eval_init_score: Any = None,
+        eval_metric: Any = None,
+        feature_name: Sequence[str] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        callbacks: Sequence[Callback] | None = None,
+        init_model: Any = None,
+        *,
+        eval_X: Any = None,
+        eval_y: Any = None,
+    ) -> GossamerClassifier:
+        """Train the model; see `GossamerModel.fit` for the arguments.
+
+        Objective and metric functions are given labels as numbers: 0 for `classes_[0]`, and so on.
+
+        Returns:
+            The estimator itself.
+        """
+        super().fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            init_score=init_score,
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_class_weight=eval_class_weight,
+            eval_init_score=eval_init_score,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
+            eval_X=eval_X,
+            eval_y=eval_y,
+        )
+        return self
+
+    def _learn_labels(self, y: Array) -> Array:
+        check_classification_targets(y)
+        self.classes_, codes = _unique(y)
+        self.n_classes_ = len(self.classes_)
+        return codes
+
+    def _encode_labels(self, y: Any, name: str) -> Array:
+        labels, codes = _unique(y)
+        code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
+        unknown = [label for label in labels.tolist() if label not in code_of]
+        if unknown:
+            raise DataError(
+                message(
+                    f"a class of the data set {name!r} does not occur in the training data",
+                    got=unknown[0],
+                    expected=f"one of {', '.join(map(repr, list(code_of)[:10]))}",
+                    hint="Split the data so that the training data has every class.",
+                )
+            )
+        return np.array([code_of[label] for label in labels.tolist()])[codes]
+
+    def _default_objective(self) -> str:
+        return "multiclass" if self.n_classes_ > 2 else "binary"
+
+    def _choose_objective(self, params: dict[str, Any]) -> None:
+        super()._choose_objective(params)
+        n_classes = take_out(params, "num_class")
+        objective = self._objective
+        kind = "custom" if callable(objective) else _kind(objective)
+        if kind not in ("binary", "multiclass", "custom"):
+            raise ParameterError(
+                message(
+                    "the objective is not one for classes",
+                    got=objective,
+                    expected="binary, multiclass or a function",
+                )
+            )
+        if kind == "binary" and self.n_classes_ > 2:
+            raise ParameterError(
+                message(
+                    "objective=binary does not fit the labels",
+                    got=f"{self.n_classes_} classes",
+                    expected="2 classes",
+                    hint="Use objective=multiclass, or leave it out.",
+                )
+            )
+        if n_classes not in (None, 1, self.n_classes_):
+            raise ParameterError(
+                message(
+                    "num_class is not the number of classes among the labels",
+                    got=n_classes,
+                    expected=str(self.n_classes_),
+                    hint="Leave it out.",
+                )
+            )
+        if kind == "multiclass":
+            params["num_class"] = max(self.n_classes_, 2)
+        elif self.n_classes_ > 2:
+            params["num_class"] = self.n_classes_
+
+    @property
+    def _is_multiclass(self) -> bool:
+        """Whether there is a raw score for each class."""
+        is_function = callable(self._objective)
+        return self.n_classes_ > 2 or (not is_function and _kind(self._objective) == "multiclass")
+
+    def _rename_metric(self, name: str) -> str:
+        metric = _kind(name, "metric")
+        for binary, multi in _METRIC_PAIRS:
+            if metric in (binary, multi):
+                return multi if self._is_multiclass else binary
+        return name
+
+    # ---- prediction ----
+
+    def predict(
+        self,
+        X: Any,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]:
+        """Predict the class of each row; see `GossamerModel.predict` for the arguments.
+
+        Returns:
+            One of `classes_` per row. Raw scores or leaves if asked for; with an objective
+            function raw scores always, for only its author knows what they mean.
+        """
+        is_plain = not (raw_score or pred_leaf or pred_contrib)
+        result = super().predict(
+            X,
+            raw_score=raw_score or is_plain,
+            start_iteration=start_iteration,
+            num_iteration=num_iteration,
+            pred_leaf=pred_leaf,
+            pred_contrib=pred_contrib,
+            validate_features=validate_features,
+            **kwargs,
+        )
+        if not is_plain or self._is_raw_only():
+            return result
+        codes = result.argmax(axis=1) if self._is_multiclass else (result > 0).astype(np.intp)
+        classes: npt.NDArray[Any] = self.classes_[codes if self.n_classes_ > 1 else codes * 0]
+        return classes
+
+    def predict_proba(
+        self,
+        X: Any,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]:
+        """Predict the probability of each class; see `GossamerModel.predict` for the arguments.
+
+        Returns:
+            Rows x classes, in the order of `classes_`. Raw scores or leaves if asked for; with an
+            objective function raw scores always.
+        """
+        result = super().predict(
+            X,
+            raw_score=raw_score,
+            start_iteration=start_iteration,
+            num_iteration=num_iteration,
+            pred_leaf=pred_leaf,
+            pred_contrib=pred_contrib,
+            validate_features=validate_features,
+            **kwargs,
+        )
+        if raw_score or pred_leaf or pred_contrib or self._is_raw_only():
+            return result
+        if self.n_classes_ == 1:
+            return np.ones((len(result), 1))
+        return result if self._is_multiclass else np.column_stack([1 - result, result])
+
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]:
+        """Return raw scores; see `GossamerModel.predict` for the arguments.
+
+        Returns:
+            With two classes one number per row, above 0 for `classes_[1]`; with more, rows x
+            classes.
+        """
+        score = super().predict(
+            X,
+            raw_score=True,
+            start_iteration=start_iteration,
+            num_iteration=num_iteration,
+            validate_features=validate_features,
+            **kwargs,
+        )
+        if self._is_multiclass and self.n_classes_ <= 2:
+            difference: npt.NDArray[Any] = score[:, 1] - score[:, 0]
+            return difference
+        return score
+
+    def _is_raw_only(self) -> bool:
+        """Whether raw scores are all there is; warns if so."""
+        if callable(self._objective):
+            warn(
+                "An objective function has no probabilities and no classes: "
+                "raw scores are returned instead."
+            )
+            return True
+        return False
+
+
+def _kind(name: Any, parameter: str = "objective") -> Any:
+    """The canonical name of an objective or a metric."""
+    found = coerce(TABLE[parameter], name)
+    return found[0] if isinstance(found, tuple) and found else found
+
+
+def _unique(y: Any) -> tuple[Array, Array]:
+    """The classes, sorted, and the position of each row's class among them."""
+    try:
+        labels, codes = np.unique(np.asarray(y), return_inverse=True)
+    except TypeError as error:
+        raise DataError(
+            message(
+                f"the classes cannot be sorted ({error})",
+                expected="labels of one type",
+                hint="Convert them, with y.astype(str) for example.",
+            )
+        ) from None
+    return labels, codes.reshape(-1)

@@ -1,0 +1,211 @@
+"""Checks of what is handed to `fit` and `predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from gossamer.data import Dataset, as_table
+from gossamer.errors import DataError, ParameterError, message
+
+Array = npt.NDArray[Any]
+
+
+def check_rows(estimator: Any, x: Any) -> Array:
+    """Check rows to predict or to evaluate against those the estimator was fitted on."""
+    _check_frame(x)
+    values: Array = validate_data(estimator, x, reset=False, ensure_all_finite=False)
+    return values
+
+
+def check_training(estimator: Any, x: Any, y: Any, *, y_numeric: bool) -> tuple[Array, Array]:
+    """Check training data; the estimator remembers the number and the names of its columns."""
+    _check_frame(x)
+    values, labels = validate_data(estimator, x, y, ensure_all_finite=False, y_numeric=y_numeric)
+    return values, labels
+
+
+def _check_frame(x: Any) -> None:
+    """Let a data frame with text or categories fail with the name of the column."""
+    if hasattr(x, "columns") and hasattr(x, "dtypes"):
+        as_table(x[:0])
+
+
+def check_weight(sample_weight: Any, class_weight: Any, y: Array, values: Array) -> Array | None:
+    """Return the weight of each row: its own times its class's; None: all count the same."""
+    weight: Array | None = None
+    if sample_weight is not None:
+        weight = _check_sample_weight(sample_weight, values, ensure_non_negative=True)
+    if class_weight is not None:
+        by_class = compute_sample_weight(class_weight, y)
+        weight = by_class if weight is None else weight * by_class
+    return weight
+
+
+class TrainingRows(NamedTuple):
+    """What there is one of per row of the training data."""
+
+    values: Array
+    label: Array
+    weight: Array | None
+    init_score: Any
+
+    def that_count(self) -> TrainingRows:
+        """Leave out rows of weight zero: to scikit-learn they are as good as not there.
+
+        Kept, they would count in `min_child_samples` and in the bins.
+
+        Example:
+            >>> rows = TrainingRows(np.eye(3), np.arange(3), np.array([1, 0, 2]), None)
+            >>> rows.that_count().label
+            array([0, 2])
+        """
+        if self.weight is None or self.weight.all():
+            return self
+        keep = np.flatnonzero(self.weight)
+        if len(keep) == 0:
+            raise DataError(
+                message(
+                    "sample_weight or class_weight is zero for every row",
+                    expected="at least one row that counts",
+                )
+            )
+        init_score = self.init_score
+        if init_score is not None:
+            init_score = np.asarray(init_score)
+            if len(init_score) != len(self.label) and init_score.size % len(self.label) == 0:
+                init_score = init_score.reshape(-1, len(self.label)).T  # class after class
+            init_score = init_score[keep]
+        return TrainingRows(self.values[keep], self.label[keep], self.weight[keep], init_score)
+
+
+@dataclass(frozen=True)
+class EvalSets:
+    """The `eval_...` arguments of `fit`, one of each per evaluation set."""
+
+    pairs: list[tuple[Any, Any]]
+    names: list[str]
+    weights: list[Any]
+    class_weights: list[Any]
+    init_scores: list[Any]
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        eval_set: Any,
+        eval_x: Any,
+        eval_y: Any,
+        names: Sequence[str] | None,
+        weights: Any,
+        class_weights: Any,
+        init_scores: Any,
+    ) -> EvalSets:
+        """Bring the arguments into one shape.
+
+        Raises:
+            ParameterError: If they contradict each other, or are not one per evaluation set.
+        """
+        pairs = _read_pairs(eval_set, eval_x, eval_y)
+        n_sets = len(pairs)
+        found = _per_set("eval_names", [names] if isinstance(names, str) else names, n_sets)
+        return cls(
+            pairs,
+            [f"valid_{i}" if name is None else str(name) for i, name in enumerate(found)],
+            _per_set("eval_sample_weight", weights, n_sets),
+            _per_set("eval_class_weight", class_weights, n_sets),
+            _per_set("eval_init_score", init_scores, n_sets),
+        )
+
+    def build(
+        self,
+        estimator: Any,
+        x: Any,
+        y: Any,
+        train_set: Dataset,
+        encode: Callable[[Any, str], Array],
+    ) -> list[Dataset]:
+        """Make the data sets; one that is the training data itself is `train_set`."""
+        return [
+            train_set
+            if valid_x is x and valid_y is y
+            else self._build_one(i, estimator, train_set, encode)
+            for i, (valid_x, valid_y) in enumerate(self.pairs)
+        ]
+
+    def _build_one(
+        self, i: int, estimator: Any, train_set: Dataset, encode: Callable[[Any, str], Array]
+    ) -> Dataset:
+        values = check_rows(estimator, self.pairs[i][0])
+        labels = column_or_1d(self.pairs[i][1], warn=True)
+        weight = check_weight(self.weights[i], self.class_weights[i], labels, values)
+        return train_set.create_valid(
+            values, encode(labels, self.names[i]), weight=weight, init_score=self.init_scores[i]
+        )
+
+
+def _read_pairs(eval_set: Any, eval_x: Any, eval_y: Any) -> list[tuple[Any, Any]]:
+    if eval_set is not None and (eval_x is not None or eval_y is not None):
+        raise ParameterError(
+            message("evaluation data is given twice", expected="eval_set, or eval_X and eval_y")
+        )
+    if (eval_x is None) != (eval_y is None):
+        raise ParameterError(
+            message(
+                "only one of eval_X and eval_y is given",
+                got="eval_y" if eval_x is None else "eval_X",
+                expected="both",
+            )
+        )
+    if eval_x is not None:
+        several = isinstance(eval_x, tuple)
+        if several != isinstance(eval_y, tuple) or (several and len(eval_x) != len(eval_y)):
+            raise ParameterError(
+                message(
+                    "eval_X and eval_y do not match",
+                    expected="one table and its labels, or two tuples of the same length",
+                )
+            )
+        return list(zip(eval_x, eval_y, strict=True)) if several else [(eval_x, eval_y)]
+    # One pair need not be in a list.
+    pairs = [eval_set] if isinstance(eval_set, tuple) and len(eval_set) == 2 else eval_set
+    try:
+        return [(valid_x, valid_y) for valid_x, valid_y in pairs or ()]
+    except (TypeError, ValueError):
+        raise ParameterError(
+            message("eval_set is not usable", got=type(eval_set).__name__, expected="[(X, y), ...]")
+        ) from None
+
+
+def _per_set(name: str, values: Any, n_sets: int) -> list[Any]:
+    """One value per evaluation set, from a list or from a dict by position."""
+    if values is None:
+        return [None] * n_sets
+    if isinstance(values, Mapping):
+        unknown = [key for key in values if key not in range(n_sets)]
+        if unknown:
+            raise ParameterError(
+                message(
+                    f"{name} is given for an evaluation set that is not there",
+                    got=unknown[0],
+                    expected=f"numbers below {n_sets}",
+                )
+            )
+        return [values.get(i) for i in range(n_sets)]
+    if not isinstance(values, (list, tuple)) or len(values) != n_sets:
+        got = len(values) if isinstance(values, (list, tuple)) else type(values).__name__
+        raise ParameterError(
+            message(
+                f"{name} is not one per evaluation set",
+                got=got,
+                expected=f"a list of {n_sets}",
+                hint="" if n_sets else "Pass eval_set as well.",
+            )
+        )
+    return list(values)

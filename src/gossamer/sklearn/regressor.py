@@ -1,0 +1,74 @@
+"""`GossamerRegressor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from sklearn.base import RegressorMixin
+
+from gossamer.sklearn.base import GossamerModel
+from gossamer.train import Callback
+
+
+class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
+    """Gradient boosted trees that predict a number.
+
+    The arguments are those of `GossamerModel`; the objective is "regression" (squared error)
+    unless another is given.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(0, 1, 200).reshape(-1, 1)
+        >>> model = GossamerRegressor(learning_rate=0.3).fit(x, x[:, 0] ** 2)
+        >>> model.predict([[0.6]]).round(1)
+        array([0.4])
+    """
+
+    _metric_of_function: ClassVar[str | None] = "l2"
+
+    def _default_objective(self) -> str:
+        return "regression"
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        init_score: Any = None,
+        eval_set: Any = None,
+        eval_names: Sequence[str] | None = None,
+        eval_sample_weight: Any = None,
+        eval_init_score: Any = None,
+        eval_metric: Any = None,
+        feature_name: Sequence[str] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        callbacks: Sequence[Callback] | None = None,
+        init_model: Any = None,
+        *,
+        eval_X: Any = None,
+        eval_y: Any = None,
+    ) -> GossamerRegressor:
+        """Train the model; see `GossamerModel.fit` for the arguments.
+
+        Returns:
+            The estimator itself.
+        """
+        super().fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            init_score=init_score,
+            eval_set=eval_set,
+            eval_names=eval_names,
+            eval_sample_weight=eval_sample_weight,
+            eval_init_score=eval_init_score,
+            eval_metric=eval_metric,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
+            eval_X=eval_X,
+            eval_y=eval_y,
+        )
+        return self
