@@ -21,8 +21,9 @@ Forest make_forest(std::int64_t n_outputs, std::int64_t n_columns, const In<std:
                 to_vector(default_left),
                 to_vector(left),
                 to_vector(right),
-                to_vector(leaf_value)};
-  check_forest(forest);
+                to_vector(leaf_value),
+                {}};
+  prepare_forest(forest);
   return forest;
 }
 

@@ -80,6 +80,35 @@ auto copy(std::vector<T> Tree::* member) {
   return [member](const Tree& tree) { return to_numpy(std::vector<T>(tree.*member)); };
 }
 
+// One array of many trees, one after another.
+template <class T>
+auto join(const nb::list& trees, std::vector<T> Tree::* member) {
+  std::vector<T> joined;
+  for (const nb::handle tree : trees) {
+    const std::vector<T>& part = nb::cast<const Tree&>(tree).*member;
+    joined.insert(joined.end(), part.begin(), part.end());
+  }
+  return to_numpy(std::move(joined));
+}
+
+nb::dict join_trees(const nb::list& trees) {
+  nb::dict d;
+  d["column"] = join(trees, &Tree::column);
+  d["threshold"] = join(trees, &Tree::threshold);
+  d["missing_kind"] = join(trees, &Tree::missing_kind);
+  d["default_left"] = join(trees, &Tree::default_left);
+  d["left"] = join(trees, &Tree::left);
+  d["right"] = join(trees, &Tree::right);
+  d["gain"] = join(trees, &Tree::gain);
+  d["node_value"] = join(trees, &Tree::node_value);
+  d["node_weight"] = join(trees, &Tree::node_weight);
+  d["node_count"] = join(trees, &Tree::node_count);
+  d["leaf_value"] = join(trees, &Tree::leaf_value);
+  d["leaf_weight"] = join(trees, &Tree::leaf_weight);
+  d["leaf_count"] = join(trees, &Tree::leaf_count);
+  return d;
+}
+
 }  // namespace
 
 void bind_tree(nb::module_& m) {
@@ -126,6 +155,7 @@ void bind_tree(nb::module_& m) {
 
   nb::class_<Tree>(m, "Tree", "A grown tree; arrays are copies.")
       .def_prop_ro("n_leaves", &Tree::n_leaves)
+      .def_prop_ro("largest_value", &Tree::largest_value)
       .def_prop_ro("column", copy(&Tree::column), nb::rv_policy::move)
       .def_prop_ro("threshold", copy(&Tree::threshold), nb::rv_policy::move)
       .def_prop_ro("threshold_bin", copy(&Tree::threshold_bin), nb::rv_policy::move)
@@ -148,6 +178,7 @@ void bind_tree(nb::module_& m) {
            "Grows one tree and adds its values to the scores of the rows it was grown on.")
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 
+  m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
         "n_threads"_a);
 }

@@ -35,8 +35,8 @@ struct Feature {
   std::int32_t radix = 0;
   std::int32_t lane_values = 0;  // how many values its lane can take
   bool shared = false;           // other features live in the same lane
-  std::int64_t first_cell = 0;  // of the lane, in the histogram of a leaf
-  std::vector<double> upper;    // upper bound of each value bin
+  std::int64_t first_cell = 0;   // of the lane, in the histogram of a leaf
+  std::vector<double> upper;     // upper bound of each value bin
 };
 
 // Up to 32 lanes whose bins stand side by side, row after row.

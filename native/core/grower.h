@@ -52,7 +52,8 @@ class Grower {
   Grower(const Grower&) = delete;
   Grower& operator=(const Grower&) = delete;
 
-  // Grows a tree on `rows` (nullptr: all rows), adds its values to score[row] of those rows.
+  // Grows a tree on `rows` (nullptr: all rows) and adds its values to score[row] of those rows. A
+  // tree that could not split has one leaf and adds nothing.
   // `hessian` nullptr: every hessian is 1.
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
             const GrowParams& params, double* score);
@@ -93,6 +94,8 @@ class Grower {
     std::int32_t built[2] = {-1, -1};
     std::int32_t rest = -1;
     std::unique_ptr<Histogram> packed_rest;
+
+    std::int32_t searched(std::size_t side) const { return side == 0 ? built[0] : rest >= 0 ? rest : built[1]; }
   };
 
   // One piece of histogram building. Pieces of one leaf beyond the first go to partial histograms.
@@ -114,6 +117,10 @@ class Grower {
     std::int64_t left_to = 0, right_to = 0;
     bool whole = true;
   };
+  struct Found {
+    Split split;
+    double gain = -1.0e300;  // of the two children together, in units of the layout
+  };
   struct LaneBlock {
     std::int32_t group;
     std::int32_t first, n;  // lanes
@@ -128,8 +135,9 @@ class Grower {
   void evaluate(Team& team, std::vector<Family>& families);
   void build(Team& team, std::vector<Family>& families);
   void search(Team& team, std::vector<Family>& families);
-  void search_feature(const Leaf& leaf, Histogram& histogram, std::int32_t feature, int thread, Split& best,
-                      double& best_gain);
+  void allow_columns(const std::vector<Family>& families);
+  void search_lanes(Family& family, const LaneBlock& block, int thread, Found* found);
+  void search_feature(const Leaf& leaf, Histogram& histogram, std::int32_t feature, int thread, Found& best);
   void settle(Leaf& leaf);
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
@@ -148,6 +156,7 @@ class Grower {
   std::vector<char> group_used_;
   std::vector<char> feature_used_;
   std::vector<LaneBlock> blocks_;
+  std::vector<std::vector<char>> allowed_;  // by leaf: node-level column samples
 
   const RowIdx* user_rows_ = nullptr;
   std::int64_t n_rows_ = 0;

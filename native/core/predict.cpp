@@ -11,38 +11,14 @@
 namespace gossamer {
 namespace {
 
-// All a step needs in one cache line's half.
-struct Node {
-  double threshold;
-  std::int32_t column;
-  std::int32_t child[2];  // [0] right, [1] left
-  MissingKind missing_kind;
-  bool default_left;
-};
-
-std::vector<Node> pack_nodes(const Forest& forest, std::int64_t tree) {
-  const std::int64_t begin = forest.node_begin[static_cast<std::size_t>(tree)];
-  const std::int64_t end = forest.node_begin[static_cast<std::size_t>(tree) + 1];
-  std::vector<Node> nodes;
-  nodes.reserve(static_cast<std::size_t>(end - begin));
-  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-    nodes.push_back({forest.threshold[i],
-                     forest.column[i],
-                     {forest.right[i], forest.left[i]},
-                     static_cast<MissingKind>(forest.missing_kind[i]),
-                     forest.default_left[i] != 0});
-  }
-  return nodes;
-}
-
 template <class T>
-inline std::int32_t step(const Node& node, const TypedView<T>& view, std::int64_t row) {
+inline std::int32_t step(const ForestNode& node, const TypedView<T>& view, std::int64_t row) {
   auto x = static_cast<double>(view(row, node.column));
   bool missing = x != x;
-  if (node.missing_kind == MissingKind::nan_is_zero && missing) {
+  if (node.missing_kind == static_cast<std::int8_t>(MissingKind::nan_is_zero) && missing) {
     x = 0.0;
     missing = false;
-  } else if (node.missing_kind == MissingKind::zero) {
+  } else if (node.missing_kind == static_cast<std::int8_t>(MissingKind::zero)) {
     missing |= std::abs(x) <= kZero;
   }
   return node.child[missing ? node.default_left : x <= node.threshold];
@@ -53,23 +29,22 @@ inline std::int32_t step(const Node& node, const TypedView<T>& view, std::int64_
 template <class Emit>
 void walk(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree, std::int64_t last_tree,
           const Emit& emit) {
-  std::vector<std::vector<Node>> trees;
-  for (std::int64_t t = first_tree; t < last_tree; ++t) trees.push_back(pack_nodes(forest, t));
   visit(matrix, [&]<class T>(TypedView<T> view) {
     for_blocks(team, matrix.n_rows, 512, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
       constexpr int kLanes = 8;
-      for (std::size_t t = 0; t < trees.size(); ++t) {
-        const std::vector<Node>& nodes = trees[t];
-        const std::int64_t tree = first_tree + static_cast<std::int64_t>(t);
+      for (std::int64_t tree = first_tree; tree < last_tree; ++tree) {
+        const std::int64_t first_node = forest.node_begin[static_cast<std::size_t>(tree)];
+        const ForestNode* const nodes = forest.nodes.data() + first_node;
+        const bool empty = forest.node_begin[static_cast<std::size_t>(tree) + 1] == first_node;
         for (std::int64_t i = begin; i < end; i += kLanes) {
           const int lanes = static_cast<int>(std::min<std::int64_t>(end - i, kLanes));
           std::int32_t at[kLanes];
-          for (int k = 0; k < lanes; ++k) at[k] = nodes.empty() ? ~0 : 0;
-          for (bool walking = !nodes.empty(); walking;) {
+          for (int k = 0; k < lanes; ++k) at[k] = empty ? ~0 : 0;
+          for (bool walking = !empty; walking;) {
             walking = false;
             for (int k = 0; k < lanes; ++k) {
               if (at[k] < 0) continue;
-              at[k] = step(nodes[static_cast<std::size_t>(at[k])], view, i + k);
+              at[k] = step(nodes[at[k]], view, i + k);
               walking |= at[k] >= 0;
             }
           }
@@ -86,7 +61,7 @@ void check(bool condition, const std::string& what, std::int64_t tree) {
 
 }  // namespace
 
-void check_forest(const Forest& f) {
+void prepare_forest(Forest& f) {
   const auto n_nodes = static_cast<std::int64_t>(f.column.size());
   const auto n_leaves = static_cast<std::int64_t>(f.leaf_value.size());
   for (const std::size_t n :
@@ -127,6 +102,11 @@ void check_forest(const Forest& f) {
     for (std::int64_t l = 0; l < leaves; ++l) {
       check(std::isfinite(f.leaf_value[static_cast<std::size_t>(f.leaf_begin[i] + l)]), "leaf value is not finite", t);
     }
+  }
+  f.nodes.reserve(f.column.size());
+  for (std::size_t i = 0; i < f.column.size(); ++i) {
+    f.nodes.push_back(
+        {f.threshold[i], f.column[i], {f.right[i], f.left[i]}, f.missing_kind[i], f.default_left[i] != 0});
   }
 }
 

@@ -9,6 +9,15 @@
 
 namespace gossamer {
 
+// All that a step of a walk needs, in half a cache line.
+struct ForestNode {
+  double threshold;
+  std::int32_t column;
+  std::int32_t child[2];  // [0] right, [1] left
+  std::int8_t missing_kind;
+  bool default_left;
+};
+
 // Trees one after another. Tree t has nodes [node_begin[t], node_begin[t + 1]) and likewise leaves;
 // children count from the tree's own first node (>= 0) or leaf (~leaf).
 struct Forest {
@@ -23,13 +32,15 @@ struct Forest {
   std::vector<std::int32_t> left;
   std::vector<std::int32_t> right;
   std::vector<double> leaf_value;
+  std::vector<ForestNode> nodes;  // made by prepare_forest
 
   std::int64_t n_trees() const { return static_cast<std::int64_t>(node_begin.size()) - 1; }
 };
 
 // Throws std::invalid_argument when an index is out of bounds, or a tree is not a tree (cycles,
 // nodes or leaves used twice or never): after this, no walk can leave the arrays or go on for ever.
-void check_forest(const Forest& forest);
+// Then makes the forest ready to predict.
+void prepare_forest(Forest& forest);
 
 // out[row * n_outputs + k] += raw score of trees [first_tree, last_tree).
 void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,

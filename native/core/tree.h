@@ -28,6 +28,12 @@ struct Tree {
   std::vector<double> leaf_weight;
   std::vector<std::int64_t> leaf_count;
 
+  // Largest absolute leaf value.
+  double largest_value() const {
+    double largest = 0.0;
+    for (const double v : leaf_value) largest = v > largest ? v : -v > largest ? -v : largest;
+    return largest;
+  }
   std::int64_t n_leaves() const { return static_cast<std::int64_t>(leaf_value.size()); }
 };
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -26,13 +25,10 @@ class BinnedTable:
     Attributes:
         binning: The boundaries.
         bins: The native table.
-        first_use: Held by the first training on this table, which completes it (the native core
-            then adds the column-major copy of the bins).
     """
 
     binning: Binning
     bins: _native.BinMatrix
-    first_use: Lock = field(default_factory=Lock, repr=False)
 
     @property
     def n_rows(self) -> int:

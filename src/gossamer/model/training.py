@@ -142,7 +142,7 @@ class Training:
     def _check_size(self, trees: Sequence[Any]) -> None:
         """Stop before scores grow so large that gradients no longer fit float32."""
         for tree in trees:
-            largest = np.abs(tree.leaf_value).max()
+            largest = tree.largest_value
             if not largest <= self._largest_value:
                 raise GossamerError(
                     message(

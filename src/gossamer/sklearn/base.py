@@ -69,8 +69,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         >>> import numpy as np
         >>> x = np.arange(200.0).reshape(-1, 1)
         >>> model = GossamerModel(objective="regression", max_bin=15).fit(x, x[:, 0] > 99)
-        >>> model.predict([[10.0], [190.0]]).round(1)
-        array([0., 1.])
+        >>> model.predict([[10.0], [190.0]]) > 0.5
+        array([False,  True])
     """
 
     # Whether labels must be numbers.

@@ -47,10 +47,13 @@ class Forest:
         n_leaves = [tree.n_leaves for tree in trees]
         leaf_begin = np.concatenate(([0], np.cumsum(n_leaves, dtype=np.int64)))
         node_begin = leaf_begin - np.arange(len(trees) + 1)  # one node less than leaves
-        arrays = {
-            name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
-            for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
-        }
+        if all(isinstance(tree, _native.Tree) for tree in trees):
+            arrays = _native.join_trees(trees)
+        else:
+            arrays = {
+                name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
+                for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
+            }
         return cls(n_outputs, n_columns, node_begin, leaf_begin, arrays)
 
     @property

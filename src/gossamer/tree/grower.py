@@ -48,7 +48,6 @@ class TreeGrower:
         """Make a grower; nothing is computed yet."""
         self._table = table
         self._native = _native.Grower(table.bins)
-        self._is_first = True
         self.set_params(params)
 
     def set_params(self, params: Params) -> None:
@@ -88,20 +87,8 @@ class TreeGrower:
         if settings.extra_trees:
             settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, output)
         rows = None if bag is None else bag.inside
-        if self._is_first:
-            # The first tree completes the table, which other trainings may share.
-            with self._table.first_use:
-                tree = self._native.grow(gradient, hessian, rows, settings, score, n_threads)
-            self._is_first = False
-        else:
-            tree = self._native.grow(gradient, hessian, rows, settings, score, n_threads)
-        if tree.n_leaves == 1:
-            value = tree.leaf_value[0]
-            if rows is None:
-                score -= value
-            else:
-                score[rows] -= value
-        elif bag is not None:
+        tree = self._native.grow(gradient, hessian, rows, settings, score, n_threads)
+        if bag is not None and tree.n_leaves > 1:
             _native.add_tree_to_scores(self._table.bins, tree, bag.outside, score, n_threads)
         return tree
 

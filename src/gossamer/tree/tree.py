@@ -40,6 +40,10 @@ class TreeArrays(Protocol):
     def leaf_value(self) -> npt.NDArray[np.float64]:
         """Values of the leaves."""
 
+    @property
+    def largest_value(self) -> float:
+        """Largest absolute leaf value."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -79,6 +83,11 @@ class Tree:
     def n_leaves(self) -> int:
         """Number of leaves."""
         return len(self.leaf_value)
+
+    @property
+    def largest_value(self) -> float:
+        """Largest absolute leaf value."""
+        return float(np.abs(self.leaf_value).max())
 
     @classmethod
     def from_arrays(cls, tree: Any) -> Tree:

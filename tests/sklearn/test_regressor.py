@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gossamer
+from gossamer import GossamerRegressor
+from gossamer.errors import DataError, GossamerError, NotSupportedError
+
+
+def test_it_is_train(number_rows: Any) -> None:
+    x, y = number_rows
+    model = GossamerRegressor(num_leaves=7, learning_rate=0.2).fit(x, y)
+    booster = gossamer.train({"num_leaves": 7, "eta": 0.2}, gossamer.Dataset(x, y))
+    np.testing.assert_array_equal(model.predict(x), booster.predict(x))
+    assert model.score(x, y) > 0.95
+    assert (model.n_features_, model.n_features_in_, model.objective_) == (4, 4, "regression")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.uint8, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_are_not_copied(number_rows: Any, dtype: Any, order: Any) -> None:
+    from gossamer.sklearn.inputs import check_training
+
+    x = np.asarray(number_rows[0] * 10, dtype=dtype, order=order)
+    values, _ = check_training(GossamerRegressor(), x, number_rows[1], y_numeric=True)
+    assert np.shares_memory(values, x)
+    model = GossamerRegressor(n_estimators=3).fit(x, number_rows[1])
+    np.testing.assert_array_equal(model.predict(x), model.predict(x.astype(np.float64)))
+
+
+def test_data_frame(number_rows: Any) -> None:
+    x, y = number_rows
+    frame = pd.DataFrame(x, columns=["a", "b", "größe", "[<weird>]"])
+    model = GossamerRegressor().fit(frame, pd.Series(y))
+    assert model.feature_names_in_.tolist() == list(frame.columns)
+    assert model.feature_name_ == list(frame.columns)
+    np.testing.assert_array_equal(model.predict(frame), GossamerRegressor().fit(x, y).predict(x))
+    with pytest.warns(UserWarning, match="valid feature names"):
+        model.predict(x)
+    for wrong in (frame[["b", "a", "größe", "[<weird>]"]], frame.rename(columns={"a": "z"})):
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(wrong)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["a", "b"]])
+    with pytest.raises(ValueError, match="feature names"):
+        model.fit(frame, y, eval_set=[(frame.rename(columns={"a": "z"}), y)])
+
+
+def test_data_frame_of_several_types(number_rows: Any) -> None:
+    x, y = number_rows
+    frame = pd.DataFrame({"float": x[:, 0].astype(np.float32), "flag": x[:, 1] > 0})
+    frame["integer"] = pd.array((x[:, 2] * 10).astype(int), dtype="Int64")
+    frame.loc[::7, "integer"] = pd.NA
+    model = GossamerRegressor().fit(frame, y)
+    expected = np.column_stack([frame["float"], frame["flag"], frame["integer"].astype(float)])
+    np.testing.assert_array_equal(
+        model.predict(frame), GossamerRegressor().fit(expected, y).predict(expected)
+    )
+
+
+def test_data_frame_with_numbers_for_names(number_rows: Any) -> None:
+    x, y = number_rows
+    model = GossamerRegressor().fit(pd.DataFrame(x), y)
+    assert model.feature_name_ == ["0", "1", "2", "3"]
+    assert not hasattr(model, "feature_names_in_")
+    model.predict(x)
+
+
+def test_feature_name(number_rows: Any) -> None:
+    model = GossamerRegressor().fit(*number_rows, feature_name=["a", "b", "c", "d"])
+    assert model.feature_name_ == model.booster_.feature_name() == ["a", "b", "c", "d"]
+    with pytest.raises(DataError, match="feature_name"):
+        model.fit(*number_rows, feature_name=["a", "b"])
+    assert GossamerRegressor().fit(*number_rows).feature_name_[0] == "Column_0"
+
+
+@pytest.mark.parametrize(
+    "column", [["a"] * 300, pd.Categorical([1] * 300)], ids=["text", "category"]
+)
+def test_a_column_that_is_no_number_is_named(number_rows: Any, column: Any) -> None:
+    x, y = number_rows
+    frame = pd.DataFrame(x, columns=list("abcd")).assign(colour=column)
+    with pytest.raises(DataError, match="'colour' of the data frame is not numeric"):
+        GossamerRegressor().fit(frame, y)
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "what"),
+    [
+        (np.zeros(5), ValueError, "2D"),
+        (np.zeros((5, 2, 2)), ValueError, "dim 3"),
+        (np.zeros((0, 3)), ValueError, "0 sample"),
+        (np.zeros((5, 0)), ValueError, "0 feature"),
+        (np.full((5, 1), "a"), ValueError, "could not convert|numeric"),
+        (np.zeros((5, 1), dtype=complex), ValueError, "omplex"),
+        (np.float64(3.0), ValueError, "2D|scalar"),
+        (np.zeros((4, 2)), ValueError, "inconsistent"),
+    ],
+)
+def test_bad_tables(x: Any, error: type[Exception], what: str) -> None:
+    with pytest.raises(error, match=what):
+        GossamerRegressor().fit(x, np.zeros(5))
+
+
+def test_sparse_is_refused(number_rows: Any) -> None:
+    import scipy.sparse
+
+    with pytest.raises(TypeError, match=r"toarray"):
+        GossamerRegressor().fit(scipy.sparse.csr_array(number_rows[0]), number_rows[1])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_bad_labels(number_rows: Any, bad: float) -> None:
+    x, y = number_rows
+    y = y.copy()
+    y[7] = bad
+    with pytest.raises(ValueError, match=r"NaN|infinity|label"):
+        GossamerRegressor().fit(x, y)
+
+
+def test_missing_and_infinite_values_are_fine(number_rows: Any) -> None:
+    x, y = number_rows
+    x = x.copy()
+    x[::3, 0], x[1::3, 1], x[2::3, 1] = np.nan, np.inf, -np.inf
+    assert GossamerRegressor().fit(x, y).score(x, y) > 0.8
+
+
+def test_predicting_other_columns(number_rows: Any) -> None:
+    model = GossamerRegressor().fit(*number_rows)
+    with pytest.raises(ValueError, match="3 features, but GossamerRegressor is expecting 4"):
+        model.predict(np.zeros((2, 3)))
+
+
+def test_init_score(number_rows: Any) -> None:
+    x, y = number_rows
+    model = GossamerRegressor(n_estimators=5).fit(x, y, init_score=y)
+    np.testing.assert_allclose(model.predict(x), 0, atol=1e-5)
+    with pytest.raises(DataError, match="init_score"):
+        model.fit(x, y, init_score=y[:5])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"categorical_feature": [0]},
+        {"init_model": "model.txt"},
+        {"init_model": GossamerRegressor()},
+    ],
+    ids=str,
+)
+def test_not_yet(number_rows: Any, arguments: Any) -> None:
+    with pytest.raises(NotSupportedError, match="not supported in this version"):
+        GossamerRegressor().fit(*number_rows, **arguments)
+
+
+def test_groups_are_not_there_yet(number_rows: Any) -> None:
+    for name in ("group", "eval_group"):
+        with pytest.raises(NotSupportedError, match=name):
+            gossamer.GossamerModel(objective="l2").fit(*number_rows, **{name: [300]})
+    with pytest.raises(GossamerError, match="pred_contrib"):
+        GossamerRegressor().fit(*number_rows).predict(number_rows[0], pred_contrib=True)
+
+
+def test_callbacks(number_rows: Any, capsys: Any) -> None:
+    x, y = number_rows
+    decay = gossamer.reset_parameter(learning_rate=lambda i: 0.1 * 0.9**i)
+    callbacks = [gossamer.log_evaluation(5), decay]
+    GossamerRegressor(n_estimators=10).fit(x, y, eval_set=[(x, y)], callbacks=callbacks)
+    assert len(callbacks) == 2
+    assert capsys.readouterr().out.startswith("[5]\ttraining's l2: ")
+
+
+def test_pickle_with_a_local_objective(number_rows: Any) -> None:
+    x, y = number_rows
+    model = GossamerRegressor(objective=half_squares).fit(x, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(x), model.predict(x))
+    assert again.objective_ is half_squares
+
+
+def half_squares(y_true: Any, y_pred: Any) -> Any:
+    return y_pred - y_true, np.ones_like(y_pred)
