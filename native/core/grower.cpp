@@ -151,23 +151,25 @@ bool Grower::may_split(const Leaf& leaf) const {
   return static_cast<double>(leaf.sums.count) >= 2.0 * rules_.min_data;
 }
 
-// The best unexpanded leaf, and while the threads would otherwise idle the next best ones. At most
-// half of the leaves still wanted: those are all but certain to be committed.
+// The best unexpanded leaf, and while the threads would otherwise idle the next best ones. What has
+// been expanded but not committed stays below half of the leaves still wanted: that much is all but
+// certain to be used.
 std::vector<std::int32_t> Grower::choose_batch(Team& team, std::int64_t n_leaves) const {
   std::vector<std::int32_t> waiting;
   for (const std::int32_t leaf : frontier_) {
     if (!leaves_[at(leaf)].expanded) waiting.push_back(leaf);
   }
+  const auto n_ahead = static_cast<std::int64_t>(frontier_.size() - waiting.size());
+  const std::int64_t limit = std::max<std::int64_t>((params_->num_leaves - n_leaves) / 2 - n_ahead, 1);
+  const std::int64_t enough_rows = team.n_threads() > 1 ? kBatchRows * team.n_threads() : 1;
   std::sort(waiting.begin(), waiting.end(),
             [&](std::int32_t a, std::int32_t b) { return comes_before(leaves_[at(a)], leaves_[at(b)]); });
-  const std::int64_t wanted = params_->num_leaves - n_leaves;
-  const std::int64_t enough_rows = team.n_threads() > 1 ? kBatchRows * team.n_threads() : 1;
-  std::size_t n = 0;
-  for (std::int64_t rows = 0; n < waiting.size() && rows < enough_rows; ++n) {
-    if (n > 0 && static_cast<std::int64_t>(n) >= wanted / 2) break;
-    rows += leaves_[at(waiting[n])].n_rows();
+  std::int64_t n = 0;
+  std::int64_t rows = 0;
+  for (; n < static_cast<std::int64_t>(waiting.size()) && n < limit && rows < enough_rows; ++n) {
+    rows += leaves_[at(waiting[at(n)])].n_rows();
   }
-  waiting.resize(n);
+  waiting.resize(at(n));
   return waiting;
 }
 

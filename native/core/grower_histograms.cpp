@@ -52,8 +52,10 @@ void Grower::build(Team& team, std::vector<Family>& families) {
   }
   stats_.built_rows += total_rows;
   const auto n_groups = static_cast<std::int64_t>(matrix_->groups().size());
+  // Every piece of a leaf costs a histogram to be merged: with many threads, one piece each.
+  const std::int64_t n_pieces = team.n_threads() * (team.n_threads() <= 4 ? 2 : 1);
   const std::int64_t rows_per_task =
-      team.n_threads() == 1 ? n_rows_ : std::max(kBuildRows, total_rows * n_groups / (2 * team.n_threads()) + 1);
+      team.n_threads() == 1 ? n_rows_ : std::max(kBuildRows, total_rows * n_groups / n_pieces + 1);
   std::vector<BuildTask> tasks;
   for (Family& family : families) {
     for (const std::int32_t i : family.built) {
@@ -67,7 +69,8 @@ void Grower::build(Team& team, std::vector<Family>& families) {
           BuildTask task{i, static_cast<std::int32_t>(g), leaf.begin + leaf.n_rows() * part / n_parts,
                          leaf.begin + leaf.n_rows() * (part + 1) / n_parts, leaf.histogram.get()};
           if (part > 0) {
-            partials_.push_back({i, task.group, pool_.acquire(leaf.histogram->large)});
+            const bool large = leaf.histogram->large && task.end - task.begin > layout_.max_rows;
+            partials_.push_back({i, task.group, pool_.acquire(large)});
             task.target = partials_.back().histogram.get();
           }
           tasks.push_back(task);

@@ -67,6 +67,10 @@ void clear_range(Histogram& h, CellRange range, std::int64_t n_cells, const Cell
 }
 
 void add_range(Histogram& x, CellRange range, std::int64_t n_cells, const CellLayout& layout, Histogram& out) {
+  if (out.large && !x.large) {
+    kernels().unpack_add(x.cells(range.first, layout), range.n, layout, out.sums(n_cells).offset(range.first));
+    return;
+  }
   if (out.large) {
     kernels().add_large(x.sums(n_cells).offset(range.first), range.n, out.sums(n_cells).offset(range.first));
     return;

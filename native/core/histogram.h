@@ -54,7 +54,7 @@ struct CellRange {
 };
 
 void clear_range(Histogram& h, CellRange range, std::int64_t n_cells, const CellLayout& layout);
-// out += x. Both have the same form.
+// out += x, which may be packed while `out` is large.
 void add_range(Histogram& x, CellRange range, std::int64_t n_cells, const CellLayout& layout, Histogram& out);
 // parent -= child; if `packed` is given the result moves there as packed cells.
 void subtract_range(Histogram& child, CellRange range, std::int64_t n_cells, const CellLayout& layout,

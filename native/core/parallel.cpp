@@ -1,6 +1,7 @@
 #include "core/parallel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <mutex>
 
@@ -19,11 +20,13 @@ inline void relax() {
 #endif
 }
 
-// About 20 microseconds: longer than the serial code between two loops, far shorter than a
-// scheduler tick that a neighbour could use.
-constexpr int kSpins = 2000;
+// How long a thread that waits stays awake. First it spins, for some tens of microseconds; then it
+// offers its processor to others between looks; at last it parks. Waking parked threads costs more
+// than most loops take, and the waits inside one native call are short.
+constexpr int kSpins = 1000;
+constexpr auto kAwake = std::chrono::milliseconds(2);
 
-// Waits until `value` differs from `old`: spins, then parks in the kernel.
+// Waits until `value` differs from `old`.
 template <class T>
 T wait_for_change(const std::atomic<T>& value, T old) {
   for (int spin = 0; spin < kSpins; ++spin) {
@@ -31,6 +34,12 @@ T wait_for_change(const std::atomic<T>& value, T old) {
     if (now != old) return now;
     relax();
   }
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    std::this_thread::yield();
+    const T now = value.load(std::memory_order_acquire);
+    if (now != old) return now;
+  } while (std::chrono::steady_clock::now() - start < kAwake);
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
 }

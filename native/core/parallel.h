@@ -1,8 +1,8 @@
 // A small team of threads for fork-join loops.
 //
 // A Team is leased for the length of one native call (growing a tree, binning a matrix). Between
-// the loops of that call its workers spin for a moment, so a fork-join costs a few microseconds;
-// then they park. Several Python threads may train at once: each call leases a team of its own.
+// the loops of that call its workers stay awake, so a fork-join costs a few microseconds; after a
+// while without work they park. Several Python threads may train at once: each call leases a team of its own.
 // After fork() the child starts with no teams (see parallel.cpp), so it cannot wait for threads
 // that did not survive the fork.
 #pragma once

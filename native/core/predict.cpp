@@ -103,6 +103,7 @@ void prepare_forest(Forest& f) {
       check(std::isfinite(f.leaf_value[static_cast<std::size_t>(f.leaf_begin[i] + l)]), "leaf value is not finite", t);
     }
   }
+  f.nodes.clear();
   f.nodes.reserve(f.column.size());
   for (std::size_t i = 0; i < f.column.size(); ++i) {
     f.nodes.push_back(

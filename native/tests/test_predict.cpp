@@ -33,7 +33,7 @@ void check_rejected(const char* what, const Change& change) {
   CAPTURE(what);
   Forest f = make_forest();
   change(f);
-  CHECK_THROWS_AS(check_forest(f), std::invalid_argument);
+  CHECK_THROWS_AS(prepare_forest(f), std::invalid_argument);
 }
 
 std::int32_t naive_leaf(const Forest& f, std::int64_t tree, const std::vector<double>& row) {
@@ -90,14 +90,17 @@ void add_random_tree(Forest& f, std::int64_t n_nodes, Random& random) {
 
 TEST_SUITE("predict") {
   TEST_CASE("a good forest passes") {
-    CHECK_NOTHROW(check_forest(make_forest()));
+    Forest good = make_forest();
+    CHECK_NOTHROW(prepare_forest(good));
+    CHECK_NOTHROW(prepare_forest(good));  // again: no harm
+    CHECK(good.nodes.size() == good.column.size());
     Forest empty;
     empty.node_begin = {0};
     empty.leaf_begin = {0};
-    CHECK_NOTHROW(check_forest(empty));
+    CHECK_NOTHROW(prepare_forest(empty));
     Forest infinite = make_forest();
     infinite.threshold[0] = std::numeric_limits<double>::infinity();
-    CHECK_NOTHROW(check_forest(infinite));
+    CHECK_NOTHROW(prepare_forest(infinite));
   }
 
   TEST_CASE("what is not a tree is refused") {
@@ -150,7 +153,8 @@ TEST_SUITE("predict") {
   }
 
   TEST_CASE("scores and leaves of the small forest") {
-    const Forest f = make_forest();
+    Forest f = make_forest();
+    prepare_forest(f);
     const std::vector<double> rows{-1.0, 0.5, -1.0, 1.5, 3.0, 0.0, 9.0, -3.0, NAN, NAN, 0.0, 1.0};
     Team team(1);
     const MatrixView view{rows.data(), DType::f64, 6, 2, 2, 1};
@@ -172,7 +176,7 @@ TEST_SUITE("predict") {
     f.node_begin = {0};
     f.leaf_begin = {0};
     for (int t = 0; t < 12; ++t) add_random_tree(f, random.below(40), random);
-    REQUIRE_NOTHROW(check_forest(f));
+    REQUIRE_NOTHROW(prepare_forest(f));
     const std::int64_t n_rows = 1500;
     std::vector<float> values;
     for (std::int64_t i = 0; i < n_rows * 5; ++i) {
@@ -206,7 +210,8 @@ TEST_SUITE("predict") {
 
   TEST_CASE("no rows") {
     Team team(2);
-    const Forest f = make_forest();
+    Forest f = make_forest();
+    prepare_forest(f);
     predict_scores(team, f, {nullptr, DType::f64, 0, 2, 2, 1}, 0, 3, nullptr);
   }
 }

@@ -28,6 +28,7 @@ from gossamer.errors import (
 )
 from gossamer.logger import register_logger
 from gossamer.model import Booster
+from gossamer.plot import plot_importance, plot_metric
 from gossamer.train import train
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ __all__ = [
     "ParameterError",
     "early_stopping",
     "log_evaluation",
+    "plot_importance",
+    "plot_metric",
     "progress_bar",
     "record_evaluation",
     "register_logger",

@@ -346,6 +346,8 @@ class Tree:
     @property
     def n_leaves(self) -> int: ...
     @property
+    def largest_value(self) -> float: ...
+    @property
     def column(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
     @property
     def threshold(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
@@ -401,6 +403,9 @@ class Grower:
 
     def stats(self) -> dict:
         """Seconds per stage and amounts of work so far."""
+
+def join_trees(trees: list) -> dict:
+    """The arrays of several trees, one after another, by name."""
 
 def add_tree_to_scores(
     matrix: BinMatrix,

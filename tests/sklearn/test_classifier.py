@@ -101,7 +101,7 @@ def test_rounds(binary_rows: Any) -> None:
 @pytest.mark.parametrize(
     ("params", "what"),
     [
-        ({"objective": "binary"}, "3 classes, expected 2"),
+        ({"objective": "binary"}, "got '3 classes', expected 2"),
         ({"objective": "regression"}, "binary, multiclass or a function"),
         ({"num_class": 4}, "got 4, expected 3"),
         ({"app": "l2"}, "not one for classes"),
@@ -120,7 +120,7 @@ def test_objectives_that_do_not_fit(class_rows: Any, params: Any, what: str) -> 
         [None] * 300,
         [np.nan, *([1.0] * 299)],
         np.zeros((300, 2)),
-        ["a", 1] * 150,
+        np.array(["a", 1] * 150, dtype=object),
         [1] * 299,
     ],
     ids=["continuous", "none", "nan", "two columns", "mixed", "too few"],
@@ -130,24 +130,19 @@ def test_bad_labels(binary_rows: Any, y: Any) -> None:
         GossamerClassifier().fit(binary_rows[0], y)
 
 
+FACTS = """
+best_iteration_ best_score_ booster_ evals_result_ feature_importances_ feature_name_ n_estimators_
+n_features_ n_iter_ objective_
+"""
+
+
 def test_not_fitted() -> None:
     model = GossamerClassifier()
     x = np.zeros((2, 2))
     for method in ("predict", "predict_proba", "decision_function"):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             getattr(model, method)(x)
-    for name in [
-        "best_iteration_",
-        "best_score_",
-        "booster_",
-        "evals_result_",
-        "feature_importances_",
-        "feature_name_",
-        "n_estimators_",
-        "n_features_",
-        "n_iter_",
-        "objective_",
-    ]:
+    for name in FACTS.split():
         with pytest.raises(NotFittedError):
             getattr(model, name)
     for name in ("classes_", "n_classes_", "n_features_in_", "feature_names_in_"):

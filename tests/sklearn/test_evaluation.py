@@ -22,8 +22,8 @@ def test_early_stopping(binary_rows: Any) -> None:
     )
     history = model.evals_result_["valid_0"]
     assert list(history) == ["auc", "binary_logloss"]
-    assert 0 < model.best_iteration_ < model.n_estimators_ < 500
-    assert len(history["auc"]) == model.n_iter_
+    assert 0 < model.best_iteration_ == model.n_estimators_ == model.n_iter_
+    assert model.best_iteration_ < len(history["auc"]) < 500
     best = {name: values[model.best_iteration_ - 1] for name, values in history.items()}
     assert model.best_score_ == {"valid_0": best}
     np.testing.assert_array_equal(
@@ -54,7 +54,7 @@ def test_three_ways_to_say_it(number_rows: Any) -> None:
 
     two = history(eval_set=[a, b])
     assert list(two) == ["valid_0", "valid_1"]
-    assert two == history(eval_set=(list(a), list(b)) and [list(a), list(b)])
+    assert two == history(eval_set=[list(a), list(b)])
     assert two == history(eval_X=(a[0], b[0]), eval_y=(a[1], b[1]))
     assert {"valid_0": two["valid_0"]} == history(eval_set=a) == history(eval_set=[a])
     assert {"valid_0": two["valid_0"]} == history(eval_X=a[0], eval_y=a[1])

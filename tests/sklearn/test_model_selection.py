@@ -75,7 +75,8 @@ def test_metadata_routing(binary_rows: Any) -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         model = GossamerClassifier(n_estimators=10)
         model.set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
-        pipeline = make_pipeline(StandardScaler(), model).fit(x, y, sample_weight=weight)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, model).fit(x, y, sample_weight=weight)
         scores = cross_validate(model, x, y, cv=2, params={"sample_weight": weight})
     direct = make_pipeline(StandardScaler(), GossamerClassifier(n_estimators=10))
     direct.fit(x, y, gossamerclassifier__sample_weight=weight)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import gossamer
 from gossamer import GossamerRegressor
@@ -74,8 +75,11 @@ def test_data_frame_with_numbers_for_names(number_rows: Any) -> None:
 def test_feature_name(number_rows: Any) -> None:
     model = GossamerRegressor().fit(*number_rows, feature_name=["a", "b", "c", "d"])
     assert model.feature_name_ == model.booster_.feature_name() == ["a", "b", "c", "d"]
-    with pytest.raises(DataError, match="feature_name"):
-        model.fit(*number_rows, feature_name=["a", "b"])
+    model.fit(*number_rows, feature_name=np.array(["a", "b", "c", "d"]))
+    assert model.feature_name_ == ["a", "b", "c", "d"]
+    for wrong in (["a", "b"], "name"):
+        with pytest.raises(DataError, match="feature_name"):
+            model.fit(*number_rows, feature_name=wrong)
     assert GossamerRegressor().fit(*number_rows).feature_name_[0] == "Column_0"
 
 
@@ -134,6 +138,18 @@ def test_predicting_other_columns(number_rows: Any) -> None:
     model = GossamerRegressor().fit(*number_rows)
     with pytest.raises(ValueError, match="3 features, but GossamerRegressor is expecting 4"):
         model.predict(np.zeros((2, 3)))
+
+
+def test_a_fit_that_fails_leaves_nothing_old(number_rows: Any) -> None:
+    x, y = number_rows
+    model = GossamerRegressor().fit(x, y)
+    with pytest.raises(GossamerError, match="out of range"):
+        model.set_params(num_leaves=0).fit(x, y)
+    assert model.predict(x).shape == (300,), "the data was not even looked at"
+    with pytest.raises(GossamerError, match="differ in length"):
+        model.set_params(num_leaves=31).fit(x[:, :2], y, eval_set=[(x[:, :2], y[:5])])
+    with pytest.raises(NotFittedError):
+        model.predict(x)
 
 
 def test_init_score(number_rows: Any) -> None:

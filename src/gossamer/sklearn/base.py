@@ -235,6 +235,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         """
         _refuse_groups(group, eval_group)
         params = self._checked_params()
+        self.__dict__.pop("_booster", None)  # should this fail half-way, nothing old is left over
         values, target = check_training(self, X, y, y_numeric=self._y_numeric)
         label = self._learn_labels(target)
         self._choose_objective(params)
@@ -246,7 +247,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             rows.label,
             weight=rows.weight,
             init_score=rows.init_score,
-            feature_name=self._column_names(X) if feature_name == "auto" else feature_name,
+            feature_name=self._column_names(X, feature_name),
             categorical_feature=categorical_feature,
         )
         eval_sets = EvalSets.read(
@@ -258,12 +259,13 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             class_weights=eval_class_weight,
             init_scores=eval_init_score,
         )
+        valid_sets, names = eval_sets.build(self, (X, y), train_set, self._encode_labels)
         history: dict[str, dict[str, list[float]]] = {}
         booster = train(
             params,
             train_set,
-            valid_sets=eval_sets.build(self, X, y, train_set, self._encode_labels),
-            valid_names=eval_sets.names,
+            valid_sets=valid_sets,
+            valid_names=names,
             feval=metrics or None,
             init_model=init_model,
             callbacks=[*(callbacks or ()), record_evaluation(history)],
@@ -337,10 +339,13 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             return self._metric_of_function
         return resolved.metric or OBJECTIVES[resolved.objective].default_metric
 
-    def _column_names(self, x: Any) -> Sequence[str] | Literal["auto"]:
-        """Return the names of a data frame's columns, also where scikit-learn ignores them."""
-        columns = getattr(x, "columns", None)
-        return "auto" if columns is None else [str(name) for name in columns]
+    def _column_names(self, x: Any, given: Any) -> Sequence[str] | Literal["auto"]:
+        """Return the names given, or those of a data frame's columns."""
+        if isinstance(given, str):
+            given = getattr(self, "feature_names_in_", None) if given == "auto" else [given]
+            if given is None and hasattr(x, "dtypes"):  # names that are numbers
+                given = getattr(x, "columns", None)
+        return "auto" if given is None else [str(name) for name in given]
 
     # ---- prediction ----
 

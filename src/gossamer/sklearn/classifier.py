@@ -96,8 +96,9 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         return self
 
     def _learn_labels(self, y: Array) -> Array:
+        classes, codes = _unique(y)
         check_classification_targets(y)
-        self.classes_, codes = _unique(y)
+        self.classes_ = classes
         self.n_classes_ = len(self.classes_)
         return codes
 

@@ -15,6 +15,8 @@ from gossamer.data import Dataset, as_table
 from gossamer.errors import DataError, ParameterError, message
 
 Array = npt.NDArray[Any]
+# Turns the labels of a data set into numbers; the second argument is its name.
+Encode = Callable[[Any, str], Array]
 
 
 def check_rows(estimator: Any, x: Any) -> Array:
@@ -90,7 +92,7 @@ class EvalSets:
     """The `eval_...` arguments of `fit`, one of each per evaluation set."""
 
     pairs: list[tuple[Any, Any]]
-    names: list[str]
+    names: list[Any]  # None: by default
     weights: list[Any]
     class_weights: list[Any]
     init_scores: list[Any]
@@ -117,36 +119,40 @@ class EvalSets:
         found = _per_set("eval_names", [names] if isinstance(names, str) else names, n_sets)
         return cls(
             pairs,
-            [f"valid_{i}" if name is None else str(name) for i, name in enumerate(found)],
+            found,
             _per_set("eval_sample_weight", weights, n_sets),
             _per_set("eval_class_weight", class_weights, n_sets),
             _per_set("eval_init_score", init_scores, n_sets),
         )
 
     def build(
-        self,
-        estimator: Any,
-        x: Any,
-        y: Any,
-        train_set: Dataset,
-        encode: Callable[[Any, str], Array],
-    ) -> list[Dataset]:
-        """Make the data sets; one that is the training data itself is `train_set`."""
-        return [
-            train_set
-            if valid_x is x and valid_y is y
-            else self._build_one(i, estimator, train_set, encode)
-            for i, (valid_x, valid_y) in enumerate(self.pairs)
-        ]
+        self, estimator: Any, train: tuple[Any, Any], train_set: Dataset, encode: Encode
+    ) -> tuple[list[Dataset], list[str]]:
+        """Make the data sets and their names.
 
-    def _build_one(
-        self, i: int, estimator: Any, train_set: Dataset, encode: Callable[[Any, str], Array]
-    ) -> Dataset:
+        Args:
+            estimator: Knows how many columns there are, and their names.
+            train: X and y of the training: a pair that is the same becomes `train_set`.
+            train_set: The training data.
+            encode: Turns labels into numbers.
+        """
+        sets, names = [], []
+        for i, (x, y) in enumerate(self.pairs):
+            is_train = x is train[0] and y is train[1]
+            name = self.names[i] or ("training" if is_train else f"valid_{i}")
+            names.append(str(name))
+            sets.append(train_set if is_train else self._build_one(i, estimator, train_set, encode))
+        return sets, names
+
+    def _build_one(self, i: int, estimator: Any, train_set: Dataset, encode: Encode) -> Dataset:
         values = check_rows(estimator, self.pairs[i][0])
         labels = column_or_1d(self.pairs[i][1], warn=True)
         weight = check_weight(self.weights[i], self.class_weights[i], labels, values)
         return train_set.create_valid(
-            values, encode(labels, self.names[i]), weight=weight, init_score=self.init_scores[i]
+            values,
+            encode(labels, str(self.names[i] or f"valid_{i}")),
+            weight=weight,
+            init_score=self.init_scores[i],
         )
 
 

@@ -1,0 +1,70 @@
+"""What the pictures share: axes to draw on, limits and labels."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Literal
+
+from gossamer.errors import ParameterError, message
+
+Pair = tuple[float, float]
+
+
+def make_axes(ax: Any, figsize: Pair | None, dpi: int | None, function: str) -> Any:
+    """Return the axes to draw on: those given, or new ones.
+
+    Args:
+        ax: Axes, or None.
+        figsize: Width and height of the new figure in inches.
+        dpi: Its resolution.
+        function: Who asks, for the message.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+    """
+    if ax is not None:
+        return ax
+    try:
+        pyplot = import_module("matplotlib.pyplot")
+    except ImportError as error:
+        raise ImportError(f'{function} needs matplotlib: pip install "gossamer[plot]"') from error
+    figsize = check_pair(figsize, "figsize")
+    return pyplot.subplots(figsize=figsize, dpi=dpi, layout="constrained")[1]
+
+
+def check_pair(pair: Any, name: str) -> Any:
+    """Return the pair, or None.
+
+    Raises:
+        ParameterError: If there are not two of them.
+
+    Example:
+        >>> check_pair((0, 1), "xlim")
+        (0, 1)
+    """
+    if pair is not None and (not isinstance(pair, (tuple, list)) or len(pair) != 2):
+        raise ParameterError(message(f"{name} is not usable", got=pair, expected="two numbers"))
+    return pair
+
+
+def label_axes(
+    ax: Any,
+    *,
+    title: str | None,
+    xlabel: str | None,
+    ylabel: str | None,
+    grid: Literal["x", "both"] | None,
+) -> None:
+    """Write the texts around the axes and draw the grid; None leaves one out."""
+    if title is not None:
+        ax.set_title(title)
+    if xlabel is not None:
+        ax.set_xlabel(xlabel)
+    if ylabel is not None:
+        ax.set_ylabel(ylabel)
+    ax.grid(False)
+    if grid is not None:
+        ax.grid(axis=grid, color="0.9", linewidth=0.8)
+        ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)

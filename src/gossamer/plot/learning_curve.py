@@ -1,0 +1,134 @@
+"""`plot_metric`: a metric, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gossamer.errors import ParameterError, message
+from gossamer.model import Booster
+from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
+
+History = Mapping[str, Mapping[str, Sequence[float]]]
+
+
+def plot_metric(
+    booster: Any,
+    metric: str | None = None,
+    dataset_names: Sequence[str] | None = None,
+    ax: Any = None,
+    xlim: Pair | None = None,
+    ylim: Pair | None = None,
+    title: str | None = "Metric during training",
+    xlabel: str | None = "Iterations",
+    ylabel: str | None = "@metric@",
+    figsize: Pair | None = None,
+    dpi: int | None = None,
+    grid: bool = True,
+) -> Any:
+    """Draw how a metric developed during training.
+
+    It needs matplotlib: `pip install "gossamer[plot]"`.
+
+    Args:
+        booster: What `record_evaluation` filled, or a fitted estimator. A dot marks the best round
+            that an estimator's early stopping found.
+        metric: Which metric; None: the first.
+        dataset_names: Which data sets; None: all.
+        ax: matplotlib axes to draw on; None makes new ones.
+        xlim: Limits of the x axis, which counts rounds from 1.
+        ylim: Limits of the y axis.
+        title: Title; None: none.
+        xlabel: Label of the x axis; None: none.
+        ylabel: Label of the y axis; `@metric@` stands for the metric's name; None: none.
+        figsize: Width and height of the new figure in inches.
+        dpi: Its resolution.
+        grid: Whether to draw a grid.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ParameterError: If there is no such metric or data set, or nothing was recorded.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> history = {"train": {"l2": [0.9, 0.5, 0.3]}, "valid": {"l2": [0.9, 0.6, 0.5]}}
+        >>> ax = plot_metric(history, ax=Figure().add_subplot())
+        >>> ax.get_ylabel(), [line.get_label() for line in ax.get_lines()]
+        ('l2', ['train', 'valid'])
+    """
+    curves = _find_curves(_find_history(booster), metric, dataset_names)
+    name = next(iter(curves.values()))[0]
+    ax = make_axes(ax, figsize, dpi, "plot_metric")
+    best_round = getattr(booster, "best_iteration_", 0)
+    for dataset_name, (_, values) in curves.items():
+        (line,) = ax.plot(range(1, len(values) + 1), values, label=dataset_name)
+        if 0 < best_round <= len(values):
+            ax.plot(best_round, values[best_round - 1], "o", color=line.get_color())
+    n_rounds = max(len(values) for _, values in curves.values())
+    # A single round is a point, which needs some room around it.
+    ax.set_xlim(check_pair(xlim, "xlim") or (1 if n_rounds > 1 else 0, max(n_rounds, 2)))
+    if check_pair(ylim, "ylim") is not None:
+        ax.set_ylim(ylim)
+    ax.legend(loc="best", frameon=False)
+    label = None if ylabel is None else (name if ylabel == "auto" else ylabel)
+    label_axes(
+        ax,
+        title=title,
+        xlabel=xlabel,
+        ylabel=None if label is None else label.replace("@metric@", name),
+        grid="both" if grid else None,
+    )
+    return ax
+
+
+def _find_history(booster: Any) -> History:
+    if isinstance(booster, Mapping):
+        history: History = booster
+    elif hasattr(type(booster), "evals_result_"):
+        history = booster.evals_result_
+    else:
+        hint = "Record the metrics with record_evaluation(history), and pass history."
+        raise ParameterError(
+            message(
+                "plot_metric cannot draw this",
+                got=type(booster).__name__,
+                expected="recorded metrics or a fitted estimator",
+                hint=hint if isinstance(booster, Booster) else "",
+            )
+        )
+    if not history:
+        raise ParameterError(
+            message(
+                "there is nothing to draw: no metric was recorded",
+                hint="Pass valid_sets to train(), or eval_set to fit().",
+            )
+        )
+    return history
+
+
+def _find_curves(
+    history: History, metric: str | None, dataset_names: Sequence[str] | None
+) -> dict[str, tuple[str, Sequence[float]]]:
+    """Name of the metric and values of each data set to draw."""
+    wanted = list(history) if dataset_names is None else list(dataset_names)
+    if isinstance(dataset_names, str):
+        wanted = [dataset_names]
+    unknown = [name for name in wanted if name not in history]
+    if unknown or not wanted:
+        raise ParameterError(
+            message(
+                "there is no such data set" if unknown else "dataset_names is empty",
+                got=unknown[0] if unknown else dataset_names,
+                expected=f"some of {', '.join(history)}",
+            )
+        )
+    name = next(iter(history[wanted[0]]), "") if metric is None else metric
+    curves = {d: (name, history[d][name]) for d in wanted if name in history[d]}
+    if not curves:
+        known = dict.fromkeys(m for d in wanted for m in history[d])
+        raise ParameterError(
+            message("there is no such metric", got=metric, expected=f"one of {', '.join(known)}")
+        )
+    return curves

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import gossamer
+from gossamer import GossamerRegressor
+from gossamer.errors import ParameterError
+from gossamer.plot import plot_importance
+
+NAMES = ["price in $", "other $", "0", "unused"]
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 4))
+    x[:, 3] = 1.0
+    y = 5 * x[:, 0] + x[:, 1] + 0.1 * x[:, 2]
+    return GossamerRegressor(n_estimators=20).fit(x, y, feature_name=NAMES)
+
+
+def labels(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def test_importance(model: Any) -> None:
+    ax = plot_importance(model)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths == sorted(v for v in model.feature_importances_ if v > 0)
+    assert labels(ax)[-1] == "price in $"
+    assert "unused" not in labels(ax)
+    assert ax.get_title() == ax.get_xlabel() == "Feature importance"
+    ax.figure.savefig(io.BytesIO())
+
+
+def test_gain(model: Any) -> None:
+    ax = plot_importance(model.booster_, importance_type="gain", xlabel="@importance_type@")
+    gains = sorted(model.booster_.feature_importance("gain"))[1:]
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], gains)
+    assert ax.texts[-1].get_text() == f"{gains[-1]:.3f}"
+    assert ax.get_xlabel() == "gain"
+    assert plot_importance(model, importance_type="gain", precision=None).texts
+    own_type = plot_importance(model.set_params(importance_type="gain"))
+    assert own_type.patches[-1].get_width() == gains[-1]
+    model.set_params(importance_type="split")
+
+
+def test_options(model: Any) -> None:
+    assert len(plot_importance(model, max_num_features=2).patches) == 2
+    assert len(plot_importance(model, max_num_features=0).patches) == 3
+    assert labels(plot_importance(model, ignore_zero=False))[0] == "unused"
+    ax = plot_importance(model, height=0.7, color="red", xlim=(0, 9), ylim=(0, 5), grid=False)
+    assert ax.patches[0].get_height() == pytest.approx(0.7)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 9), (0, 5))
+
+
+def test_nothing_to_draw() -> None:
+    data = gossamer.Dataset(np.zeros((50, 1)), np.arange(50))
+    model = gossamer.train({}, data, 1)
+    with pytest.raises(ParameterError, match="no splits"):
+        plot_importance(model)
+    assert len(plot_importance(model, ignore_zero=False).patches) == 1
+    with pytest.raises(ParameterError, match="got 'dict'"):
+        plot_importance({})

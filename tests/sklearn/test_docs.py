@@ -1,0 +1,35 @@
+"""docs/estimators.md says what is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gossamer import GossamerClassifier
+
+PAGE = Path(__file__).parents[2] / "docs" / "estimators.md"
+
+
+@pytest.mark.filterwarnings("ignore:no split is possible:UserWarning")
+def test_code_runs(binary_rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    x, y = binary_rows
+    names = {"x": x[:200], "y": y[:200], "x_valid": x[200:], "y_valid": y[200:], "x_new": x[:3]}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(block, names)
+    assert Path("model.safetensors").exists()
+
+
+def test_named_attributes_exist(binary_rows: Any) -> None:
+    model = GossamerClassifier().fit(*binary_rows)
+    table = PAGE.read_text(encoding="utf-8").partition("| attribute |")[2]
+    named = re.findall(r"`(\w+_)`", table.partition("\n\n")[0])
+    assert len(named) > 5
+    for name in named:
+        assert np.ndim(getattr(model, name)) >= 0
