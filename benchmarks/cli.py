@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks run | accuracy | report``."""
+"""Command line: ``python -m benchmarks run | accuracy | stages | report``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from benchmarks.machine import describe_machine, find_versions
 from benchmarks.plot import plot_ratios
 from benchmarks.report import format_report, write_json
 from benchmarks.runners import CONTENDERS, select_contenders
+from benchmarks.stages import STAGES, measure_stages
 from benchmarks.summary import summarise
 
 DEFAULT_OUT = "benchmarks/results/local"
@@ -68,6 +69,16 @@ def _accuracy(args: argparse.Namespace) -> int:
     (out / "accuracy.md").write_text(table + "\n")
     print(table)
     return _status(document)
+
+
+def _stages(args: argparse.Namespace) -> int:
+    print(f"milliseconds per tree, {args.threads} threads")
+    print("| case |", " | ".join((*STAGES, "total")), "|")
+    print("| --- |", " | ".join(["---:"] * (len(STAGES) + 1)), "|")
+    for name in args.cases or ("higgs_1m_31", "higgs_1m_255"):
+        found = measure_stages(CASES[name], args.threads, args.scale)
+        print(f"| {name} |", " | ".join(f"{value:.2f}" for value in found.values()), "|", flush=True)
+    return 0
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -156,6 +167,9 @@ def _parser() -> argparse.ArgumentParser:
     accuracy.add_argument("--contenders", nargs="+", default=["gossamer", "lightgbm_row"])
     accuracy.add_argument("--seeds", type=int, default=5)
     accuracy.set_defaults(command=_accuracy)
+
+    stages = commands.add_parser("stages", parents=[common], help="gossamer's time by stage")
+    stages.set_defaults(command=_stages)
 
     report = commands.add_parser("report", help="print and plot earlier results again")
     report.add_argument("results", nargs="+", help="JSON files; several are put together")

@@ -14,7 +14,7 @@ namespace {
 // Blocks of a fixed size, whatever the number of threads: floating-point sums keep their order.
 constexpr std::int64_t kRowBlock = 8192;
 constexpr std::int64_t kPartitionRows = 8192;  // least rows per partition task
-constexpr std::int64_t kBatchRows = 8192;      // rows per thread that make a batch worth its join
+constexpr std::int64_t kBatchRows = 16384;     // rows per thread that make a batch worth its join
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 

@@ -166,6 +166,10 @@ class Training:
         has_hessian = self.objective.has_hessian(self._targets)
         return Gradients.empty(n_rows, self.n_outputs, has_hessian=has_hessian)
 
+    def stage_stats(self) -> dict[str, float]:
+        """Return seconds per stage and amounts of work of all trees so far."""
+        return self._grower.stats()
+
     # ---- data sets ----
 
     def add_valid(self, data: Dataset, name: str) -> ScoredSet:
