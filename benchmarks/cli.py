@@ -77,7 +77,8 @@ def _stages(args: argparse.Namespace) -> int:
     print("| --- |", " | ".join(["---:"] * (len(STAGES) + 1)), "|")
     for name in args.cases or ("higgs_1m_31", "higgs_1m_255"):
         found = measure_stages(CASES[name], args.threads, args.scale)
-        print(f"| {name} |", " | ".join(f"{value:.2f}" for value in found.values()), "|", flush=True)
+        numbers = " | ".join(f"{value:.2f}" for value in found.values())
+        print(f"| {name} | {numbers} |", flush=True)
     return 0
 
 

@@ -54,5 +54,6 @@ def measure_stages(case: Case, threads: int, scale: float, rounds: int = 30) -> 
     seconds = {name: after[name] - before[name] for name in STAGES if name in after}
     seconds["gradients"] = gradients
     seconds["other"] = total - sum(seconds.values())
+    seconds["total"] = total
     n_trees = rounds * training.n_outputs
-    return {name: 1e3 * seconds[name] / n_trees for name in STAGES} | {"total": 1e3 * total / n_trees}
+    return {name: 1e3 * seconds[name] / n_trees for name in (*STAGES, "total")}

@@ -136,12 +136,25 @@ void Grower::start_root(Team& team) {
     for (const Sums& s : sums) root.sums += s;
   }
   root.output = output_of(root.sums, nullptr);  // nothing above it to be smoothed towards
+  root.rules = rules_for(root.sums);
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
   std::vector<Family> families(1);
   families[0].built[0] = 0;
   evaluate(team, families);
   if (leaves_[0].split.feature >= 0) frontier_.push_back(0);
+}
+
+// Where hessians vary, a child must also hold the share of the leaf's hessian that min_data rows have
+// on average. LightGBM, which estimates counts from hessians, does the same; without it a few rows of
+// next to no weight (predicted with confidence, and wrong) make a leaf with an enormous value.
+SplitRules Grower::rules_for(const Sums& sums) const {
+  SplitRules rules = rules_;
+  if (!layout_.constant_hessian() && params_->rules.min_data >= 1.0 && sums.count > 0) {
+    const double mean = static_cast<double>(sums.hessian) / static_cast<double>(sums.count);
+    rules.min_sum_hessian = std::max(rules.min_sum_hessian, (rules.min_data - 0.5) * mean);
+  }
+  return rules;
 }
 
 // ---- batches ----
@@ -215,6 +228,7 @@ void Grower::make_children(std::int32_t node) {
       child.depth = parent.depth + 1;
       child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
       child.output = output_of(child.sums, &parent.output);
+      child.rules = rules_for(child.sums);
     }
     parent.expanded = true;
   }

@@ -77,6 +77,7 @@ class Grower {
     int depth = 0;
     std::uint64_t key = 1;  // its path from the root: random choices hang on it
     double output = 0.0;    // leaf value before shrinkage
+    SplitRules rules;       // of splitting it, in units of the layout
     std::unique_ptr<Histogram> histogram;
     Split split;
     bool expanded = false;
@@ -141,6 +142,7 @@ class Grower {
   void settle(Leaf& leaf);
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
+  SplitRules rules_for(const Sums& sums) const;
   bool comes_before(const Leaf& a, const Leaf& b) const;
   double output_of(const Sums& sums, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;

@@ -63,11 +63,9 @@ struct Quantizer {
   V8i gradient(const V8d& g) const {
     return round_to_int(max8(min8(g * gradient_scale, fill8(gradient_limit)), fill8(-gradient_limit)));
   }
-  // A hessian that is not zero never rounds to zero: a leaf with gradients has some weight.
-  V8i hessian(const V8d& h) const {
-    const V8d q = min8(h * hessian_scale, fill8(hessian_limit));
-    return round_to_int((h > 0.0) & (q < 1.0) ? fill8(1.0) : q);
-  }
+  // To the nearest, zero included: rounded up, rows of next to no weight would together pass
+  // min_sum_hessian_in_leaf and be given huge leaf values.
+  V8i hessian(const V8d& h) const { return round_to_int(min8(h * hessian_scale, fill8(hessian_limit))); }
 };
 
 template <bool kWide, bool kConstantHessian>

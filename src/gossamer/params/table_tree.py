@@ -18,7 +18,8 @@ TREE: Final = (
         ("min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf"),
         "int",
         20,
-        "Fewest rows a leaf may hold; at least 2 when `path_smooth` is on.",
+        "Fewest rows a leaf may hold, counted exactly; where hessians vary, also the share of its "
+        "parent's hessian that as many average rows have. At least 2 when `path_smooth` is on.",
         low=0,
     ),
     _tree(
