@@ -130,6 +130,7 @@ class Grower {
   void quantize(Team& team, const float* gradient, const float* hessian);
   void start_root(Team& team);
   std::vector<std::int32_t> choose_batch(Team& team, std::int64_t n_leaves) const;
+  void drop_hopeless(std::int64_t wanted);
   void expand(Team& team, const std::vector<std::int32_t>& batch, bool last);
   void partition(Team& team, const std::vector<std::int32_t>& batch);
   void make_children(std::int32_t leaf);
