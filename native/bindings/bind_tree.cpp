@@ -121,6 +121,7 @@ void bind_tree(nb::module_& m) {
       .def_rw("extra_key", &GrowParams::extra_key)
       .def_rw("column_key", &GrowParams::column_key)
       .def_rw("learning_rate", &GrowParams::learning_rate)
+      .def_rw("damp_from", &GrowParams::damp_from)
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
       .def_prop_rw(
           "lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },

@@ -153,25 +153,12 @@ void Grower::start_root(Team& team) {
     for (const Sums& s : sums) root.sums += s;
   }
   root.output = output_of(root.sums, nullptr);  // nothing above it to be smoothed towards
-  root.rules = rules_for(root.sums);
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
   std::vector<Family> families(1);
   families[0].built[0] = 0;
   evaluate(team, families);
   if (leaves_[0].split.feature >= 0) frontier_.push_back(0);
-}
-
-// Where hessians vary, a child must also hold the share of the leaf's hessian that min_data rows have
-// on average. LightGBM, which estimates counts from hessians, does the same; without it a few rows of
-// next to no weight (predicted with confidence, and wrong) make a leaf with an enormous value.
-SplitRules Grower::rules_for(const Sums& sums) const {
-  SplitRules rules = rules_;
-  if (!layout_.constant_hessian() && params_->rules.min_data >= 1.0 && sums.count > 0) {
-    const double mean = static_cast<double>(sums.hessian) / static_cast<double>(sums.count);
-    rules.min_sum_hessian = std::max(rules.min_sum_hessian, (rules.min_data - 0.5) * mean);
-  }
-  return rules;
 }
 
 // ---- batches ----
@@ -245,7 +232,6 @@ void Grower::make_children(std::int32_t node) {
       child.depth = parent.depth + 1;
       child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
       child.output = output_of(child.sums, &parent.output);
-      child.rules = rules_for(child.sums);
     }
     parent.expanded = true;
   }
@@ -332,6 +318,12 @@ double Grower::output_of(const Sums& sums, const double* parent_output) const {
   const double shrunk = std::max(std::abs(gradient) - r.lambda_l1, 0.0);
   const double denominator = hessian + r.lambda_l2;
   double output = denominator > 0.0 ? -std::copysign(shrunk, gradient) / denominator : 0.0;
+  // Newton's step overshoots where rows are predicted with confidence and wrong: -G/H grows like 1/p,
+  // the best step like log(1/p). From damp_from on it bends towards twice that.
+  const double limit = params_->damp_from;
+  if (limit > 0.0 && std::abs(output) > limit) {
+    output = std::copysign(limit * (2.0 - limit / std::abs(output)), output);
+  }
   if (r.max_delta_step > 0.0) output = std::clamp(output, -r.max_delta_step, r.max_delta_step);
   if (r.path_smooth > 0.0 && parent_output != nullptr) {
     const double trust = static_cast<double>(sums.count) / r.path_smooth;

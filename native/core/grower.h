@@ -36,6 +36,7 @@ struct GrowParams {
   std::uint64_t column_key = 0;  // of this tree
   ColumnFractions fractions;
   double learning_rate = 0.1;
+  double damp_from = 0.0;  // leaf values beyond this are damped, see output_of; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
 };
 
@@ -77,7 +78,6 @@ class Grower {
     int depth = 0;
     std::uint64_t key = 1;  // its path from the root: random choices hang on it
     double output = 0.0;    // leaf value before shrinkage
-    SplitRules rules;       // of splitting it, in units of the layout
     std::unique_ptr<Histogram> histogram;
     Split split;
     bool expanded = false;
@@ -143,7 +143,6 @@ class Grower {
   void settle(Leaf& leaf);
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
-  SplitRules rules_for(const Sums& sums) const;
   bool comes_before(const Leaf& a, const Leaf& b) const;
   double output_of(const Sums& sums, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;

@@ -233,7 +233,7 @@ void Grower::search_feature(const Leaf& leaf, Histogram& histogram, std::int32_t
   // A feature seen later in this block but numbered lower must win ties: search it on its own.
   const bool strict = f > best.split.feature;
   if (strict) candidate.gain = best.gain;
-  if (!kernels().search(args, layout_, leaf.rules, candidate)) return;
+  if (!kernels().search(args, layout_, rules_, candidate)) return;
   if (!strict && candidate.gain < best.gain) return;
   best.gain = candidate.gain;
   best.split.feature = f;

@@ -82,7 +82,7 @@ class Training:
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
         self._outputs = [self.train.output(k) for k in range(self.n_outputs)]
         self._gradients = self._make_gradients()
-        self._grower = TreeGrower(train_set.binned, params)
+        self._grower = TreeGrower(train_set.binned, params, self.objective.damp_from)
         self._sampler = RowSampler(params, self._targets)
         self._model: Model | None = None
 

@@ -18,6 +18,8 @@ from gossamer.params import Params
 
 # As in LightGBM: shares of a class are kept this far away from 0 and 1.
 EPSILON = 1e-15
+# Where Newton steps of the log losses are damped: far beyond what an ordinary leaf asks for.
+LARGEST_LOG_ODDS_STEP = 8.0
 # Gradients are float32 (at most 3.4e38); scores may overshoot the labels a little.
 LARGEST_GRADIENT = 1e38
 
@@ -60,6 +62,14 @@ class Objective(ABC):
     # Whether predictions are something else than raw scores.
     has_link: ClassVar[bool] = True
     n_outputs: int = 1
+
+    @property
+    def damp_from(self) -> float:
+        """Leaf values beyond this (before shrinkage) are damped; 0: none are.
+
+        For losses whose Newton step overshoots where the model is confident and wrong.
+        """
+        return 0.0
 
     @classmethod
     @abstractmethod

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
-from gossamer.objectives.base import EPSILON, Gradients, Objective
+from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP, Gradients, Objective
 from gossamer.objectives.classes import check_seen
 from gossamer.params import Params
 
@@ -51,6 +51,11 @@ class Binary(Objective):
         """Check that labels are 0 and 1, and both were seen in training."""
         _check_label(targets, name)
         check_seen(targets, train, 2, name)
+
+    @property
+    def damp_from(self) -> float:
+        """See `Objective`."""
+        return LARGEST_LOG_ODDS_STEP / self.sigmoid
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the log-odds of class 1. As in LightGBM, class weights do not enter."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
-from gossamer.objectives.base import EPSILON, Gradients, Objective
+from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP, Gradients, Objective
 from gossamer.objectives.classes import check_seen
 from gossamer.params import Params
 
@@ -36,6 +36,11 @@ class Multiclass(Objective):
         """Check that labels are classes that were seen in training."""
         _check_label(targets, self.n_outputs, name)
         check_seen(targets, train, self.n_outputs, name)
+
+    @property
+    def damp_from(self) -> float:
+        """See `Objective`."""
+        return LARGEST_LOG_ODDS_STEP
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the logarithm of each class's share."""

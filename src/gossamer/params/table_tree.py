@@ -18,8 +18,7 @@ TREE: Final = (
         ("min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf"),
         "int",
         20,
-        "Fewest rows a leaf may hold, counted exactly; where hessians vary, also the share of its "
-        "parent's hessian that as many average rows have. At least 2 when `path_smooth` is on.",
+        "Fewest rows a leaf may hold, counted exactly; at least 2 when `path_smooth` is on.",
         low=0,
     ),
     _tree(
@@ -60,7 +59,8 @@ TREE: Final = (
         ("max_tree_output", "max_leaf_output"),
         "float",
         0.0,
-        "Largest absolute leaf value before shrinking; 0 or less means no limit.",
+        "Largest absolute leaf value before shrinking; 0 or less means no limit, except that "
+        "values of the log losses beyond 8 are damped.",
     ),
     _tree(
         "path_smooth",

@@ -44,15 +44,18 @@ def make_grow_params(params: Params) -> _native.GrowParams:
 class TreeGrower:
     """Grows trees on one binned table."""
 
-    def __init__(self, table: BinnedTable, params: Params) -> None:
-        """Make a grower; nothing is computed yet."""
+    def __init__(self, table: BinnedTable, params: Params, damp_from: float = 0.0) -> None:
+        """Make a grower; nothing is computed yet. `damp_from`: see `Objective`."""
         self._table = table
+        self._damp_from = damp_from
         self._native = _native.Grower(table.bins)
         self.set_params(params)
 
     def set_params(self, params: Params) -> None:
         """Take other settings for the trees to come."""
         self._grow_params = make_grow_params(params)
+        if params.max_delta_step <= 0:  # otherwise the user's own limit holds
+            self._grow_params.damp_from = self._damp_from
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
         fractions = (
