@@ -35,11 +35,9 @@ inline double key_value(std::uint64_t key) {
   return x;
 }
 
-// Sorts `items` by get_key(item) (an unsigned integer), keeping the order of equal keys.
-template <class Item, class GetKey>
-void radix_sort(std::vector<Item>& items, const GetKey& get_key) {
+template <int kBits, class Item, class GetKey>
+void radix_sort_digits(std::vector<Item>& items, const GetKey& get_key) {
   using Key = std::decay_t<decltype(get_key(items[0]))>;
-  constexpr int kBits = 11;
   constexpr std::size_t kBuckets = std::size_t{1} << kBits;
   constexpr int kPasses = (static_cast<int>(sizeof(Key)) * 8 + kBits - 1) / kBits;
   if (items.size() < 2) return;
@@ -63,6 +61,13 @@ void radix_sort(std::vector<Item>& items, const GetKey& get_key) {
     for (const Item& item : items) other[starts[digit(item)]++] = item;
     items.swap(other);
   }
+}
+
+// Sorts `items` by get_key(item) (an unsigned integer), keeping the order of equal keys.
+template <class Item, class GetKey>
+void radix_sort(std::vector<Item>& items, const GetKey& get_key) {
+  // Few items: the counters of large digits would cost more than another pass.
+  items.size() < 8192 ? radix_sort_digits<8>(items, get_key) : radix_sort_digits<11>(items, get_key);
 }
 
 }  // namespace gossamer

@@ -26,22 +26,20 @@ inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, int32_
   int b = 0;
 #if defined(GOSSAMER_AVX512)
   const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-  for (; b < n; b += 8) {
-    const auto inside = static_cast<__mmask8>(n - b >= 8 ? 0xff : (1 << (n - b)) - 1);
-    const __m512i eight = _mm512_maskz_loadu_epi64(inside, cells + b);
+  for (; b + 8 <= n; b += 8) {
+    const __m512i eight = _mm512_loadu_si512(cells + b);
     const __mmask8 filled = _mm512_test_epi64_mask(eight, eight);
     _mm512_storeu_si512(words + m, _mm512_maskz_compress_epi64(filled, eight));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins + m),
                         _mm256_maskz_compress_epi32(filled, _mm256_add_epi32(_mm256_set1_epi32(b), iota)));
     m += __builtin_popcount(filled);
   }
-#else
+#endif
   for (; b < n; ++b) {
     words[m] = cells[b];
     bins[m] = b;
     m += cells[b] != 0;
   }
-#endif
   return m;
 }
 
