@@ -110,6 +110,8 @@ DistinctValues count_distinct(const T* values, std::int64_t n, const BinOptions&
   }
   radix_sort(keys, [](Key key) { return key; });
   DistinctValues d;
+  d.values.reserve(keys.size());
+  d.counts.reserve(keys.size());
   for (std::size_t i = 0; i < keys.size();) {
     std::size_t end = i + 1;
     while (end < keys.size() && keys[end] == keys[i]) ++end;
