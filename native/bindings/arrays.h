@@ -45,6 +45,20 @@ const T* data_or_null(const std::optional<In<T>>& a, std::int64_t expected, cons
   return a->data();
 }
 
+inline DType dtype_of(nb::dlpack::dtype type) {
+  if (type == nb::dtype<float>()) return DType::f32;
+  if (type == nb::dtype<double>()) return DType::f64;
+  if (type == nb::dtype<std::int8_t>()) return DType::i8;
+  if (type == nb::dtype<std::int16_t>()) return DType::i16;
+  if (type == nb::dtype<std::int32_t>()) return DType::i32;
+  if (type == nb::dtype<std::int64_t>()) return DType::i64;
+  if (type == nb::dtype<std::uint8_t>()) return DType::u8;
+  if (type == nb::dtype<std::uint16_t>()) return DType::u16;
+  if (type == nb::dtype<std::uint32_t>()) return DType::u32;
+  if (type == nb::dtype<std::uint64_t>()) return DType::u64;
+  throw std::invalid_argument("matrix dtype is not supported");
+}
+
 inline MatrixView view_of(const Matrix& m) {
   MatrixView view;
   view.data = m.data();
@@ -52,30 +66,7 @@ inline MatrixView view_of(const Matrix& m) {
   view.n_columns = static_cast<std::int64_t>(m.shape(1));
   view.row_stride = m.stride(0);
   view.column_stride = m.stride(1);
-  const auto type = m.dtype();
-  const auto is = [&]<class T>() { return type == nb::dtype<T>(); };
-  if (is.operator()<float>())
-    view.dtype = DType::f32;
-  else if (is.operator()<double>())
-    view.dtype = DType::f64;
-  else if (is.operator()<std::int8_t>())
-    view.dtype = DType::i8;
-  else if (is.operator()<std::int16_t>())
-    view.dtype = DType::i16;
-  else if (is.operator()<std::int32_t>())
-    view.dtype = DType::i32;
-  else if (is.operator()<std::int64_t>())
-    view.dtype = DType::i64;
-  else if (is.operator()<std::uint8_t>())
-    view.dtype = DType::u8;
-  else if (is.operator()<std::uint16_t>())
-    view.dtype = DType::u16;
-  else if (is.operator()<std::uint32_t>())
-    view.dtype = DType::u32;
-  else if (is.operator()<std::uint64_t>())
-    view.dtype = DType::u64;
-  else
-    throw std::invalid_argument("matrix dtype is not supported");
+  view.dtype = dtype_of(m.dtype());
   return view;
 }
 

@@ -6,6 +6,7 @@ void bind_binning(nanobind::module_& m);
 void bind_objectives(nanobind::module_& m);
 void bind_metrics(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
+void bind_sparse(nanobind::module_& m);
 void bind_tree(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 }  // namespace gossamer::bindings
@@ -14,6 +15,7 @@ NB_MODULE(_native, m) {
   using namespace gossamer::bindings;
   m.doc() = "Gossamer's native core: everything that runs per row, per bin or per node.";
   bind_kernels(m);
+  bind_sparse(m);
   bind_binning(m);
   bind_objectives(m);
   bind_metrics(m);

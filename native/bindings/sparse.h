@@ -1,0 +1,20 @@
+// The Python object that holds a sparse matrix for native calls.
+#pragma once
+
+#include "bindings/arrays.h"
+#include "core/sparse_view.h"
+
+namespace gossamer::bindings {
+
+using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Keeps the arrays alive that the view looks at.
+struct PySparse {
+  AnyVector values;
+  AnyVector indices;
+  In<std::int64_t> begin;
+  SparseView view;
+  bool canonical = false;
+};
+
+}  // namespace gossamer::bindings
