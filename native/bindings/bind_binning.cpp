@@ -2,12 +2,14 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
-#include "bindings/arrays.h"
+#include "bindings/sparse.h"
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
+#include "core/bundling.h"
 
 namespace gossamer::bindings {
 
@@ -15,10 +17,9 @@ using namespace nb::literals;
 
 namespace {
 
-auto find_bounds_py(const Matrix& matrix, const std::optional<In<std::int64_t>>& sample,
-                    const In<std::int32_t>& max_bin, std::int64_t min_data_in_bin, bool use_missing,
-                    bool zero_as_missing, int n_threads) {
-  const MatrixView view = view_of(matrix);
+template <class View>
+auto find_bounds_in(const View& view, const std::optional<In<std::int64_t>>& sample, const In<std::int32_t>& max_bin,
+                    std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads) {
   check_length(max_bin, view.n_columns, "max_bin");
   BinOptions options{to_vector(max_bin), min_data_in_bin, use_missing, zero_as_missing};
   std::vector<ColumnBounds> columns;
@@ -35,22 +36,38 @@ auto find_bounds_py(const Matrix& matrix, const std::optional<In<std::int64_t>>&
   std::vector<double> upper;
   std::vector<std::int64_t> offsets{0};
   std::vector<std::int8_t> missing;
+  std::vector<double> zero_share;
   for (const ColumnBounds& column : columns) {
     upper.insert(upper.end(), column.upper.begin(), column.upper.end());
     offsets.push_back(static_cast<std::int64_t>(upper.size()));
     missing.push_back(column.missing_in_sample);
+    zero_share.push_back(column.zero_share);
   }
-  return nb::make_tuple(to_numpy(std::move(upper)), to_numpy(std::move(offsets)), to_numpy(std::move(missing)));
+  return nb::make_tuple(to_numpy(std::move(upper)), to_numpy(std::move(offsets)), to_numpy(std::move(missing)),
+                        to_numpy(std::move(zero_share)));
 }
 
-std::shared_ptr<BinMatrix> make_bin_matrix(const In<std::int32_t>& columns, const In<double>& upper,
-                                           const In<std::int64_t>& offsets, int missing_kind, std::int64_t n_rows,
-                                           const std::optional<In<std::int8_t>>& may_miss, bool share_lanes) {
-  if (n_rows < 0 || n_rows >= std::numeric_limits<RowIdx>::max()) throw std::invalid_argument("too many rows");
+auto find_bounds_dense(const Matrix& matrix, const std::optional<In<std::int64_t>>& sample,
+                       const In<std::int32_t>& max_bin, std::int64_t min_data_in_bin, bool use_missing,
+                       bool zero_as_missing, int n_threads) {
+  return find_bounds_in(view_of(matrix), sample, max_bin, min_data_in_bin, use_missing, zero_as_missing, n_threads);
+}
+
+auto find_bounds_sparse(const PySparse& matrix, const std::optional<In<std::int64_t>>& sample,
+                        const In<std::int32_t>& max_bin, std::int64_t min_data_in_bin, bool use_missing,
+                        bool zero_as_missing, int n_threads) {
+  check_canonical(matrix);
+  return find_bounds_in(matrix.view, sample, max_bin, min_data_in_bin, use_missing, zero_as_missing, n_threads);
+}
+
+std::vector<Feature> make_features(const In<std::int32_t>& columns, const In<double>& upper,
+                                   const In<std::int64_t>& offsets, int missing_kind,
+                                   const std::optional<In<std::int8_t>>& may_miss) {
   if (missing_kind < 0 || missing_kind > 2) throw std::invalid_argument("unknown missing kind");
   check_length(offsets, length(columns) + 1, "offsets");
   const std::int8_t* const may = data_or_null(may_miss, length(columns), "may_miss");
   std::vector<Feature> features;
+  features.reserve(columns.size());
   for (std::int64_t f = 0; f < length(columns); ++f) {
     const std::int64_t begin = offsets(static_cast<std::size_t>(f));
     const std::int64_t end = offsets(static_cast<std::size_t>(f) + 1);
@@ -63,20 +80,206 @@ std::shared_ptr<BinMatrix> make_bin_matrix(const In<std::int32_t>& columns, cons
     feature.missing_kind = static_cast<MissingKind>(missing_kind);
     feature.may_miss = may == nullptr || may[f] != 0;
     feature.upper.assign(upper.data() + begin, upper.data() + end);
+    // Searches for the bin of zero, and of anything, end at the last bound.
+    if (feature.upper.back() != std::numeric_limits<double>::infinity()) {
+      throw std::invalid_argument("the last bound is not infinity");
+    }
     features.push_back(std::move(feature));
   }
-  return std::make_shared<BinMatrix>(std::move(features), n_rows, share_lanes);
+  return features;
 }
 
-void fill(BinMatrix& self, const Matrix& matrix, bool find_missing, int n_threads) {
+void check_rows(std::int64_t n_rows) {
+  if (n_rows < 0 || n_rows >= std::numeric_limits<RowIdx>::max()) throw std::invalid_argument("too many rows");
+}
+
+void check_columns(const std::vector<Feature>& features, std::int64_t n_columns) {
+  for (const Feature& f : features) {
+    if (f.column < 0 || f.column >= n_columns) throw std::invalid_argument("column out of range");
+  }
+}
+
+nb::dict to_dict(const StorageReport& report) {
+  nb::dict d;
+  d["candidates"] = report.n_candidates;
+  d["conflicts"] = report.n_conflicts;
+  d["order"] = static_cast<int>(report.order);
+  d["seconds"] = report.seconds;
+  return d;
+}
+
+StorageOptions make_options(bool share_lanes, bool bundle, bool sparse, double max_conflict_rate, int order) {
+  if (order < 0 || order > 3) throw std::invalid_argument("unknown order");
+  return {share_lanes, bundle, sparse, max_conflict_rate, static_cast<BundleOrder>(order)};
+}
+
+auto bin_dense(const Matrix& matrix, const In<std::int32_t>& columns, const In<double>& upper,
+               const In<std::int64_t>& offsets, int missing_kind, const std::optional<In<std::int8_t>>& may_miss,
+               const In<double>& zero_share, bool share_lanes, bool bundle, bool sparse, double max_conflict_rate,
+               int order, int n_threads) {
   const MatrixView view = view_of(matrix);
-  if (view.n_rows != self.n_rows()) throw std::invalid_argument("the number of rows differs");
-  for (const Feature& f : self.features()) {
-    if (f.column < 0 || f.column >= view.n_columns) throw std::invalid_argument("column out of range");
+  auto features = make_features(columns, upper, offsets, missing_kind, may_miss);
+  check_rows(view.n_rows);
+  check_columns(features, view.n_columns);
+  check_length(zero_share, length(columns), "zero_share");
+  StorageReport report;
+  std::shared_ptr<BinMatrix> result;
+  {
+    nb::gil_scoped_release release;
+    TeamLease team(n_threads);
+    result = bin_training(*team, view, std::move(features), to_vector(zero_share),
+                          make_options(share_lanes, bundle, sparse, max_conflict_rate, order), report);
+  }
+  return nb::make_tuple(result, to_dict(report));
+}
+
+auto bin_sparse(const PySparse& matrix, const In<std::int32_t>& columns, const In<double>& upper,
+                const In<std::int64_t>& offsets, int missing_kind, bool share_lanes, bool bundle, bool sparse,
+                double max_conflict_rate, int order, int n_threads) {
+  check_canonical(matrix);
+  auto features = make_features(columns, upper, offsets, missing_kind, {});
+  check_columns(features, matrix.view.n_columns);
+  StorageReport report;
+  std::shared_ptr<BinMatrix> result;
+  {
+    nb::gil_scoped_release release;
+    TeamLease team(n_threads);
+    result = bin_training(*team, matrix.view, std::move(features),
+                          make_options(share_lanes, bundle, sparse, max_conflict_rate, order), report);
+  }
+  return nb::make_tuple(result, to_dict(report));
+}
+
+template <class View>
+std::shared_ptr<BinMatrix> bin_like(const BinMatrix& training, const View& view, int n_threads) {
+  check_rows(view.n_rows);
+  check_columns(training.features(), view.n_columns);
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  auto result = make_like(training, view.n_rows);
+  result->fill(*team, view, false);
+  return result;
+}
+
+// Bundles as one list of features and where each bundle ends.
+std::shared_ptr<BinMatrix> make_bin_matrix(const In<std::int32_t>& columns, const In<double>& upper,
+                                           const In<std::int64_t>& offsets, int missing_kind, std::int64_t n_rows,
+                                           const std::optional<In<std::int8_t>>& may_miss, bool share_lanes,
+                                           const std::optional<In<std::int32_t>>& bundled,
+                                           const std::optional<In<std::int64_t>>& bundle_ends,
+                                           const std::optional<In<std::int32_t>>& loose) {
+  check_rows(n_rows);
+  Storage storage{share_lanes, {}, {}};
+  if (bundled && bundle_ends) {
+    std::int64_t begin = 0;
+    for (std::size_t b = 0; b < bundle_ends->size(); ++b) {
+      const std::int64_t end = (*bundle_ends)(b);
+      if (end <= begin || end > length(*bundled)) throw std::invalid_argument("bundles are not increasing");
+      storage.bundles.emplace_back(bundled->data() + begin, bundled->data() + end);
+      begin = end;
+    }
+  }
+  if (loose) storage.loose = to_vector(*loose);
+  auto features = make_features(columns, upper, offsets, missing_kind, may_miss);
+  for (Feature& feature : features) feature.zero_bin = find_zero_bin(feature);
+  return std::make_shared<BinMatrix>(std::move(features), n_rows, std::move(storage));
+}
+
+nb::dict storage(const BinMatrix& self) {
+  std::vector<std::int32_t> bundled;
+  std::vector<std::int64_t> bundle_ends;
+  for (const auto& bundle : self.storage().bundles) {
+    bundled.insert(bundled.end(), bundle.begin(), bundle.end());
+    bundle_ends.push_back(static_cast<std::int64_t>(bundled.size()));
+  }
+  std::vector<std::int8_t> may_miss;
+  for (const Feature& f : self.features()) may_miss.push_back(f.may_miss);
+  nb::dict d;
+  d["bundled"] = to_numpy(std::move(bundled));
+  d["bundle_ends"] = to_numpy(std::move(bundle_ends));
+  d["loose"] = to_numpy(std::vector<std::int32_t>(self.storage().loose));
+  d["may_miss"] = to_numpy(std::move(may_miss));
+  return d;
+}
+
+nb::dict describe(const BinMatrix& self) {
+  std::int64_t n_lanes8 = 0, n_lanes16 = 0, lane_bytes = 0, n_shared = 0;
+  for (const Group& group : self.groups()) {
+    (group.two_bytes ? n_lanes16 : n_lanes8) += group.n_lanes;
+    lane_bytes += group.bins8.size() + 2 * group.bins16.size();
+  }
+  for (const Feature& f : self.features()) n_shared += f.shared && !f.bundled;
+  nb::dict d;
+  d["lanes_of_one_byte"] = n_lanes8;
+  d["lanes_of_two_bytes"] = n_lanes16;
+  d["features_sharing_a_lane"] = n_shared;
+  d["cells"] = self.n_cells();
+  d["bytes_in_lanes"] = lane_bytes;
+  d["bytes_in_sparse_columns"] = self.sparse().n_bytes();
+  d["sparse_entries"] = self.sparse().n_entries();
+  d["values_dropped"] = self.n_dropped();
+  return d;
+}
+
+auto copy_sparse(const BinMatrix& self) {
+  SparseColumns columns;
+  {
+    nb::gil_scoped_release release;
+    columns = self.copy_sparse();
+  }
+  std::vector<RowIdx> rows(columns.rows.data(), columns.rows.data() + columns.rows.size());
+  std::vector<std::uint16_t> bins(columns.bins.data(), columns.bins.data() + columns.bins.size());
+  return nb::make_tuple(to_numpy(std::move(columns.features)), to_numpy(std::move(columns.begin)),
+                        to_numpy(std::move(rows)), to_numpy(std::move(bins)));
+}
+
+void set_sparse(BinMatrix& self, const In<std::int32_t>& features, const In<std::int64_t>& begin,
+                const In<RowIdx>& rows, const In<std::uint16_t>& bins) {
+  check_length(begin, length(features) + 1, "begin");
+  check_length(bins, length(rows), "bins");
+  SparseColumns columns;
+  columns.features = to_vector(features);
+  columns.begin = to_vector(begin);
+  if (columns.begin.front() != 0 || columns.begin.back() != length(rows)) {
+    throw std::invalid_argument("begin does not cover the entries");
+  }
+  std::int32_t last_feature = -1;
+  for (std::size_t c = 0; c < columns.features.size(); ++c) {
+    const std::int32_t f = columns.features[c];
+    if (f <= last_feature || f >= static_cast<std::int32_t>(self.features().size())) {
+      throw std::invalid_argument("features are not increasing, or out of range");
+    }
+    last_feature = f;
+    const Feature& feature = self.features()[static_cast<std::size_t>(f)];
+    if (!feature.bundled && !feature.loose()) throw std::invalid_argument("the feature is not kept as entries");
+    if (columns.begin[c] > columns.begin[c + 1]) throw std::invalid_argument("begin decreases");
+    std::int64_t last_row = -1;
+    for (std::int64_t e = columns.begin[c]; e < columns.begin[c + 1]; ++e) {
+      const auto i = static_cast<std::size_t>(e);
+      const bool is_bin = bins(i) <= feature.n_value_bins && bins(i) != feature.zero_bin;
+      if (rows(i) <= last_row || rows(i) >= self.n_rows() || !is_bin) {
+        throw std::invalid_argument("an entry is out of range or out of order");
+      }
+      last_row = rows(i);
+    }
+  }
+  columns.rows.reset(length(rows));
+  columns.bins.reset(length(bins));
+  std::copy_n(rows.data(), rows.size(), columns.rows.data());
+  std::copy_n(bins.data(), bins.size(), columns.bins.data());
+  nb::gil_scoped_release release;
+  self.set_sparse(columns);
+}
+
+std::shared_ptr<BinMatrix> take_rows(const BinMatrix& self, const In<RowIdx>& rows, int n_threads) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<std::int64_t>(rows(i)) >= self.n_rows()) throw std::invalid_argument("row out of range");
   }
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  self.fill(*team, view, find_missing);
+  auto result = std::make_shared<BinMatrix>(self.features(), length(rows), self.storage());
+  result->fill_from(*team, self, {rows.data(), rows.size()});
+  return result;
 }
 
 std::size_t checked_feature(const BinMatrix& self, std::int64_t feature) {
@@ -90,7 +293,7 @@ void set_column(BinMatrix& self, std::int64_t feature, const In<std::uint16_t>& 
   const Feature& f = self.features()[checked_feature(self, feature)];
   check_length(bins, self.n_rows(), "bins");
   for (std::size_t i = 0; i < bins.size(); ++i) {
-    if (bins(i) >= f.radix) throw std::invalid_argument("bin out of range");
+    if (bins(i) >= f.n_bins()) throw std::invalid_argument("bin out of range");
   }
   nb::gil_scoped_release release;
   self.set_column(feature, {bins.data(), bins.size()});
@@ -99,13 +302,43 @@ void set_column(BinMatrix& self, std::int64_t feature, const In<std::uint16_t>& 
 }  // namespace
 
 void bind_binning(nb::module_& m) {
-  m.def("find_bounds", &find_bounds_py, "matrix"_a.noconvert(), "sample"_a.noconvert().none(), "max_bin"_a.noconvert(),
-        "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
-        "Upper bin bounds of every column: (bounds, offsets, missing seen).");
+  constexpr const char* kFindBounds = "Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).";
+  m.def("find_bounds", &find_bounds_sparse, "matrix"_a, "sample"_a.noconvert().none(), "max_bin"_a.noconvert(),
+        "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
+  m.def("find_bounds", &find_bounds_dense, "matrix"_a.noconvert(), "sample"_a.noconvert().none(),
+        "max_bin"_a.noconvert(), "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
+  m.def("bin_dense", &bin_dense, "matrix"_a.noconvert(), "columns"_a.noconvert(), "upper"_a.noconvert(),
+        "offsets"_a.noconvert(), "missing_kind"_a, "may_miss"_a.noconvert().none(), "zero_share"_a.noconvert(),
+        "share_lanes"_a, "bundle"_a, "sparse"_a, "max_conflict_rate"_a, "order"_a, "n_threads"_a,
+        "Training data: (binned table, how its storage was chosen).");
+  m.def("bin_sparse", &bin_sparse, "matrix"_a, "columns"_a.noconvert(), "upper"_a.noconvert(), "offsets"_a.noconvert(),
+        "missing_kind"_a, "share_lanes"_a, "bundle"_a, "sparse"_a, "max_conflict_rate"_a, "order"_a, "n_threads"_a,
+        "Training data: (binned table, how its storage was chosen).");
+  m.def(
+      "bin_like",
+      [](const BinMatrix& training, const PySparse& matrix, int n_threads) {
+        check_canonical(matrix);
+        return bin_like(training, matrix.view, n_threads);
+      },
+      "training"_a, "matrix"_a, "n_threads"_a, "Other data in the bins of training data.");
+  m.def(
+      "bin_like",
+      [](const BinMatrix& training, const Matrix& matrix, int n_threads) {
+        return bin_like(training, view_of(matrix), n_threads);
+      },
+      "training"_a, "matrix"_a.noconvert(), "n_threads"_a, "Other data in the bins of training data.");
   nb::class_<BinMatrix>(m, "BinMatrix", "A binned table.")
       .def(nb::new_(&make_bin_matrix), "columns"_a.noconvert(), "upper"_a.noconvert(), "offsets"_a.noconvert(),
-           "missing_kind"_a, "n_rows"_a, "may_miss"_a.noconvert().none() = nb::none(), "share_lanes"_a = false)
-      .def("fill", &fill, "matrix"_a.noconvert(), "find_missing"_a, "n_threads"_a)
+           "missing_kind"_a, "n_rows"_a, "may_miss"_a.noconvert().none() = nb::none(), "share_lanes"_a = false,
+           "bundled"_a.noconvert().none() = nb::none(), "bundle_ends"_a.noconvert().none() = nb::none(),
+           "loose"_a.noconvert().none() = nb::none())
+      .def("storage", &storage, "How features are kept: bundled, bundle_ends, loose, may_miss.")
+      .def("describe", &describe, "Figures about the storage.")
+      .def("copy_sparse", &copy_sparse,
+           "Entries of features in bundles and sparse columns: features, begin, rows, bins.")
+      .def("set_sparse", &set_sparse, "features"_a.noconvert(), "begin"_a.noconvert(), "rows"_a.noconvert(),
+           "bins"_a.noconvert())
+      .def("take_rows", &take_rows, "rows"_a.noconvert(), "n_threads"_a)
       .def(
           "copy_column",
           [](const BinMatrix& self, std::int64_t feature) {
@@ -129,6 +362,7 @@ void bind_binning(nb::module_& m) {
             for (std::size_t f = 0; f < flags.size(); ++f) self.features()[f].has_missing = flags(f) != 0;
           },
           "flags"_a.noconvert())
+      .def_prop_ro("shares_lanes", [](const BinMatrix& self) { return self.storage().share_lanes; })
       .def_prop_ro("n_rows", &BinMatrix::n_rows)
       .def_prop_ro("n_features", [](const BinMatrix& self) { return self.features().size(); })
       .def_prop_ro("n_bytes", &BinMatrix::n_bytes);

@@ -1,12 +1,97 @@
 #include <nanobind/stl/optional.h>
 
 #include "bindings/arrays.h"
+#include "core/gradient_sampler.h"
 #include "core/random.h"
 #include "core/row_sampler.h"
 
 namespace gossamer::bindings {
 
 using namespace nb::literals;
+
+namespace {
+
+// A sampler with what it needs for checking arguments.
+struct PyGradientSampler {
+  std::int64_t n_rows;
+  int n_outputs;
+  bool has_scores = false;
+  GradientSampler sampler;
+
+  PyGradientSampler(std::int64_t rows, int outputs)
+      : n_rows(rows),
+        n_outputs(outputs),
+        sampler(checked(rows, "n_rows"), static_cast<int>(checked(outputs, "n_outputs"))) {}
+
+  static std::int64_t checked(std::int64_t count, const char* name) {
+    if (count < 1) throw std::invalid_argument(std::string(name) + " must be at least 1");
+    return count;
+  }
+
+  template <class Array>
+  void check(const Array& gradient, const Array& hessian) const {
+    check_length(gradient, n_rows * n_outputs, "gradient");
+    check_length(hessian, n_rows * n_outputs, "hessian");
+  }
+
+  void check_scores() const {
+    if (!has_scores) throw std::invalid_argument("rows have no scores");
+  }
+
+  // Before a sample is drawn: it uses the scores up.
+  void check_sample(const Out<float>& gradient, const Out<float>& hessian, const Out<RowIdx>& rows) {
+    check(gradient, hessian);
+    check_length(rows, n_rows, "rows");
+    check_scores();
+    has_scores = false;
+  }
+};
+
+void score_by_product(PyGradientSampler& self, const In<float>& gradient, const In<float>& hessian, int n_threads) {
+  self.check(gradient, hessian);
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  self.sampler.score_by_product(*team, gradient.data(), hessian.data());
+  self.has_scores = true;
+}
+
+void score_by_norm(PyGradientSampler& self, const In<float>& gradient, const In<float>& hessian, double reg,
+                   int n_threads) {
+  self.check(gradient, hessian);
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  self.sampler.score_by_norm(*team, gradient.data(), hessian.data(), reg);
+  self.has_scores = true;
+}
+
+void sample_goss(PyGradientSampler& self, std::int64_t n_top, std::int64_t n_other, std::uint64_t key,
+                 const Out<float>& gradient, const Out<float>& hessian, const Out<RowIdx>& rows, int n_threads) {
+  if (n_top < 1 || n_other < 0 || n_top > self.n_rows || n_other > self.n_rows - n_top) {
+    throw std::invalid_argument("too few or too many rows");
+  }
+  self.check_sample(gradient, hessian, rows);
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  self.sampler.sample_goss(*team, n_top, n_other, key, gradient.data(), hessian.data(), rows.data());
+}
+
+std::int64_t sample_mvs(PyGradientSampler& self, double n_expected, std::uint64_t key, const Out<float>& gradient,
+                        const Out<float>& hessian, const Out<RowIdx>& rows, int n_threads) {
+  if (!(n_expected > 0.0)) throw std::invalid_argument("n_expected must be above 0");
+  self.check_sample(gradient, hessian, rows);
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  return self.sampler.sample_mvs(*team, n_expected, key, gradient.data(), hessian.data(), rows.data());
+}
+
+double mean_step_py(const In<float>& gradient, const In<float>& hessian, int n_threads) {
+  check_length(hessian, length(gradient), "hessian");
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  return mean_step(*team, gradient.data(), hessian.data(), length(gradient));
+}
+
+}  // namespace
 
 void bind_sampling(nb::module_& m) {
   m.def("random_bits", &random_bits, "key"_a, "counter"_a, "64 random bits, a function of both arguments.");
@@ -24,6 +109,30 @@ void bind_sampling(nb::module_& m) {
       },
       "n_rows"_a, "fraction_negative"_a, "fraction_positive"_a, "label"_a.noconvert().none(), "key"_a,
       "Rows in the bag and rows outside it.");
+
+  nb::class_<PyGradientSampler>(m, "GradientSampler", "Samples rows by their gradients; scores serve one sample.")
+      .def(nb::init<std::int64_t, int>(), "n_rows"_a, "n_outputs"_a)
+      .def("score_by_product", &score_by_product, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a,
+           "Scores rows by the sum over outputs of |gradient x hessian|.")
+      .def("score_by_norm", &score_by_norm, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "reg"_a, "n_threads"_a,
+           "Scores rows by sqrt(sum over outputs of gradient^2 + reg x hessian^2).")
+      .def(
+          "histogram",
+          [](PyGradientSampler& self) {
+            self.check_scores();
+            return to_numpy(std::vector<std::uint32_t>(self.sampler.histogram()));
+          },
+          nb::rv_policy::move, "Rows by the leading 12 bits of their score: exponent and 4 bits of mantissa.")
+      .def("sample_goss", &sample_goss, "n_top"_a, "n_other"_a, "key"_a, "gradient"_a.noconvert(),
+           "hessian"_a.noconvert(), "rows"_a.noconvert(), "n_threads"_a,
+           "Keeps the rows of largest score and draws others, whose gradients are weighted.\n\n"
+           "The first n_top + n_other of `rows` are the sample, the others are outside; both increase.")
+      .def("sample_mvs", &sample_mvs, "n_expected"_a, "key"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
+           "rows"_a.noconvert(), "n_threads"_a,
+           "Keeps rows with probabilities that grow with their scores; divides gradients by them.\n\n"
+           "Returns how many of `rows` are the sample.");
+  m.def("mean_step", &mean_step_py, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a,
+        "Sum of |gradient| over sum of hessian.");
 }
 
 }  // namespace gossamer::bindings

@@ -17,4 +17,8 @@ struct PySparse {
   bool canonical = false;
 };
 
+inline void check_canonical(const PySparse& matrix) {
+  if (!matrix.canonical) throw std::invalid_argument("indices are not sorted, or there are duplicates");
+}
+
 }  // namespace gossamer::bindings

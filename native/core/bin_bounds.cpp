@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/radix_sort.h"
 
@@ -91,24 +92,44 @@ std::vector<double> bins_of_equal_count(const DistinctValues& d, std::int64_t ma
   return bounds.finish();
 }
 
-// Sorted distinct values of one column's sample; `missing` tells whether any were left out as such.
+void add_zeros(DistinctValues& d, std::int64_t n) {
+  const auto place = std::lower_bound(d.values.begin(), d.values.end(), 0.0);
+  const auto i = place - d.values.begin();
+  if (place != d.values.end() && *place == 0.0) {
+    d.counts[static_cast<std::size_t>(i)] += n;
+    return;
+  }
+  d.values.insert(place, 0.0);
+  d.counts.insert(d.counts.begin() + i, n);
+}
+
+// Sorted distinct values of one column's sample, to which `n_zeros` zeros are added; notes whether any
+// were left out as missing, and how many are zero.
 template <class T>
-DistinctValues count_distinct(const T* values, std::int64_t n, const BinOptions& options, bool& missing) {
+DistinctValues count_distinct(const T* values, std::int64_t n, std::int64_t n_zeros, const BinOptions& options,
+                              ColumnBounds& out) {
   using Float = std::conditional_t<std::is_same_v<T, float>, float, double>;
   using Key = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
   std::vector<Key> keys;
   keys.reserve(static_cast<std::size_t>(n));
+  const bool zero_is_missing = options.use_missing && options.zero_as_missing;
+  out.missing_in_sample |= zero_is_missing && n_zeros > 0;
+  std::int64_t all_zeros = n_zeros;
   for (std::int64_t i = 0; i < n; ++i) {
     auto x = static_cast<Float>(values[i]);
     const bool nan = x != x;
     if (nan && !options.use_missing) x = 0;
-    if (options.use_missing && (nan || (options.zero_as_missing && std::abs(static_cast<double>(x)) <= kZero))) {
-      missing = true;
+    const bool zero = std::abs(static_cast<double>(x)) <= kZero;
+    all_zeros += zero;
+    if (options.use_missing && (nan || (zero_is_missing && zero))) {
+      out.missing_in_sample = true;
       continue;
     }
     keys.push_back(ordered_key(x + Float(0)));  // -0 + 0 = +0: one zero
   }
-  radix_sort(keys, [](Key key) { return key; });
+  out.zero_share = static_cast<double>(all_zeros) / static_cast<double>(std::max<std::int64_t>(n + n_zeros, 1));
+  // The counters of a radix sort would cost more than comparing a few keys.
+  keys.size() < 64 ? std::sort(keys.begin(), keys.end()) : radix_sort(keys, [](Key key) { return key; });
   DistinctValues d;
   d.values.reserve(keys.size());
   d.counts.reserve(keys.size());
@@ -119,7 +140,18 @@ DistinctValues count_distinct(const T* values, std::int64_t n, const BinOptions&
     d.counts.push_back(static_cast<std::int64_t>(end - i));
     i = end;
   }
+  if (n_zeros > 0 && !zero_is_missing) add_zeros(d, n_zeros);
   return d;
+}
+
+// Bounds of one column from the values of its sample and a number of zeros besides.
+template <class T>
+ColumnBounds bounds_of_column(const T* values, std::int64_t n, std::int64_t n_zeros, std::int64_t max_bin,
+                              const BinOptions& options) {
+  ColumnBounds out;
+  const DistinctValues distinct = count_distinct(values, n, n_zeros, options, out);
+  out.upper = choose_bounds(distinct, out.missing_in_sample ? max_bin - 1 : max_bin, options.min_data_in_bin);
+  return out;
 }
 
 }  // namespace
@@ -150,12 +182,96 @@ std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std:
         }
       });
       team.for_each(n_block, [&](std::int64_t c, int) {
-        ColumnBounds& out = result[static_cast<std::size_t>(first + c)];
-        const auto distinct = count_distinct(columns.data() + c * n_sample, n_sample, options, out.missing_in_sample);
-        const std::int64_t max_bin = options.max_bin[static_cast<std::size_t>(first + c)];
-        out.upper = choose_bounds(distinct, out.missing_in_sample ? max_bin - 1 : max_bin, options.min_data_in_bin);
+        const auto column = static_cast<std::size_t>(first + c);
+        result[column] = bounds_of_column(columns.data() + c * n_sample, n_sample, 0, options.max_bin[column], options);
       });
     }
+  });
+  return result;
+}
+
+namespace {
+
+// The sampled values of all columns, one column after another.
+template <class T>
+struct SampledColumns {
+  std::vector<std::int64_t> begin;
+  std::vector<T> values;
+};
+
+template <class T, class Index>
+SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedSparse<T, Index>& sparse,
+                              std::span<const std::int64_t> sample) {
+  const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
+  const auto row_of = [&](std::int64_t i) { return sample.empty() ? i : sample[static_cast<std::size_t>(i)]; };
+  const auto n_columns = static_cast<std::size_t>(matrix.n_columns);
+  // One stretch of the sample per thread; each has its own place in every column.
+  const std::int64_t n_stretches = team.n_threads();
+  std::vector<std::vector<std::int64_t>> next(static_cast<std::size_t>(n_stretches));
+  const auto for_entries = [&](std::int64_t s, const auto& body) {
+    for (std::int64_t i = n_sample * s / n_stretches; i < n_sample * (s + 1) / n_stretches; ++i) {
+      const std::int64_t row = row_of(i);
+      for (std::int64_t e = sparse.begin[row]; e < sparse.begin[row + 1]; ++e) body(e);
+    }
+  };
+  team.for_each(n_stretches, [&](std::int64_t s, int) {
+    auto& count = next[static_cast<std::size_t>(s)];
+    count.assign(n_columns, 0);
+    for_entries(s, [&](std::int64_t e) { ++count[static_cast<std::size_t>(sparse.indices[e])]; });
+  });
+  SampledColumns<T> columns;
+  columns.begin.assign(n_columns + 1, 0);
+  std::int64_t sum = 0;
+  for (std::size_t c = 0; c < n_columns; ++c) {
+    for (auto& count : next) sum += std::exchange(count[c], sum);
+    columns.begin[c + 1] = sum;
+  }
+  columns.values.resize(static_cast<std::size_t>(sum));
+  team.for_each(n_stretches, [&](std::int64_t s, int) {
+    auto& to = next[static_cast<std::size_t>(s)];
+    for_entries(s, [&](std::int64_t e) {
+      columns.values[static_cast<std::size_t>(to[static_cast<std::size_t>(sparse.indices[e])]++)] = sparse.values[e];
+    });
+  });
+  return columns;
+}
+
+}  // namespace
+
+std::vector<ColumnBounds> find_bounds(Team& team, const SparseView& matrix, std::span<const std::int64_t> sample,
+                                      const BinOptions& options) {
+  const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
+  std::vector<ColumnBounds> result(static_cast<std::size_t>(matrix.n_columns));
+  constexpr std::int64_t kBlock = 64;  // columns per task
+  visit(matrix, [&]<class T, class Index>(TypedSparse<T, Index> sparse) {
+    if (matrix.by_row) {
+      const SampledColumns<T> columns = gather_rows(team, matrix, sparse, sample);
+      for_blocks(team, matrix.n_columns, kBlock, [&](std::int64_t first, std::int64_t last, std::int64_t, int) {
+        for (std::int64_t c = first; c < last; ++c) {
+          const auto i = static_cast<std::size_t>(c);
+          const std::int64_t n = columns.begin[i + 1] - columns.begin[i];
+          result[i] =
+              bounds_of_column(columns.values.data() + columns.begin[i], n, n_sample - n, options.max_bin[i], options);
+        }
+      });
+      return;
+    }
+    std::vector<char> in_sample(sample.empty() ? 0 : static_cast<std::size_t>(matrix.n_rows), 0);
+    for (const std::int64_t row : sample) in_sample[static_cast<std::size_t>(row)] = 1;
+    for_blocks(team, matrix.n_columns, kBlock, [&](std::int64_t first, std::int64_t last, std::int64_t, int) {
+      std::vector<T> values;
+      for (std::int64_t c = first; c < last; ++c) {
+        values.clear();
+        for (std::int64_t e = sparse.begin[c]; e < sparse.begin[c + 1]; ++e) {
+          if (sample.empty() || in_sample[static_cast<std::size_t>(sparse.indices[e])]) {
+            values.push_back(sparse.values[e]);
+          }
+        }
+        const auto n = static_cast<std::int64_t>(values.size());
+        const auto i = static_cast<std::size_t>(c);
+        result[i] = bounds_of_column(values.data(), n, n_sample - n, options.max_bin[i], options);
+      }
+    });
   });
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "core/matrix_view.h"
 #include "core/parallel.h"
+#include "core/sparse_view.h"
 
 namespace gossamer {
 
@@ -29,6 +30,7 @@ struct BinOptions {
 struct ColumnBounds {
   std::vector<double> upper;  // increasing, the last is +inf: `value <= upper[b]` finds the bin
   bool missing_in_sample = false;
+  double zero_share = 0.0;  // of the sample
 };
 
 // Upper bounds for one column: a bin per distinct value while they fit, else bins of about equal
@@ -37,6 +39,9 @@ std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t m
 
 // `sample` lists rows in increasing order; empty means every row.
 std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std::span<const std::int64_t> sample,
+                                      const BinOptions& options);
+// The same bounds as for the dense matrix with the same values. The view must be canonical.
+std::vector<ColumnBounds> find_bounds(Team& team, const SparseView& matrix, std::span<const std::int64_t> sample,
                                       const BinOptions& options);
 
 }  // namespace gossamer

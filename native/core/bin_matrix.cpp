@@ -8,6 +8,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/sparse_partition.h"
+#include "core/sparse_rows.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
@@ -17,40 +19,60 @@ constexpr int kLanesPerGroup = 32;
 constexpr int kTwoByteLanesPerGroup = 16;
 constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in the first cache levels
 
-int radix_of(const Feature& f) { return f.n_value_bins + (f.may_miss ? 1 : 0); }
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Rounded up to a size with a compiled kernel.
 int lane_size(int cells) { return cells <= 16 ? 16 : cells <= 64 ? 64 : cells <= 256 ? 256 : cells; }
 
-struct LanePlan {
-  int cells = 1;
-  std::vector<std::int32_t> features;
-};
+// One digit per bundle and per feature that is neither bundled nor loose, by their first features.
+std::vector<Digit> make_digits(const std::vector<Feature>& features, const Storage& storage) {
+  std::vector<char> placed(features.size(), 0);
+  std::vector<Digit> digits;
+  const auto place = [&](std::int32_t f) {
+    if (f < 0 || at(f) >= features.size() || placed[at(f)])
+      throw std::invalid_argument("storage names a feature twice");
+    placed[at(f)] = 1;
+  };
+  for (const std::int32_t f : storage.loose) place(f);
+  for (const auto& bundle : storage.bundles) {
+    Digit digit{1, 1, true, bundle};
+    for (const std::int32_t f : bundle) {
+      place(f);
+      digit.radix += features[at(f)].n_other_bins();
+    }
+    if (bundle.empty() || digit.radix > 65536) throw std::invalid_argument("a bundle has too many bins, or none");
+    digits.push_back(std::move(digit));
+  }
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    if (!placed[f]) digits.push_back({1, features[f].n_bins(), false, {static_cast<std::int32_t>(f)}});
+  }
+  std::sort(digits.begin(), digits.end(),
+            [](const Digit& a, const Digit& b) { return a.features.front() < b.features.front(); });
+  return digits;
+}
 
-// Features to lanes, first fit by decreasing size; a lane of one byte has room for 256 values.
-std::vector<LanePlan> plan_lanes(const std::vector<Feature>& features, bool share) {
-  std::vector<std::int32_t> order(features.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto radix = [&](std::int32_t f) { return radix_of(features[static_cast<std::size_t>(f)]); };
-  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return radix(a) > radix(b); });
-  std::vector<LanePlan> lanes;
+// Digits to lanes, first fit by decreasing size; a lane of one byte has room for 256 values.
+std::vector<Lane> plan_lanes(std::vector<Digit> digits, bool share) {
+  std::stable_sort(digits.begin(), digits.end(), [&](const Digit& a, const Digit& b) { return a.radix > b.radix; });
+  std::vector<Lane> lanes;
   std::size_t first_open = 0;  // lanes before it are full
-  for (const std::int32_t f : order) {
+  for (Digit& digit : digits) {
     std::size_t lane = lanes.size();
-    if (share && radix(f) <= 128) {
+    if (share && digit.radix <= 128) {
       // A bounded look back keeps this linear with very many columns.
       constexpr std::size_t kMaxTried = 64;
       first_open = std::max(first_open, lanes.size() > kMaxTried ? lanes.size() - kMaxTried : 0);
       for (lane = first_open; lane < lanes.size(); ++lane) {
-        if (lanes[lane].cells <= 256 / radix(f)) break;
+        if (lanes[lane].n_values <= 256 / digit.radix) break;
       }
     }
     if (lane == lanes.size()) lanes.emplace_back();
-    lanes[lane].cells *= radix(f);
-    lanes[lane].features.push_back(f);
+    digit.stride = lanes[lane].n_values;
+    lanes[lane].n_values *= digit.radix;
+    lanes[lane].digits.push_back(std::move(digit));
   }
   std::stable_sort(lanes.begin(), lanes.end(),
-                   [](const LanePlan& a, const LanePlan& b) { return lane_size(a.cells) > lane_size(b.cells); });
+                   [](const Lane& a, const Lane& b) { return lane_size(a.n_values) > lane_size(b.n_values); });
   return lanes;
 }
 
@@ -77,9 +99,10 @@ struct SearchBounds {
 
 }  // namespace
 
-BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, bool share_lanes)
-    : features_(std::move(features)), n_rows_(n_rows) {
-  plan_groups(share_lanes);
+BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage storage)
+    : features_(std::move(features)), storage_(std::move(storage)), n_rows_(n_rows) {
+  for (Feature& feature : features_) feature.zero_bin = find_zero_bin(feature);
+  plan_groups();
   for (Group& group : groups_) {
     const std::int64_t n = n_rows_ * group.row_stride;
     if (group.two_bytes) {
@@ -90,32 +113,36 @@ BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, bool sh
   }
 }
 
-void BinMatrix::plan_groups(bool share_lanes) {
-  const std::vector<LanePlan> lanes = plan_lanes(features_, share_lanes);
+void BinMatrix::plan_groups() {
+  const std::vector<Lane> lanes = plan_lanes(make_digits(features_, storage_), storage_.share_lanes);
   for (std::size_t i = 0; i < lanes.size();) {
     Group group;
     group.first_cell = n_cells_;
-    group.lane_cells = lane_size(lanes[i].cells);
+    group.lane_cells = lane_size(lanes[i].n_values);
     group.two_bytes = group.lane_cells > 256;
     const std::size_t limit = group.two_bytes ? kTwoByteLanesPerGroup : kLanesPerGroup;
     for (; i < lanes.size() && group.lanes.size() < limit; ++i) {
-      const LanePlan& lane = lanes[i];
-      if (group.two_bytes && lane.cells <= 256) break;
-      std::int32_t stride = 1;
-      for (const std::int32_t f : lane.features) {
-        Feature& feature = features_[static_cast<std::size_t>(f)];
-        feature.group = static_cast<std::int32_t>(groups_.size());
-        feature.lane = static_cast<std::int32_t>(group.lanes.size());
-        feature.stride = stride;
-        feature.radix = radix_of(feature);
-        feature.lane_values = lane.cells;
-        feature.shared = lane.features.size() > 1;
-        feature.first_cell = group.first_cell + group.n_cells;
-        stride *= feature.radix;
+      const Lane& lane = lanes[i];
+      if (group.two_bytes && lane.n_values <= 256) break;
+      for (const Digit& digit : lane.digits) {
+        std::int32_t first_value = 1;
+        for (const std::int32_t f : digit.features) {
+          Feature& feature = features_[at(f)];
+          feature.group = static_cast<std::int32_t>(groups_.size());
+          feature.lane = static_cast<std::int32_t>(group.lanes.size());
+          feature.stride = digit.stride;
+          feature.radix = digit.radix;
+          feature.lane_values = lane.n_values;
+          feature.shared = lane.digits.size() > 1;
+          feature.bundled = digit.bundle;
+          feature.first_cell = group.first_cell + group.n_cells;
+          feature.first_value = digit.bundle ? first_value : 0;
+          first_value += feature.n_other_bins();
+        }
       }
       group.lane_offset.push_back(static_cast<std::int32_t>(group.n_cells));
-      group.n_cells += group.two_bytes ? lane.cells : group.lane_cells;
-      group.lanes.push_back(lane.features);
+      group.n_cells += group.two_bytes ? lane.n_values : group.lane_cells;
+      group.lanes.push_back(lane);
     }
     group.n_lanes = static_cast<int>(group.lanes.size());
     group.row_stride = static_cast<std::int64_t>(std::bit_ceil(static_cast<unsigned>(group.n_lanes)));
@@ -124,14 +151,182 @@ void BinMatrix::plan_groups(bool share_lanes) {
   }
 }
 
-void BinMatrix::fill(Team& team, const MatrixView& matrix, bool find_missing) {
+// ---- filling ----
+
+// Puts entries where their features are kept; one per stretch of rows.
+class BinMatrix::Placer {
+ public:
+  Placer(BinMatrix& matrix, bool is_training) : matrix_(matrix), is_training_(is_training) {}
+
+  // False: this is an entry of a sparse column.
+  bool place(const Entry& entry) {
+    Feature& feature = matrix_.features_[at(entry.feature)];
+    if (feature.loose()) return false;
+    const bool fits = entry.bin < feature.n_bins();
+    if (!feature.bundled && !fits) throw std::invalid_argument("missing value in a column said to have none");
+    Group& group = matrix_.groups_[at(feature.group)];
+    const std::uint32_t old = matrix_.lane_value(group, entry.row, feature.lane);
+    if (!feature.bundled) {
+      // From the bin of zero to this one.
+      const std::int32_t change = (entry.bin - feature.zero_bin) * feature.stride;
+      matrix_.set_lane_value(group, entry.row, feature.lane, old + static_cast<std::uint32_t>(change));
+      return true;
+    }
+    const bool is_free = static_cast<std::int32_t>(old) / feature.stride % feature.radix == 0;
+    if (is_free && fits) {
+      const std::int32_t digit = feature.first_value + feature.other_of(entry.bin);
+      matrix_.set_lane_value(group, entry.row, feature.lane, old + static_cast<std::uint32_t>(digit * feature.stride));
+    } else if (is_training_) {
+      ++n_dropped;
+    } else {
+      odd.push_back(entry);
+    }
+    return true;
+  }
+
+  std::int64_t n_dropped = 0;
+  std::vector<Entry> odd;  // what did not fit its bundle
+
+ private:
+  BinMatrix& matrix_;
+  bool is_training_;
+};
+
+void BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, bool is_training) {
+  const Stretches stretches(n_rows_, team.n_threads());
+  EntryCounts own_counts;
+  if (counts == nullptr && !storage_.loose.empty()) {
+    own_counts = count_entries(team, source, features_, stretches);
+    counts = &own_counts;
+  }
+  std::vector<std::int32_t> column_of;
+  if (!storage_.loose.empty()) {
+    sparse_ = make_columns_for(storage_.loose, *counts, true, column_of);
+    for (std::size_t c = 0; c < storage_.loose.size(); ++c) {
+      features_[at(storage_.loose[c])].entries = static_cast<std::int32_t>(c);
+    }
+  }
+  std::vector<std::vector<Entry>> odd(at(stretches.n));
+  std::vector<std::int64_t> dropped(at(stretches.n));
+  std::vector<std::atomic<bool>> missing_seen(is_training ? features_.size() : 0);
+  team.for_each(stretches.n, [&](std::int64_t s, int) {
+    Placer placer(*this, is_training);
+    std::unique_ptr<ColumnWriter> writer;
+    if (!storage_.loose.empty()) writer = std::make_unique<ColumnWriter>(sparse_, column_of, *counts, s);
+    const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
+    std::vector<Entry> entries;
+    std::int64_t begin = 0, end = 0;
+    while (reader->next(entries, begin, end)) {
+      for (const Entry& entry : entries) {
+        if (!placer.place(entry)) writer->write(entry);
+        if (is_training && entry.bin == features_[at(entry.feature)].n_value_bins) {
+          missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
+        }
+      }
+    }
+    odd[at(s)] = std::move(placer.odd);
+    dropped[at(s)] = placer.n_dropped;
+  });
+  n_dropped_ = std::accumulate(dropped.begin(), dropped.end(), std::int64_t{0});
+  for (std::size_t f = 0; f < missing_seen.size(); ++f) {
+    Feature& feature = features_[f];
+    // Where zero is missing, so is every row without an entry.
+    const bool zero_is_missing = source.wants(f) && feature.missing_kind == MissingKind::zero;
+    if (zero_is_missing)
+      feature.has_missing = counts == nullptr || counts->total(static_cast<std::int64_t>(f)) < n_rows_;
+    if (missing_seen[f].load()) feature.has_missing = true;
+  }
+  std::vector<Entry> all_odd;
+  for (const auto& part : odd) all_odd.insert(all_odd.end(), part.begin(), part.end());
+  if (!all_odd.empty()) keep_odd_entries(std::move(all_odd));
+}
+
+// Sparse columns for entries that did not fit a bundle.
+void BinMatrix::keep_odd_entries(std::vector<Entry> odd) {
+  std::stable_sort(odd.begin(), odd.end(), [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+  SparseColumns merged;
+  merged.features = std::move(sparse_.features);
+  merged.begin = std::move(sparse_.begin);
+  const std::int64_t before = merged.begin.back();
+  merged.rows.reset(before + static_cast<std::int64_t>(odd.size()));
+  merged.bins.reset(before + static_cast<std::int64_t>(odd.size()));
+  std::copy_n(sparse_.rows.data(), before, merged.rows.data());
+  std::copy_n(sparse_.bins.data(), before, merged.bins.data());
+  for (std::size_t i = 0; i < odd.size(); ++i) {
+    if (i == 0 || odd[i].feature != odd[i - 1].feature) {
+      features_[at(odd[i].feature)].entries = static_cast<std::int32_t>(merged.features.size());
+      merged.features.push_back(odd[i].feature);
+      merged.begin.push_back(merged.begin.back());
+    }
+    merged.rows[merged.begin.back()] = odd[i].row;
+    merged.bins[merged.begin.back()++] = odd[i].bin;
+  }
+  sparse_ = std::move(merged);
+}
+
+// Every row as if all values were zero.
+void BinMatrix::clear(Team& team) {
+  for (Group& group : groups_) {
+    std::vector<std::uint16_t> row(at(group.row_stride), 0);
+    for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+      for (const Digit& digit : group.lanes[lane].digits) {
+        if (digit.bundle) continue;
+        const Feature& feature = features_[at(digit.features.front())];
+        if (feature.zero_bin < feature.n_bins()) {
+          row[lane] = static_cast<std::uint16_t>(row[lane] + feature.zero_bin * digit.stride);
+        }
+      }
+    }
+    for_blocks(team, n_rows_, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        for (std::int64_t lane = 0; lane < group.row_stride; ++lane) {
+          if (group.two_bytes) {
+            group.bins16[r * group.row_stride + lane] = row[at(lane)];
+          } else {
+            group.bins8[r * group.row_stride + lane] = static_cast<std::uint8_t>(row[at(lane)]);
+          }
+        }
+      }
+    });
+  }
+  cleared_ = true;
+}
+
+void BinMatrix::fill(Team& team, const SparseView& matrix, bool is_training, const EntryCounts* counts) {
+  for (const Feature& feature : features_) {
+    // A column without a single zero may have no bin for it: then every row brings an entry.
+    if (feature.zero_bin >= feature.n_bins() && !feature.bundled && !feature.loose()) {
+      throw std::invalid_argument("missing value in a column said to have none");
+    }
+  }
+  clear(team);
+  const auto source = make_source(matrix, features_, std::vector<char>(features_.size(), 1));
+  fill_entries(team, *source, counts, is_training);
+}
+
+void BinMatrix::fill(Team& team, const MatrixView& matrix, bool is_training, const EntryCounts* counts) {
+  fill_plain(team, matrix, is_training);
+  std::vector<char> wanted(features_.size(), 0);
+  bool any = false;
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    wanted[f] = features_[f].bundled || features_[f].loose();
+    any |= wanted[f] != 0;
+  }
+  if (any) fill_entries(team, *make_source(matrix, features_, std::move(wanted)), counts, is_training);
+}
+
+// Lanes of a dense matrix; bundles stay at zero.
+void BinMatrix::fill_plain(Team& team, const MatrixView& matrix, bool find_missing) {
   cleared_ = true;
   std::vector<std::atomic<bool>> missing_seen(features_.size());
   visit(matrix, [&]<class T>(TypedView<T> view) {
     using Float = std::conditional_t<std::is_same_v<T, float>, float, double>;
     std::vector<SearchBounds<Float>> bounds;
     bounds.reserve(features_.size());
-    for (const Feature& feature : features_) bounds.emplace_back(feature.upper);
+    for (const Feature& feature : features_) {
+      const bool is_plain = !feature.loose() && !feature.bundled;
+      bounds.emplace_back(is_plain ? feature.upper : std::vector<double>{});
+    }
     for_blocks(team, n_rows_, kTileRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
       Float values[kTileRows];
       std::uint16_t bins[kTileRows];
@@ -140,7 +335,9 @@ void BinMatrix::fill(Team& team, const MatrixView& matrix, bool find_missing) {
       for (Group& group : groups_) {
         for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
           std::fill(lane_values, lane_values + n, std::uint16_t{0});
-          for (const std::int32_t f : group.lanes[lane]) {
+          for (const Digit& digit : group.lanes[lane].digits) {
+            if (digit.bundle) continue;
+            const std::int32_t f = digit.features.front();
             const Feature& feature = features_[static_cast<std::size_t>(f)];
             for (std::int64_t r = 0; r < n; ++r) values[r] = static_cast<Float>(view(begin + r, feature.column));
             BinValuesArgs<Float> args;
@@ -184,88 +381,295 @@ void BinMatrix::fill(Team& team, const MatrixView& matrix, bool find_missing) {
 }
 
 std::uint32_t BinMatrix::lane_value(const Group& group, std::int64_t row, std::int64_t lane) const {
-  const std::int64_t at = row * group.row_stride + lane;
-  return group.two_bytes ? group.bins16[at] : group.bins8[at];
+  const std::int64_t i = row * group.row_stride + lane;
+  return group.two_bytes ? group.bins16[i] : group.bins8[i];
 }
 
-void BinMatrix::copy_column(std::int64_t f, std::uint16_t* out) const {
-  const Feature& feature = features_[static_cast<std::size_t>(f)];
-  const Group& group = groups_[static_cast<std::size_t>(feature.group)];
-  const auto stride = static_cast<std::uint32_t>(feature.stride);
-  const auto radix = static_cast<std::uint32_t>(feature.radix);
-  for (std::int64_t row = 0; row < n_rows_; ++row) {
-    out[row] = static_cast<std::uint16_t>(lane_value(group, row, feature.lane) / stride % radix);
+void BinMatrix::set_lane_value(Group& group, std::int64_t row, std::int64_t lane, std::uint32_t value) {
+  const std::int64_t i = row * group.row_stride + lane;
+  if (group.two_bytes) {
+    group.bins16[i] = static_cast<std::uint16_t>(value);
+  } else {
+    group.bins8[i] = static_cast<std::uint8_t>(value);
   }
+}
+
+void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows) {
+  const auto n = static_cast<std::int64_t>(rows.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    const Group& from = other.groups_[g];
+    const std::int64_t stride = group.row_stride;
+    for_blocks(team, n, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t row = rows[at(i)];
+        if (group.two_bytes) {
+          std::copy_n(from.bins16.data() + row * stride, stride, group.bins16.data() + i * stride);
+        } else {
+          std::copy_n(from.bins8.data() + row * stride, stride, group.bins8.data() + i * stride);
+        }
+      }
+    });
+  }
+  cleared_ = true;
+  for (std::size_t f = 0; f < features_.size(); ++f) features_[f].entries = other.features_[f].entries;
+  // The new places of every old row: rows may be asked for in any order, and more than once.
+  std::vector<std::int64_t> first(at(other.n_rows_) + 1, 0);
+  for (const RowIdx row : rows) ++first[row + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<RowIdx> places(rows.size());
+  std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+  for (std::int64_t i = 0; i < n; ++i) places[at(next[rows[at(i)]]++)] = static_cast<RowIdx>(i);
+
+  const SparseColumns& from = other.sparse_;
+  sparse_.features = from.features;
+  sparse_.begin.assign(1, 0);
+  for (std::int64_t c = 0; c < from.n_columns(); ++c) {
+    std::int64_t count = 0;
+    for (const RowIdx row : from.rows_of(c)) count += first[row + 1] - first[row];
+    sparse_.begin.push_back(sparse_.begin.back() + count);
+  }
+  sparse_.rows.reset(sparse_.n_entries());
+  sparse_.bins.reset(sparse_.n_entries());
+  const bool in_order = std::is_sorted(rows.begin(), rows.end());
+  team.for_each(from.n_columns(), [&](std::int64_t c, int) {
+    std::vector<std::pair<RowIdx, std::uint16_t>> column;
+    const auto old_rows = from.rows_of(c);
+    const auto old_bins = from.bins_of(c);
+    for (std::size_t e = 0; e < old_rows.size(); ++e) {
+      for (std::int64_t p = first[old_rows[e]]; p < first[old_rows[e] + 1]; ++p) {
+        column.emplace_back(places[at(p)], old_bins[e]);
+      }
+    }
+    if (!in_order) std::sort(column.begin(), column.end());
+    std::int64_t to = sparse_.begin[at(c)];
+    for (const auto& [row, bin] : column) {
+      sparse_.rows[to] = row;
+      sparse_.bins[to++] = bin;
+    }
+  });
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    features_[f].has_missing = other.features_[f].has_missing && is_missing_somewhere(features_[f]);
+  }
+}
+
+bool BinMatrix::is_missing_somewhere(const Feature& feature) const {
+  if (feature.entries >= 0) {
+    const auto bins = sparse_.bins_of(feature.entries);
+    if (std::find(bins.begin(), bins.end(), feature.n_value_bins) != bins.end()) return true;
+    if (feature.loose() && feature.zero_bin == feature.n_value_bins) {
+      return static_cast<std::int64_t>(bins.size()) < n_rows_;
+    }
+  }
+  if (feature.loose()) return feature.zero_bin == feature.n_value_bins;
+  const Group& group = groups_[at(feature.group)];
+  for (std::int64_t row = 0; row < n_rows_; ++row) {
+    if (feature.bin_of_lane(lane_value(group, row, feature.lane)) == feature.n_value_bins) return true;
+  }
+  return false;
+}
+
+// ---- one feature ----
+
+void BinMatrix::copy_column(std::int64_t f, std::uint16_t* out) const {
+  const Feature& feature = features_[at(f)];
+  if (feature.loose()) {
+    std::fill_n(out, n_rows_, static_cast<std::uint16_t>(feature.zero_bin));
+  } else {
+    const Group& group = groups_[at(feature.group)];
+    for (std::int64_t row = 0; row < n_rows_; ++row) {
+      out[row] = static_cast<std::uint16_t>(feature.bin_of_lane(lane_value(group, row, feature.lane)));
+    }
+  }
+  if (feature.entries < 0) return;
+  const auto rows = sparse_.rows_of(feature.entries);
+  const auto bins = sparse_.bins_of(feature.entries);
+  for (std::size_t e = 0; e < rows.size(); ++e) out[rows[e]] = bins[e];
+}
+
+// Before the first column comes in.
+void BinMatrix::zero_lanes() {
+  if (cleared_) return;
+  for (Group& group : groups_) {
+    std::fill(group.bins8.begin(), group.bins8.end(), std::uint8_t{0});
+    std::fill(group.bins16.begin(), group.bins16.end(), std::uint16_t{0});
+  }
+  cleared_ = true;
 }
 
 void BinMatrix::set_column(std::int64_t f, std::span<const std::uint16_t> bins) {
-  const Feature& feature = features_[static_cast<std::size_t>(f)];
-  if (!cleared_) {
-    for (Group& group : groups_) {
-      std::fill(group.bins8.begin(), group.bins8.end(), std::uint8_t{0});
-      std::fill(group.bins16.begin(), group.bins16.end(), std::uint16_t{0});
-    }
-    cleared_ = true;
-  }
-  Group& group = groups_[static_cast<std::size_t>(feature.group)];
+  const Feature& feature = features_[at(f)];
+  if (feature.bundled || feature.loose()) throw std::invalid_argument("the feature has no digit of its own");
+  zero_lanes();
+  Group& group = groups_[at(feature.group)];
   const auto stride = static_cast<std::uint32_t>(feature.stride);
   const auto radix = static_cast<std::uint32_t>(feature.radix);
   for (std::int64_t row = 0; row < n_rows_; ++row) {
     const std::uint32_t old = lane_value(group, row, feature.lane);
-    const std::uint32_t value = old - old / stride % radix * stride + bins[static_cast<std::size_t>(row)] * stride;
-    const std::int64_t at = row * group.row_stride + feature.lane;
-    if (group.two_bytes) {
-      group.bins16[at] = static_cast<std::uint16_t>(value);
-    } else {
-      group.bins8[at] = static_cast<std::uint8_t>(value);
-    }
+    set_lane_value(group, row, feature.lane, old - old / stride % radix * stride + bins[at(row)] * stride);
   }
 }
 
+SparseColumns BinMatrix::copy_sparse() const {
+  std::vector<Entry> entries;
+  for (const Group& group : groups_) {
+    for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+      for (const Digit& digit : group.lanes[lane].digits) {
+        if (!digit.bundle) continue;
+        std::vector<std::int32_t> feature_of(at(digit.radix), -1);
+        for (const std::int32_t f : digit.features) {
+          const Feature& feature = features_[at(f)];
+          std::fill_n(feature_of.begin() + feature.first_value, feature.n_other_bins(), f);
+        }
+        for (std::int64_t row = 0; row < n_rows_; ++row) {
+          const auto value = static_cast<std::int32_t>(lane_value(group, row, static_cast<std::int64_t>(lane)));
+          const std::int32_t d = value / digit.stride % digit.radix;
+          if (d == 0) continue;
+          const std::int32_t f = feature_of[at(d)];
+          entries.push_back(
+              {static_cast<RowIdx>(row), f, static_cast<std::uint16_t>(features_[at(f)].bin_of_digit(d))});
+        }
+      }
+    }
+  }
+  for (std::int64_t c = 0; c < sparse_.n_columns(); ++c) {
+    const auto rows = sparse_.rows_of(c);
+    const auto bins = sparse_.bins_of(c);
+    for (std::size_t e = 0; e < rows.size(); ++e) entries.push_back({rows[e], sparse_.features[at(c)], bins[e]});
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.feature != b.feature ? a.feature < b.feature : a.row < b.row;
+  });
+  SparseColumns columns;
+  columns.rows.reset(static_cast<std::int64_t>(entries.size()));
+  columns.bins.reset(static_cast<std::int64_t>(entries.size()));
+  std::size_t e = 0;
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    if (!features_[f].bundled && !features_[f].loose()) continue;
+    columns.features.push_back(static_cast<std::int32_t>(f));
+    for (; e < entries.size() && entries[e].feature == static_cast<std::int32_t>(f); ++e) {
+      columns.rows[static_cast<std::int64_t>(e)] = entries[e].row;
+      columns.bins[static_cast<std::int64_t>(e)] = entries[e].bin;
+    }
+    columns.begin.push_back(static_cast<std::int64_t>(e));
+  }
+  return columns;
+}
+
+void BinMatrix::set_sparse(const SparseColumns& columns) {
+  zero_lanes();
+  sparse_ = {};
+  Placer placer(*this, false);
+  std::vector<Entry> loose;
+  for (std::int64_t c = 0; c < columns.n_columns(); ++c) {
+    const auto rows = columns.rows_of(c);
+    const auto bins = columns.bins_of(c);
+    for (std::size_t e = 0; e < rows.size(); ++e) {
+      const Entry entry{rows[e], columns.features[at(c)], bins[e]};
+      if (!placer.place(entry)) loose.push_back(entry);
+      if (entry.bin == features_[at(entry.feature)].n_value_bins) features_[at(entry.feature)].has_missing = true;
+    }
+  }
+  loose.insert(loose.end(), placer.odd.begin(), placer.odd.end());
+  if (!loose.empty()) keep_odd_entries(std::move(loose));
+}
+
+// ---- by lane ----
+
 void BinMatrix::make_columns(Team& team) {
   const std::lock_guard lock(columns_mutex_);
-  if (!column_begin_.empty() || features_.empty()) return;
+  if (!column_begin_.empty() || groups_.empty()) return;
   const std::int64_t length = (n_rows_ + 63) / 64 * 64;
   std::int64_t size8 = 0;
   std::int64_t size16 = 0;
-  for (const Feature& feature : features_) {
-    const bool two_bytes = groups_[static_cast<std::size_t>(feature.group)].two_bytes;
-    std::int64_t& size = two_bytes ? size16 : size8;
-    column_begin_.push_back(size);
-    size += length;
+  for (const Group& group : groups_) {
+    std::int64_t& size = group.two_bytes ? size16 : size8;
+    column_begin_.emplace_back();
+    for (int lane = 0; lane < group.n_lanes; ++lane) {
+      column_begin_.back().push_back(size);
+      size += length;
+    }
   }
   columns8_.reset(size8);
   columns16_.reset(size16);
   for_blocks(team, n_rows_, kTileRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-    for (std::size_t f = 0; f < features_.size(); ++f) {
-      const Feature& feature = features_[f];
-      const Group& group = groups_[static_cast<std::size_t>(feature.group)];
-      if (group.two_bytes) {
-        std::uint16_t* const out = columns16_.data() + column_begin_[f];
-        for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins16[r * group.row_stride + feature.lane];
-        continue;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Group& group = groups_[g];
+      for (std::int64_t lane = 0; lane < group.n_lanes; ++lane) {
+        const std::int64_t first = column_begin_[g][at(lane)];
+        if (group.two_bytes) {
+          std::uint16_t* const out = columns16_.data() + first;
+          for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins16[r * group.row_stride + lane];
+        } else {
+          std::uint8_t* const out = columns8_.data() + first;
+          for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins8[r * group.row_stride + lane];
+        }
       }
-      std::uint8_t* const out = columns8_.data() + column_begin_[f];
-      for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins8[r * group.row_stride + feature.lane];
-      if (!feature.shared) continue;
-      std::uint8_t digit[256];
-      for (int v = 0; v < 256; ++v) digit[v] = static_cast<std::uint8_t>(v / feature.stride % feature.radix);
-      for (std::int64_t r = begin; r < end; ++r) out[r] = digit[out[r]];
     }
   });
 }
 
-const void* BinMatrix::column(std::int64_t f) const {
-  const auto i = static_cast<std::size_t>(f);
-  const bool two_bytes = groups_[static_cast<std::size_t>(features_[i].group)].two_bytes;
-  return two_bytes ? static_cast<const void*>(columns16_.data() + column_begin_[i])
-                   : static_cast<const void*>(columns8_.data() + column_begin_[i]);
+const void* BinMatrix::column(const Feature& feature) const {
+  const std::int64_t first = column_begin_[at(feature.group)][at(feature.lane)];
+  return groups_[at(feature.group)].two_bytes ? static_cast<const void*>(columns16_.data() + first)
+                                              : static_cast<const void*>(columns8_.data() + first);
+}
+
+std::shared_ptr<const SparseRows> BinMatrix::sparse_rows(Team& team, std::int64_t min_count) {
+  const std::lock_guard lock(columns_mutex_);
+  // Made for a smaller count they serve as well, but longer rows cost time.
+  if (!sparse_rows_ || sparse_rows_->min_count != min_count) sparse_rows_ = make_sparse_rows(team, *this, min_count);
+  return sparse_rows_;
+}
+
+std::int64_t BinMatrix::partition(std::int32_t f, std::int32_t threshold, bool missing_left, const RowIdx* rows,
+                                  std::int64_t first_row, std::int64_t n_rows, RowIdx* left, RowIdx* right) const {
+  const Feature& feature = features_[at(f)];
+  const auto goes_left = [&](std::int32_t bin) {
+    return bin == feature.n_value_bins ? missing_left : bin <= threshold;
+  };
+  if (feature.loose()) {
+    SparsePartition p;
+    if (feature.entries >= 0) {
+      p.entry_rows = sparse_.rows_of(feature.entries);
+      p.entry_bins = sparse_.bins_of(feature.entries);
+    }
+    p.rows = rows;
+    p.first_row = first_row;
+    p.n_rows = n_rows;
+    p.threshold = static_cast<std::uint32_t>(threshold);
+    p.missing_bin = static_cast<std::uint32_t>(feature.n_value_bins);
+    p.missing_left = missing_left;
+    p.zero_left = goes_left(feature.zero_bin);
+    p.left = left;
+    p.right = right;
+    return partition_sparse(p);
+  }
+  PartitionArgs args;
+  args.column = column(feature);
+  args.rows = rows;
+  args.first_row = first_row;
+  args.n_rows = n_rows;
+  args.left = left;
+  args.right = right;
+  args.threshold = static_cast<std::uint32_t>(threshold);
+  args.missing_bin = static_cast<std::uint32_t>(feature.n_value_bins);
+  args.missing_left = missing_left;
+  std::vector<std::uint8_t> table;
+  if (feature.shared || feature.bundled) {
+    table.resize(at(feature.lane_values));
+    for (std::int32_t v = 0; v < feature.lane_values; ++v) {
+      table[at(v)] = goes_left(feature.bin_of_lane(static_cast<std::uint32_t>(v)));
+    }
+    args.goes_left = table.data();
+  }
+  return groups_[at(feature.group)].two_bytes ? kernels().partition_u16(args) : kernels().partition_u8(args);
 }
 
 std::int64_t BinMatrix::n_bytes() const {
   std::int64_t bytes = 0;
   for (const Group& group : groups_) bytes += group.bins8.size() + 2 * group.bins16.size();
-  bytes += columns8_.size() + 2 * columns16_.size();
+  bytes += columns8_.size() + 2 * columns16_.size() + sparse_.n_bytes();
   return bytes;
 }
 

@@ -1,5 +1,14 @@
-// The binned table, twice: row by row in groups of lanes (histograms read whole rows) and column by
-// column (a split reads one feature of many rows). Both are one byte per value up to 255 bins.
+// The binned table. Most of it stands row by row in groups of lanes (histograms read whole rows); a
+// copy by lane is made for splits, which read one feature of many rows. Features that are zero in
+// nearly every row, and find no company in a bundle, are kept as sparse columns instead.
+//
+//   row      lane 0             lane 1         lane 2
+//     0   [  price        |  colour, size  |  one of 200 towns  ]    + sparse columns: (row, bin)
+//            one feature     two digits       a bundle
+//
+// A lane holds one number per row, up to 255 (one byte) or 65,535. Digits of few values share a lane.
+// A digit is a feature's bin, or a bundle: features that are never non-zero in the same row, each
+// with its own range of the digit's values; value 0 means that all of them are zero.
 #pragma once
 
 #include <cstdint>
@@ -8,41 +17,31 @@
 #include <span>
 #include <vector>
 
+#include "core/entries.h"
+#include "core/feature.h"
 #include "core/matrix_view.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/sparse_view.h"
 #include "core/types.h"
 
 namespace gossamer {
 
-enum class MissingKind : std::int8_t {
-  nan = 0,          // NaN is missing
-  zero = 1,         // NaN and zero are missing
-  nan_is_zero = 2,  // nothing is missing, NaN is read as zero
+struct SparseRows;
+
+struct Digit {
+  std::int32_t stride = 1;  // it is (lane value / stride) % radix
+  std::int32_t radix = 1;
+  bool bundle = false;
+  std::vector<std::int32_t> features;  // increasing; one unless it is a bundle
 };
 
-// What the trainer needs to know of one feature.
-struct Feature {
-  std::int32_t column = 0;        // the user's column
-  std::int32_t n_value_bins = 0;  // bin n_value_bins is "missing"
-  MissingKind missing_kind = MissingKind::nan;
-  bool may_miss = true;      // false: no row can be missing, the missing bin needs no room
-  bool has_missing = false;  // some training row is missing here
-  // Its place: digit (lane value / stride) % radix of one lane.
-  std::int32_t group = 0;
-  std::int32_t lane = 0;
-  std::int32_t stride = 1;
-  std::int32_t radix = 0;
-  std::int32_t lane_values = 0;  // how many values its lane can take
-  bool shared = false;           // other features live in the same lane
-  std::int64_t first_cell = 0;   // of the lane, in the histogram of a leaf
-  std::vector<double> upper;     // upper bound of each value bin
+struct Lane {
+  std::int32_t n_values = 1;
+  std::vector<Digit> digits;
 };
 
-// Up to 32 lanes whose bins stand side by side, row after row.
-//
-// Features of few bins share a lane as the digits of one number: a histogram update then serves
-// several of them, and each one's histogram is a marginal sum over the lane's cells.
+// Up to 32 lanes that stand side by side, row after row.
 struct Group {
   bool two_bytes = false;
   int n_lanes = 0;
@@ -50,8 +49,8 @@ struct Group {
   std::int64_t row_stride = 0;  // elements; a power of two, so that no row straddles a cache line
   std::int64_t first_cell = 0;
   std::int64_t n_cells = 0;
-  std::vector<std::int32_t> lane_offset;         // two bytes: first cell of each lane, from first_cell
-  std::vector<std::vector<std::int32_t>> lanes;  // features of each lane
+  std::vector<std::int32_t> lane_offset;  // two bytes: first cell of each lane, from first_cell
+  std::vector<Lane> lanes;
   Buffer<std::uint8_t> bins8;
   Buffer<std::uint16_t> bins16;
 
@@ -65,20 +64,36 @@ struct Group {
   }
 };
 
+// How features are kept. A feature named in neither list is a digit of its own.
+struct Storage {
+  bool share_lanes = false;                        // digits of few values share lanes
+  std::vector<std::vector<std::int32_t>> bundles;  // each increasing
+  std::vector<std::int32_t> loose;                 // sparse columns, increasing
+};
+
 class BinMatrix {
  public:
   // `features` need column, n_value_bins, missing_kind, may_miss, upper; the rest is filled in here.
-  // With `share_lanes` small features share lanes (worth it for the many rows of training data).
-  BinMatrix(std::vector<Feature> features, std::int64_t n_rows, bool share_lanes);
+  BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage storage);
+  BinMatrix(std::vector<Feature> features, std::int64_t n_rows, bool share_lanes)
+      : BinMatrix(std::move(features), n_rows, Storage{share_lanes, {}, {}}) {}
   BinMatrix(const BinMatrix&) = delete;
   BinMatrix& operator=(const BinMatrix&) = delete;
 
-  // Bins the user's matrix. With `find_missing` (training data) has_missing is set from the data.
-  void fill(Team& team, const MatrixView& matrix, bool find_missing);
-  // Bins of feature f, one per row; and the way back in.
+  // Bins the user's matrix. With `is_training` has_missing is set from the data, and of two values
+  // that meet in a bundle the second is dropped; other data keep it as a sparse entry.
+  // `counts`, if they are known, are those of count_entries with the same team.
+  void fill(Team& team, const MatrixView& matrix, bool is_training, const EntryCounts* counts = nullptr);
+  void fill(Team& team, const SparseView& matrix, bool is_training, const EntryCounts* counts = nullptr);
+  // Some rows of another matrix, kept in the same way. This one has just been made.
+  void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
+  // Bins of feature f, one per row; and the way back in (features in lanes only).
   void copy_column(std::int64_t feature, std::uint16_t* out) const;
   void set_column(std::int64_t feature, std::span<const std::uint16_t> bins);
-  // Column-major bins, made from the rows when first needed.
+  // Entries of all features in bundles or sparse columns, by feature; and the way back in.
+  SparseColumns copy_sparse() const;
+  void set_sparse(const SparseColumns& columns);
+  // The lanes one by one, made from the rows when first needed.
   void make_columns(Team& team);
 
   std::int64_t n_rows() const { return n_rows_; }
@@ -86,23 +101,45 @@ class BinMatrix {
   const std::vector<Feature>& features() const { return features_; }
   std::vector<Feature>& features() { return features_; }
   const std::vector<Group>& groups() const { return groups_; }
-  const void* column(std::int64_t feature) const;
+  const Storage& storage() const { return storage_; }
+  // Entries of features in sparse columns, and what did not fit a bundle: by feature.entries.
+  const SparseColumns& sparse() const { return sparse_; }
+  // The sparse columns of features with at least `min_count` entries, row by row.
+  std::shared_ptr<const SparseRows> sparse_rows(Team& team, std::int64_t min_count);
+  // Distributes rows (nullptr: first_row, ...) to the two sides of a split, keeping their order;
+  // returns how many went left. `left` may be `rows`; needs make_columns.
+  std::int64_t partition(std::int32_t feature, std::int32_t threshold, bool missing_left, const RowIdx* rows,
+                         std::int64_t first_row, std::int64_t n_rows, RowIdx* left, RowIdx* right) const;
   std::int64_t n_bytes() const;
+  std::int64_t n_dropped() const { return n_dropped_; }
 
  private:
-  void plan_groups(bool share_lanes);
+  class Placer;
+  void plan_groups();
+  void clear(Team& team);
+  void zero_lanes();
+  void fill_plain(Team& team, const MatrixView& matrix, bool find_missing);
+  void fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, bool is_training);
   std::uint32_t lane_value(const Group& group, std::int64_t row, std::int64_t lane) const;
+  void set_lane_value(Group& group, std::int64_t row, std::int64_t lane, std::uint32_t value);
+  void keep_odd_entries(std::vector<Entry> odd);
+  bool is_missing_somewhere(const Feature& feature) const;
+  const void* column(const Feature& feature) const;
 
   std::vector<Feature> features_;
   std::vector<Group> groups_;
+  Storage storage_;
   std::int64_t n_rows_ = 0;
   std::int64_t n_cells_ = 0;
-  bool cleared_ = false;  // bins hold something: data, or zeros
-  // All columns in one piece, so that even a short table gets huge pages.
+  std::int64_t n_dropped_ = 0;  // values lost to conflicts in bundles
+  bool cleared_ = false;        // lanes hold something: data, or zeros
+  SparseColumns sparse_;
+  // All lanes in one piece, so that even a short table gets huge pages.
   Buffer<std::uint8_t> columns8_;
   Buffer<std::uint16_t> columns16_;
-  std::vector<std::int64_t> column_begin_;  // by feature, in the buffer of its width
-  std::mutex columns_mutex_;                // several growers may ask for the columns at once
+  std::vector<std::vector<std::int64_t>> column_begin_;  // by group and lane, in the buffer of its width
+  std::shared_ptr<const SparseRows> sparse_rows_;
+  std::mutex columns_mutex_;  // several growers may ask for these at once
 };
 
 }  // namespace gossamer

@@ -28,6 +28,9 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   user_rows_ = rows;
   n_rows_ = rows != nullptr ? n_rows : matrix_->n_rows();
   matrix_->make_columns(team);
+  if (!matrix_->storage().loose.empty()) {
+    sparse_ = matrix_->sparse_rows(team, static_cast<std::int64_t>(std::max(params.rules.min_data, 1.0)));
+  }
   plan_blocks(team.n_threads());
   quantize(team, gradient, hessian);
   start_root(team);
@@ -81,14 +84,37 @@ bool Grower::comes_before(const Leaf& a, const Leaf& b) const {
 
 // ---- gradients ----
 
+// A block of rows that stands together: as it is, or gathered into room of its own.
+struct Grower::RowBlock {
+  const float* gradient;
+  const float* hessian;  // nullptr: all 1
+  std::vector<float> gathered;
+
+  RowBlock(const float* g, const float* h, const RowIdx* rows, std::int64_t begin, std::int64_t end) {
+    if (rows == nullptr) {
+      gradient = g + begin;
+      hessian = h != nullptr ? h + begin : nullptr;
+      return;
+    }
+    const std::int64_t n = end - begin;
+    gathered.resize(at(h != nullptr ? 2 * n : n));
+    for (std::int64_t i = 0; i < n; ++i) gathered[at(i)] = g[rows[begin + i]];
+    gradient = gathered.data();
+    hessian = nullptr;
+    if (h == nullptr) return;
+    for (std::int64_t i = 0; i < n; ++i) gathered[at(n + i)] = h[rows[begin + i]];
+    hessian = gathered.data() + n;
+  }
+};
+
+// Only rows of the sample are looked at: the others cost nothing.
 void Grower::quantize(Team& team, const float* gradient, const float* hessian) {
   const Timer timer(stats_.quantize);
-  const std::int64_t n = matrix_->n_rows();
-  const std::int64_t n_blocks = (n + kRowBlock - 1) / kRowBlock;
+  const std::int64_t n_blocks = (n_rows_ + kRowBlock - 1) / kRowBlock;
   std::vector<GradientStats> blocks(at(n_blocks));
-  for_blocks(team, n, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    kernels().gradient_stats(gradient + begin, hessian != nullptr ? hessian + begin : nullptr, end - begin,
-                             blocks[at(b)]);
+  for_blocks(team, n_rows_, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
+    const RowBlock block(gradient, hessian, user_rows_, begin, end);
+    kernels().gradient_stats(block.gradient, block.hessian, end - begin, blocks[at(b)]);
   });
   GradientStats total = blocks.empty() ? GradientStats{} : blocks[0];
   for (std::size_t b = 1; b < blocks.size(); ++b) {
@@ -99,16 +125,25 @@ void Grower::quantize(Team& team, const float* gradient, const float* hessian) {
     total.max_hessian = std::max(total.max_hessian, blocks[b].max_hessian);
     total.min_hessian = std::min(total.min_hessian, blocks[b].min_hessian);
   }
-  layout_ = choose_layout(total, n, hessian != nullptr);
+  layout_ = choose_layout(total, n_rows_, hessian != nullptr);
   stats_.rounds += 1;
   stats_.wide_rounds += layout_.wide;
 
   const std::int64_t words = layout_.wide ? 4 : 1;  // 32-bit words per row
-  row_values_.grow_to(n * words);
+  row_values_.grow_to(matrix_->n_rows() * words);
   std::vector<Sums> sums(at(n_blocks));
-  for_blocks(team, n, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    sums[at(b)] = kernels().quantize(gradient + begin, hessian != nullptr ? hessian + begin : nullptr, end - begin,
-                                     layout_, row_values_.data() + begin * words);
+  for_blocks(team, n_rows_, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
+    const RowBlock block(gradient, hessian, user_rows_, begin, end);
+    if (user_rows_ == nullptr) {
+      sums[at(b)] =
+          kernels().quantize(block.gradient, block.hessian, end - begin, layout_, row_values_.data() + begin * words);
+      return;
+    }
+    std::vector<std::uint32_t> values(at((end - begin) * words));
+    sums[at(b)] = kernels().quantize(block.gradient, block.hessian, end - begin, layout_, values.data());
+    for (std::int64_t i = 0; i < end - begin; ++i) {
+      std::copy_n(values.data() + i * words, words, row_values_.data() + user_rows_[begin + i] * words);
+    }
   });
   root_sums_ = {};
   for (const Sums& s : sums) root_sums_ += s;
@@ -131,7 +166,8 @@ void Grower::start_root(Team& team) {
   frontier_.clear();
   committed_.clear();
   leaves_.reserve(at(4 * params_->num_leaves + 8));
-  pool_.configure(matrix_->n_cells(), layout_.wide, params_->max_histogram_bytes);
+  pool_.configure(n_cells_, sparse_ ? sparse_->n_cells - sparse_->n_heavy : 0, layout_.wide,
+                  params_->max_histogram_bytes);
 
   identity_root_ = user_rows_ == nullptr;
   const std::int64_t n_all = matrix_->n_rows();
@@ -141,17 +177,7 @@ void Grower::start_root(Team& team) {
   Leaf root;
   root.end = n_rows_;
   root.sums = root_sums_;
-  if (!identity_root_) {
-    std::memcpy(row_index_.data(), user_rows_, at(n_rows_) * sizeof(RowIdx));
-    // The sums of a sample are not those of all rows.
-    const std::int64_t n_blocks = (n_rows_ + kRowBlock - 1) / kRowBlock;
-    std::vector<Sums> sums(at(n_blocks));
-    for_blocks(team, n_rows_, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-      sums[at(b)] = kernels().sum_rows(row_values_.data(), user_rows_ + begin, end - begin, layout_);
-    });
-    root.sums = {};
-    for (const Sums& s : sums) root.sums += s;
-  }
+  if (!identity_root_) std::memcpy(row_index_.data(), user_rows_, at(n_rows_) * sizeof(RowIdx));
   root.output = output_of(root.sums, nullptr);  // nothing above it to be smoothed towards
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
@@ -267,19 +293,10 @@ void Grower::partition(Team& team, const std::vector<std::int32_t>& batch) {
   team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int) {
     PartitionTask& task = tasks[at(t)];
     const Split& split = leaves_[at(task.leaf)].split;
-    const Feature& feature = matrix_->features()[at(split.feature)];
-    PartitionArgs args;
-    args.column = matrix_->column(split.feature);
-    args.rows = identity_root_ && task.leaf == 0 ? nullptr : row_index_.data() + task.begin;
-    args.first_row = task.begin;
-    args.n_rows = task.end - task.begin;
-    args.threshold = static_cast<std::uint32_t>(split.threshold);
-    args.missing_bin = static_cast<std::uint32_t>(feature.n_value_bins);
-    args.missing_left = split.missing_left;
-    args.left = (task.whole ? row_index_.data() : left_rows_.data()) + task.begin;
-    args.right = right_rows_.data() + task.begin;
-    const bool two_bytes = matrix_->groups()[at(feature.group)].two_bytes;
-    task.n_left = two_bytes ? kernels().partition_u16(args) : kernels().partition_u8(args);
+    const RowIdx* const rows = identity_root_ && task.leaf == 0 ? nullptr : row_index_.data() + task.begin;
+    RowIdx* const left = (task.whole ? row_index_.data() : left_rows_.data()) + task.begin;
+    task.n_left = matrix_->partition(split.feature, split.threshold, split.missing_left, rows, task.begin,
+                                     task.end - task.begin, left, right_rows_.data() + task.begin);
     if (task.whole) {
       std::memcpy(row_index_.data() + task.begin + task.n_left, right_rows_.data() + task.begin,
                   at(task.end - task.begin - task.n_left) * sizeof(RowIdx));

@@ -20,6 +20,7 @@
 #include "core/histogram.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/sparse_rows.h"
 #include "core/tree.h"
 #include "core/types.h"
 #include "kernels/kernels.h"
@@ -79,6 +80,7 @@ class Grower {
     std::uint64_t key = 1;  // its path from the root: random choices hang on it
     double output = 0.0;    // leaf value before shrinkage
     std::unique_ptr<Histogram> histogram;
+    std::vector<std::int32_t> alive;  // blocks of sparse columns in which some feature may still split
     Split split;
     bool expanded = false;
     std::int32_t children[2] = {-1, -1};
@@ -126,7 +128,16 @@ class Grower {
     std::int32_t group;
     std::int32_t first, n;  // lanes
   };
+  // One piece of the search: a block of lanes, or some blocks of sparse columns, of one family.
+  struct SearchTask {
+    std::int32_t family;
+    std::int32_t lane_block;            // -1: sparse columns
+    std::int32_t first_alive, n_alive;  // of the parent's alive blocks
+    Found found[2] = {};
+    std::vector<std::int32_t> alive[2] = {};
+  };
 
+  struct RowBlock;
   void quantize(Team& team, const float* gradient, const float* hessian);
   void start_root(Team& team);
   std::vector<std::int32_t> choose_batch(Team& team, std::int64_t n_leaves) const;
@@ -139,7 +150,20 @@ class Grower {
   void search(Team& team, std::vector<Family>& families);
   void allow_columns(const std::vector<Family>& families);
   void search_lanes(Family& family, const LaneBlock& block, int thread, Found* found);
-  void search_feature(const Leaf& leaf, Histogram& histogram, std::int32_t feature, int thread, Found& best);
+  void search_digit(std::int32_t leaf, Histogram& histogram, const Digit& digit, int thread, Found& best);
+  void search_sparse(Family& family, SearchTask& task, int thread);
+  bool search_sparse_block(std::int32_t leaf, Histogram& histogram, const SparseRows::Block& block, int thread,
+                           Found& best);
+  void merge_sparse_block(Family& family, const SparseRows::Block& block);
+  void search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t feature, int thread, Found& best);
+  bool search_one_hot(std::int32_t leaf, const FeatureCells& cells, const std::int32_t* features, int n, Found& best);
+  bool can_split(const FeatureCells& others, std::int64_t n) const;
+  void search_other_bins(std::int32_t leaf, const FeatureCells& others, std::int32_t feature, int thread, Found& best);
+  FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy);
+  FeatureCells cells_of(const Leaf& leaf, Histogram& histogram, const Feature& feature, std::int32_t f, int thread);
+  bool is_allowed(std::int32_t leaf, std::int32_t feature) const;
+  const char* allowed_features(std::int32_t leaf) const;
+  std::span<const std::int32_t> alive_before(const Family& family) const;
   void settle(Leaf& leaf);
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
@@ -148,8 +172,12 @@ class Grower {
   double gain_of(const Sums& sums, double own_output) const;
   Tree finish(Team& team, double* score);
   void plan_blocks(int n_threads);
+  void build_sparse(const BuildTask& task, const RowIdx* rows, std::uint64_t* scratch);
 
   std::shared_ptr<BinMatrix> matrix_;
+  std::shared_ptr<const SparseRows> sparse_;  // nullptr: no sparse columns
+  std::vector<std::int32_t> all_blocks_;      // of sparse_
+  std::int64_t n_cells_ = 0;                  // of lanes and of heavy sparse columns
   const GrowParams* params_ = nullptr;
   CellLayout layout_;
   SplitRules rules_;  // in units of the layout
@@ -177,6 +205,7 @@ class Grower {
   std::vector<Buffer<std::uint64_t>> build_scratch_;  // by thread
   std::vector<Buffer<double>> search_scratch_;
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;
+  std::vector<Buffer<std::uint64_t>> zero_scratch_;
   GrowStats stats_;
 };
 

@@ -1,6 +1,7 @@
 // The part of the grower that makes histograms and finds splits in them.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/grower.h"
 #include "core/random.h"
@@ -52,10 +53,15 @@ void Grower::build(Team& team, std::vector<Family>& families) {
   }
   stats_.built_rows += total_rows;
   const auto n_groups = static_cast<std::int64_t>(matrix_->groups().size());
+  // Sparse columns count as one more group, worth as many of them as a row has groups of entries.
+  const bool has_sparse = sparse_ && sparse_->n_cells > 0;
+  const double entries_per_row =
+      has_sparse ? static_cast<double>(sparse_->n_entries()) / static_cast<double>(matrix_->n_rows()) : 0.0;
+  const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / 16.0));
   // Every piece of a leaf costs a histogram to be merged: with many threads, one piece each.
   const std::int64_t n_pieces = team.n_threads() * (team.n_threads() <= 4 ? 2 : 1);
   const std::int64_t rows_per_task =
-      team.n_threads() == 1 ? n_rows_ : std::max(kBuildRows, total_rows * n_groups / n_pieces + 1);
+      team.n_threads() == 1 ? n_rows_ : std::max(kBuildRows, total_rows * n_units / n_pieces + 1);
   std::vector<BuildTask> tasks;
   for (Family& family : families) {
     for (const std::int32_t i : family.built) {
@@ -63,11 +69,18 @@ void Grower::build(Team& team, std::vector<Family>& families) {
       Leaf& leaf = leaves_[at(i)];
       leaf.histogram = acquire(leaf.n_rows() > layout_.max_rows);
       const std::int64_t n_parts = std::max<std::int64_t>(1, (leaf.n_rows() + rows_per_task / 2) / rows_per_task);
-      for (std::int64_t g = 0; g < n_groups; ++g) {
-        if (!group_used_[at(g)]) continue;
-        for (std::int64_t part = 0; part < n_parts; ++part) {
-          BuildTask task{i, static_cast<std::int32_t>(g), leaf.begin + leaf.n_rows() * part / n_parts,
-                         leaf.begin + leaf.n_rows() * (part + 1) / n_parts, leaf.histogram.get()};
+      for (std::int64_t g = 0; g < n_groups + has_sparse; ++g) {
+        if (g < n_groups && !group_used_[at(g)]) continue;
+        std::int64_t n_own_parts = n_parts;
+        if (g == n_groups) {
+          // Merging takes a pass over all cells: a part must be worth it.
+          const double entries = entries_per_row * static_cast<double>(leaf.n_rows());
+          const double cells = static_cast<double>(sparse_->n_cells) + 65536.0;
+          n_own_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, n_pieces);
+        }
+        for (std::int64_t part = 0; part < n_own_parts; ++part) {
+          BuildTask task{i, static_cast<std::int32_t>(g), leaf.begin + leaf.n_rows() * part / n_own_parts,
+                         leaf.begin + leaf.n_rows() * (part + 1) / n_own_parts, leaf.histogram.get()};
           if (part > 0) {
             const bool large = leaf.histogram->large && task.end - task.begin > layout_.max_rows;
             partials_.push_back({i, task.group, pool_.acquire(large)});
@@ -83,13 +96,50 @@ void Grower::build(Team& team, std::vector<Family>& families) {
                    [](const BuildTask& a, const BuildTask& b) { return a.end - a.begin > b.end - b.begin; });
   team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
     const BuildTask& task = tasks[at(t)];
-    const Group& group = matrix_->groups()[at(task.group)];
     Buffer<std::uint64_t>& scratch = build_scratch_[at(thread)];
-    if (task.target->large) scratch.grow_to(group.n_cells * 2);
     const RowIdx* const rows = identity_root_ && task.leaf == 0 ? nullptr : row_index_.data() + task.begin;
-    build_group(group, rows, task.begin, task.end - task.begin, row_values_.data(), matrix_->n_cells(), layout_,
-                scratch.data(), *task.target);
+    if (task.group == static_cast<std::int32_t>(n_groups)) {
+      if (task.target->large) scratch.grow_to(sparse_->n_heavy * 2);
+      build_sparse(task, rows, scratch.data());
+      return;
+    }
+    const Group& group = matrix_->groups()[at(task.group)];
+    if (task.target->large) scratch.grow_to(group.n_cells * 2);
+    build_group(group, rows, task.begin, task.end - task.begin, row_values_.data(), n_cells_, layout_, scratch.data(),
+                *task.target);
   });
+}
+
+// Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
+void Grower::build_sparse(const BuildTask& task, const RowIdx* rows, std::uint64_t* scratch) {
+  Histogram& out = *task.target;
+  const std::int64_t width = layout_.wide ? 2 : 1;
+  const CellRange heavy{matrix_->n_cells(), sparse_->n_heavy};
+  clear_range(out, heavy, n_cells_, layout_);
+  std::fill(out.light.begin(), out.light.end(), std::uint64_t{0});
+  SparseBuildArgs args;
+  args.row_begin = sparse_->row_begin.data();
+  args.codes = sparse_->codes();
+  args.wide_codes = sparse_->wide_codes();
+  args.row_values = row_values_.data();
+  args.layout = &layout_;
+  args.n_heavy = static_cast<std::uint32_t>(sparse_->n_heavy);
+  args.light = out.light.data();
+  const std::int64_t n_rows = task.end - task.begin;
+  const std::int64_t step = out.large && heavy.n > 0 ? layout_.max_rows : std::max<std::int64_t>(n_rows, 1);
+  for (std::int64_t done = 0; done < n_rows; done += step) {
+    args.rows = rows != nullptr ? rows + done : nullptr;
+    args.first_row = task.begin + done;
+    args.n_rows = std::min(step, n_rows - done);
+    args.heavy = scratch;
+    if (!out.large) {
+      args.heavy = out.cells(heavy.first, layout_);
+    } else {
+      std::fill(scratch, scratch + heavy.n * width, std::uint64_t{0});
+    }
+    kernels().build_sparse(args);
+    if (out.large) kernels().unpack_add(scratch, heavy.n, layout_, out.sums(n_cells_).offset(heavy.first));
+  }
 }
 
 // ---- split search ----
@@ -103,8 +153,12 @@ void Grower::plan_blocks(int n_threads) {
   group_used_.assign(matrix_->groups().size(), 0);
   for (const std::int32_t f : columns_->tree_features()) {
     feature_used_[at(f)] = 1;
-    group_used_[at(matrix_->features()[at(f)].group)] = 1;
+    const Feature& feature = matrix_->features()[at(f)];
+    if (!feature.loose()) group_used_[at(feature.group)] = 1;
   }
+  n_cells_ = matrix_->n_cells() + (sparse_ ? sparse_->n_heavy : 0);
+  all_blocks_.resize(sparse_ ? sparse_->blocks.size() : 0);
+  std::iota(all_blocks_.begin(), all_blocks_.end(), 0);
   blocks_.clear();
   const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(n_features / (2 * n_threads), 4, 32);
   for (std::size_t g = 0; g < matrix_->groups().size(); ++g) {
@@ -122,6 +176,13 @@ void Grower::plan_blocks(int n_threads) {
   for (auto& scratch : search_scratch_) scratch.grow_to(search_scratch_size(max_bins));
   marginal_scratch_.resize(build_scratch_.size());
   for (auto& scratch : marginal_scratch_) scratch.grow_to(kFeatureScratchWords);
+  zero_scratch_.resize(build_scratch_.size());
+  for (auto& scratch : zero_scratch_) scratch.grow_to(zero_scratch_words(max_bins + 1));
+}
+
+// Blocks of sparse columns in which the parent's rows still allow a split.
+std::span<const std::int32_t> Grower::alive_before(const Family& family) const {
+  return family.parent >= 0 ? leaves_[at(family.parent)].alive : all_blocks_;
 }
 
 void Grower::search(Team& team, std::vector<Family>& families) {
@@ -130,14 +191,48 @@ void Grower::search(Team& team, std::vector<Family>& families) {
     if (family.rest < 0) continue;
     const bool becomes_small =
         leaves_[at(family.parent)].histogram->large && leaves_[at(family.rest)].n_rows() <= layout_.max_rows;
-    if (becomes_small) family.packed_rest = acquire(false);
+    if (becomes_small) {
+      family.packed_rest = acquire(false);
+      // Light cells need no packing: they move over as they are.
+      std::swap(family.packed_rest->light, leaves_[at(family.parent)].histogram->light);
+    }
   }
   allow_columns(families);
-  const std::size_t n_blocks = blocks_.size();
-  std::vector<Found> found(families.size() * n_blocks * 2);
-  team.for_each(static_cast<std::int64_t>(families.size() * n_blocks), [&](std::int64_t t, int thread) {
-    search_lanes(families[at(t) / n_blocks], blocks_[at(t) % n_blocks], thread, &found[at(t) * 2]);
+  constexpr std::int64_t kBlocksPerTask = 8;
+  std::vector<SearchTask> tasks;
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    const auto family = static_cast<std::int32_t>(i);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      tasks.push_back({family, static_cast<std::int32_t>(b), 0, 0});
+    }
+    const auto n_alive = static_cast<std::int64_t>(alive_before(families[i]).size());
+    for (std::int64_t first = 0; first < n_alive; first += kBlocksPerTask) {
+      const std::int64_t n = std::min(kBlocksPerTask, n_alive - first);
+      tasks.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
+    }
+  }
+  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
+    SearchTask& task = tasks[at(t)];
+    Family& family = families[at(task.family)];
+    if (task.lane_block >= 0) {
+      search_lanes(family, blocks_[at(task.lane_block)], thread, task.found);
+    } else {
+      search_sparse(family, task, thread);
+    }
   });
+  std::vector<Found> best(families.size() * 2);
+  for (SearchTask& task : tasks) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Found& f = task.found[side];
+      Found& b = best[at(task.family) * 2 + side];
+      // Equal gains: the smaller feature, whatever the order of groups and blocks.
+      if (f.split.feature >= 0 && (f.gain > b.gain || (f.gain == b.gain && f.split.feature < b.split.feature))) b = f;
+      const std::int32_t searched = families[at(task.family)].searched(side);
+      if (searched < 0) continue;
+      auto& alive = leaves_[at(searched)].alive;
+      alive.insert(alive.end(), task.alive[side].begin(), task.alive[side].end());
+    }
+  }
   for (std::size_t i = 0; i < families.size(); ++i) {
     Family& family = families[i];
     if (family.rest >= 0) {
@@ -149,17 +244,9 @@ void Grower::search(Team& team, std::vector<Family>& families) {
     for (std::size_t side = 0; side < 2; ++side) {
       const std::int32_t searched = family.searched(side);
       if (searched < 0) continue;
-      Found best;
-      for (std::size_t b = 0; b < n_blocks; ++b) {
-        const Found& f = found[(i * n_blocks + b) * 2 + side];
-        // Equal gains: the smaller feature, whatever the order of groups and blocks.
-        if (f.split.feature >= 0 &&
-            (f.gain > best.gain || (f.gain == best.gain && f.split.feature < best.split.feature))) {
-          best = f;
-        }
-      }
-      best.split.gain = best.gain;
-      leaves_[at(searched)].split = best.split;
+      Found& found = best[i * 2 + side];
+      found.split.gain = found.gain;
+      leaves_[at(searched)].split = found.split;
     }
   }
 }
@@ -179,9 +266,18 @@ void Grower::allow_columns(const std::vector<Family>& families) {
   }
 }
 
+bool Grower::is_allowed(std::int32_t leaf, std::int32_t feature) const {
+  return feature_used_[at(feature)] && (!sample_nodes_ || allowed_[at(leaf)][at(feature)]);
+}
+
+// The same as flags; nullptr: every feature.
+const char* Grower::allowed_features(std::int32_t leaf) const {
+  if (sample_nodes_) return allowed_[at(leaf)].data();
+  return params_->fractions.by_tree < 1.0 ? feature_used_.data() : nullptr;
+}
+
 // Lane by lane, so that its cells are merged, subtracted and searched while they are in cache.
 void Grower::search_lanes(Family& family, const LaneBlock& block, int thread, Found* found) {
-  const std::int64_t n_cells = matrix_->n_cells();
   const Group& group = matrix_->groups()[at(block.group)];
   for (std::int32_t lane = block.first; lane < block.first + block.n; ++lane) {
     const std::int64_t first = group.lane_begin(lane);
@@ -189,12 +285,12 @@ void Grower::search_lanes(Family& family, const LaneBlock& block, int thread, Fo
     for (Partial& partial : partials_) {
       if (partial.group != block.group) continue;
       if (partial.leaf != family.built[0] && partial.leaf != family.built[1]) continue;
-      add_range(*partial.histogram, range, n_cells, layout_, *leaves_[at(partial.leaf)].histogram);
+      add_range(*partial.histogram, range, n_cells_, layout_, *leaves_[at(partial.leaf)].histogram);
     }
     Histogram* rest = nullptr;
     if (family.rest >= 0) {
       Histogram& parent = *leaves_[at(family.parent)].histogram;
-      subtract_range(*leaves_[at(family.built[0])].histogram, range, n_cells, layout_, parent,
+      subtract_range(*leaves_[at(family.built[0])].histogram, range, n_cells_, layout_, parent,
                      family.packed_rest.get());
       rest = family.packed_rest ? family.packed_rest.get() : &parent;
     }
@@ -202,18 +298,179 @@ void Grower::search_lanes(Family& family, const LaneBlock& block, int thread, Fo
       const std::int32_t i = family.searched(side);
       if (i < 0 || !may_split(leaves_[at(i)])) continue;
       Histogram& histogram = i == family.rest ? *rest : *leaves_[at(i)].histogram;
-      for (const std::int32_t f : group.lanes[at(lane)]) {
-        if (!feature_used_[at(f)] || (sample_nodes_ && !allowed_[at(i)][at(f)])) continue;
-        search_feature(leaves_[at(i)], histogram, f, thread, found[side]);
-      }
+      for (const Digit& digit : group.lanes[at(lane)].digits) search_digit(i, histogram, digit, thread, found[side]);
     }
   }
 }
 
-void Grower::search_feature(const Leaf& leaf, Histogram& histogram, std::int32_t f, int thread, Found& best) {
+void Grower::search_digit(std::int32_t i, Histogram& histogram, const Digit& digit, int thread, Found& best) {
+  const Leaf& leaf = leaves_[at(i)];
+  if (!digit.bundle && !is_allowed(i, digit.features.front())) return;
+  const Feature& first = matrix_->features()[at(digit.features.front())];
+  const FeatureCells cells = feature_cells(histogram, first, n_cells_, layout_, marginal_scratch_[at(thread)].data());
+  if (!digit.bundle) {
+    search_cells(leaf, cells, digit.features.front(), thread, best);
+    return;
+  }
+  // Features of two bins stand in runs of one cell each.
+  const auto is_one_hot = [&](std::size_t k) { return matrix_->features()[at(digit.features[k])].one_hot(); };
+  for (std::size_t k = 0; k < digit.features.size();) {
+    const Feature& f = matrix_->features()[at(digit.features[k])];
+    const FeatureCells others = cells.from(f.first_value, layout_);
+    if (!is_one_hot(k)) {
+      if (can_split(others, f.n_other_bins())) search_other_bins(i, others, digit.features[k], thread, best);
+      ++k;
+      continue;
+    }
+    std::size_t end = k + 1;
+    while (end < digit.features.size() && is_one_hot(end)) ++end;
+    search_one_hot(i, others, digit.features.data() + k, static_cast<int>(end - k), best);
+    k = end;
+  }
+}
+
+// ---- sparse columns ----
+
+FeatureCells Grower::sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy) {
+  FeatureCells cells;
+  if (!heavy) {
+    cells.cells = histogram.light.data() + (first_cell - sparse_->n_heavy) * (layout_.wide ? 2 : 1);
+  } else if (histogram.large) {
+    cells.large = histogram.sums(n_cells_).offset(matrix_->n_cells() + first_cell);
+  } else {
+    cells.cells = histogram.cells(matrix_->n_cells() + first_cell, layout_);
+  }
+  return cells;
+}
+
+// Partial sums are added up; the larger child is the parent less the smaller one.
+void Grower::merge_sparse_block(Family& family, const SparseRows::Block& block) {
+  const auto group = static_cast<std::int32_t>(matrix_->groups().size());
+  const CellRange range{matrix_->n_cells() + block.first_cell, block.n_cells};
+  const std::int64_t width = layout_.wide ? 2 : 1;
+  const std::int64_t first_word = (block.first_cell - sparse_->n_heavy) * width;
+  for (Partial& partial : partials_) {
+    if (partial.group != group || (partial.leaf != family.built[0] && partial.leaf != family.built[1])) continue;
+    Histogram& out = *leaves_[at(partial.leaf)].histogram;
+    if (block.heavy) {
+      add_range(*partial.histogram, range, n_cells_, layout_, out);
+    } else {
+      kernels().add_words(partial.histogram->light.data() + first_word, block.n_cells * width,
+                          out.light.data() + first_word);
+    }
+  }
+  if (family.rest < 0) return;
+  Histogram& child = *leaves_[at(family.built[0])].histogram;
+  Histogram& parent = *leaves_[at(family.parent)].histogram;
+  if (block.heavy) {
+    subtract_range(child, range, n_cells_, layout_, parent, family.packed_rest.get());
+  } else {
+    Histogram& rest = family.packed_rest ? *family.packed_rest : parent;
+    kernels().subtract_words(child.light.data() + first_word, block.n_cells * width, rest.light.data() + first_word);
+  }
+}
+
+void Grower::search_sparse(Family& family, SearchTask& task, int thread) {
+  const auto alive = alive_before(family).subspan(at(task.first_alive), at(task.n_alive));
+  for (const std::int32_t b : alive) {
+    const SparseRows::Block& block = sparse_->blocks[at(b)];
+    merge_sparse_block(family, block);
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::int32_t i = family.searched(side);
+      if (i < 0 || !may_split(leaves_[at(i)])) continue;
+      Histogram* histogram = leaves_[at(i)].histogram.get();
+      if (i == family.rest) {
+        histogram = family.packed_rest ? family.packed_rest.get() : leaves_[at(family.parent)].histogram.get();
+      }
+      if (search_sparse_block(i, *histogram, block, thread, task.found[side])) task.alive[side].push_back(b);
+    }
+  }
+}
+
+// Returns whether some feature has enough rows that are not zero: without them neither this leaf nor
+// what is split off it can use the feature.
+bool Grower::search_sparse_block(std::int32_t i, Histogram& histogram, const SparseRows::Block& block, int thread,
+                                 Found& best) {
+  const std::int32_t* const features = sparse_->features.data() + block.first;
+  if (block.one_hot) {
+    return search_one_hot(i, sparse_cells(histogram, block.first_cell, block.heavy), features, block.n, best);
+  }
+  bool alive = false;
+  for (std::int32_t k = 0; k < block.n; ++k) {
+    const std::int64_t first_cell = sparse_->first_cell[at(block.first + k)];
+    const std::int64_t n_cells = sparse_->first_cell[at(block.first + k) + 1] - first_cell;
+    const FeatureCells others = sparse_cells(histogram, first_cell, block.heavy);
+    if (!can_split(others, n_cells)) continue;
+    alive = true;
+    search_other_bins(i, others, features[k], thread, best);
+  }
+  return alive;
+}
+
+// Whether enough rows are not zero: one side of every split is without zero.
+bool Grower::can_split(const FeatureCells& others, std::int64_t n) const {
+  std::uint64_t count = 0;
+  if (others.cells == nullptr) {
+    for (std::int64_t c = 0; c < n; ++c) count += others.large.count[c];
+  } else {
+    // The count is in the lowest bits of a packed cell, and of the second word of a wide one.
+    const auto* const words = static_cast<const std::uint64_t*>(others.cells);
+    const std::uint64_t mask = (std::uint64_t{1} << layout_.count_bits) - 1;
+    for (std::int64_t c = 0; c < n; ++c) count += (layout_.wide ? words[2 * c + 1] : words[c]) & mask;
+  }
+  return static_cast<double>(count) >= rules_.min_data;
+}
+
+bool Grower::search_one_hot(std::int32_t i, const FeatureCells& cells, const std::int32_t* features, int n,
+                            Found& best) {
+  const Leaf& leaf = leaves_[at(i)];
+  SearchOneHotArgs args;
+  args.cells = cells.cells;
+  args.large = cells.large;
+  args.n = n;
+  args.features = features;
+  args.allowed = allowed_features(i);
+  args.leaf = leaf.sums;
+  args.parent_output = leaf.output * layout_.hessian_unit / layout_.gradient_unit;
+  FeatureCandidate candidate{best.gain, best.split.feature, false};
+  if (kernels().search_one_hot(args, layout_, rules_, candidate)) {
+    best.gain = candidate.gain;
+    best.split = Split{};
+    best.split.feature = candidate.feature;
+  }
+  return candidate.any_filled;
+}
+
+// A feature whose cell of zero is what the others leave.
+void Grower::search_other_bins(std::int32_t i, const FeatureCells& others, std::int32_t f, int thread, Found& best) {
+  const Leaf& leaf = leaves_[at(i)];
   const Feature& feature = matrix_->features()[at(f)];
+  if (!is_allowed(i, f)) return;
+  const bool large = leaf.n_rows() > layout_.max_rows;
   const FeatureCells cells =
-      feature_cells(histogram, feature, matrix_->n_cells(), layout_, marginal_scratch_[at(thread)].data());
+      with_zero_cell(others, feature, leaf.sums, large, layout_, zero_scratch_[at(thread)].data());
+  search_cells(leaf, cells, f, thread, best);
+}
+
+// ---- one feature ----
+
+// All cells of a feature, wherever it is kept.
+FeatureCells Grower::cells_of(const Leaf& leaf, Histogram& histogram, const Feature& feature, std::int32_t f,
+                              int thread) {
+  const bool large = leaf.n_rows() > layout_.max_rows;
+  std::uint64_t* const scratch = zero_scratch_[at(thread)].data();
+  if (feature.loose()) {
+    const std::int64_t first_cell = sparse_->first_cell[at(sparse_->place_of[at(f)])];
+    const FeatureCells others = sparse_cells(histogram, first_cell, first_cell < sparse_->n_heavy);
+    return with_zero_cell(others, feature, leaf.sums, large, layout_, scratch);
+  }
+  const FeatureCells digit = feature_cells(histogram, feature, n_cells_, layout_, marginal_scratch_[at(thread)].data());
+  if (!feature.bundled) return digit;
+  return with_zero_cell(digit.from(feature.first_value, layout_), feature, leaf.sums, large, layout_, scratch);
+}
+
+void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best) {
+  const Feature& feature = matrix_->features()[at(f)];
   SearchArgs args;
   args.cells = cells.cells;
   args.large = cells.large;
@@ -256,8 +513,7 @@ void Grower::settle(Leaf& leaf) {
     return;
   }
   const Feature& feature = matrix_->features()[at(split.feature)];
-  const FeatureCells cells =
-      feature_cells(*leaf.histogram, feature, matrix_->n_cells(), layout_, marginal_scratch_[0].data());
+  const FeatureCells cells = cells_of(leaf, *leaf.histogram, feature, split.feature, 0);
   split.left = sum_bins(cells, 0, split.threshold + 1, layout_);
   const Sums missing = feature.has_missing ? sum_bins(cells, feature.n_value_bins, 1, layout_) : Sums{};
   if (split.missing_left) split.left += missing;

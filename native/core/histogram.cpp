@@ -17,10 +17,11 @@ void zero(T* p, std::int64_t n) {
 
 }  // namespace
 
-void HistogramPool::configure(std::int64_t n_cells, bool wide, std::int64_t max_bytes) {
+void HistogramPool::configure(std::int64_t n_cells, std::int64_t n_light, bool wide, std::int64_t max_bytes) {
   max_bytes_ = max_bytes;
-  if (n_cells == n_cells_ && wide == wide_) return;
+  if (n_cells == n_cells_ && n_light == n_light_ && wide == wide_) return;
   n_cells_ = n_cells;
+  n_light_ = n_light;
   wide_ = wide;
   bytes_ = 0;
   free_small_.clear();
@@ -33,7 +34,7 @@ std::int64_t HistogramPool::words_for(bool large) const {
 
 bool HistogramPool::exhausted(bool large) const {
   const auto& free = large ? free_large_ : free_small_;
-  return free.empty() && bytes_ + 8 * words_for(large) > max_bytes_;
+  return free.empty() && bytes_ + 8 * (words_for(large) + light_words()) > max_bytes_;
 }
 
 std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
@@ -46,7 +47,8 @@ std::unique_ptr<Histogram> HistogramPool::acquire(bool large) {
   auto histogram = std::make_unique<Histogram>();
   histogram->large = large;
   histogram->words.reset(words_for(large));
-  bytes_ += 8 * words_for(large);
+  histogram->light.reset(light_words());
+  bytes_ += 8 * (words_for(large) + light_words());
   return histogram;
 }
 
@@ -135,6 +137,58 @@ FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_
     add_marginals<std::uint32_t>(result.large.count, feature, 1, marginals.count);
     result.large = marginals;
   }
+  return result;
+}
+
+FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, const Sums& leaf, bool large,
+                            const CellLayout& layout, std::uint64_t* scratch) {
+  const std::int64_t n = feature.n_other_bins();
+  const std::int64_t zero_bin = feature.zero_bin;
+  const std::int64_t n_after = n - zero_bin;  // zero_bin stands for itself even if no other bin follows
+  FeatureCells result;
+  if (!large) {
+    const std::int64_t width = words_per_cell(layout);
+    const auto* const from = static_cast<const std::uint64_t*>(others.cells);
+    std::memcpy(scratch, from, static_cast<std::size_t>(zero_bin * width) * 8);
+    std::memcpy(scratch + (zero_bin + 1) * width, from + zero_bin * width,
+                static_cast<std::size_t>(n_after * width) * 8);
+    std::int64_t gradient = leaf.gradient;
+    std::int64_t hessian = leaf.hessian;
+    auto count = static_cast<std::uint32_t>(leaf.count);
+    std::uint64_t* const zero_cell = scratch + zero_bin * width;
+    alignas(16) std::uint64_t cell[2];
+    kernels().pack({&gradient, &hessian, &count}, 1, layout, cell);
+    // Fields of one word subtract like the word: none of the differences is negative but the gradient's.
+    for (std::int64_t i = 0; i < n * width; i += width) {
+      for (std::int64_t w = 0; w < width; ++w) cell[w] -= from[i + w];
+    }
+    std::memcpy(zero_cell, cell, static_cast<std::size_t>(width) * 8);
+    result.cells = scratch;
+    return result;
+  }
+  auto* const words = reinterpret_cast<std::int64_t*>(scratch);
+  const std::int64_t step = n + 2;
+  const LargeCells all{words, words + step, reinterpret_cast<std::uint32_t*>(words + 2 * step)};
+  zero(all.gradient, n + 1);
+  zero(all.hessian, n + 1);
+  zero(all.count, n + 1);
+  if (others.cells != nullptr) {
+    kernels().unpack_add(others.cells, zero_bin, layout, all);
+    kernels().unpack_add(others.from(zero_bin, layout).cells, n_after, layout, all.offset(zero_bin + 1));
+  } else {
+    kernels().add_large(others.large, zero_bin, all);
+    kernels().add_large(others.large.offset(zero_bin), n_after, all.offset(zero_bin + 1));
+  }
+  Sums rest = leaf;
+  for (std::int64_t i = 0; i <= n; ++i) {
+    rest.gradient -= all.gradient[i];
+    rest.hessian -= all.hessian[i];
+    rest.count -= all.count[i];
+  }
+  all.gradient[zero_bin] = rest.gradient;
+  all.hessian[zero_bin] = rest.hessian;
+  all.count[zero_bin] = static_cast<std::uint32_t>(rest.count);
+  result.large = all;
   return result;
 }
 

@@ -15,8 +15,10 @@
 namespace gossamer {
 
 // One leaf's histogram. `words` holds either packed/wide cells or the three arrays of LargeCells.
+// `light` holds the cells of sparse columns that no leaf can overflow: packed (or wide) always.
 struct Histogram {
   Buffer<std::uint64_t> words;
+  Buffer<std::uint64_t> light;
   bool large = false;
 
   void* cells(std::int64_t first, const CellLayout& layout) { return words.data() + first * (layout.wide ? 2 : 1); }
@@ -30,7 +32,7 @@ struct Histogram {
 class HistogramPool {
  public:
   // Forgets everything when the sizes change (another layout).
-  void configure(std::int64_t n_cells, bool wide, std::int64_t max_bytes);
+  void configure(std::int64_t n_cells, std::int64_t n_light, bool wide, std::int64_t max_bytes);
   std::unique_ptr<Histogram> acquire(bool large);
   void release(std::unique_ptr<Histogram> histogram);
   // True when one more histogram would exceed the budget and nothing is there to be reused.
@@ -38,8 +40,10 @@ class HistogramPool {
 
  private:
   std::int64_t words_for(bool large) const;
+  std::int64_t light_words() const { return n_light_ * (wide_ ? 2 : 1); }
 
   std::int64_t n_cells_ = 0;
+  std::int64_t n_light_ = 0;
   bool wide_ = false;
   std::int64_t max_bytes_ = 0;
   std::int64_t bytes_ = 0;
@@ -59,17 +63,30 @@ void add_range(Histogram& x, CellRange range, std::int64_t n_cells, const CellLa
 // parent -= child; if `packed` is given the result moves there as packed cells.
 void subtract_range(Histogram& child, CellRange range, std::int64_t n_cells, const CellLayout& layout,
                     Histogram& parent, Histogram* packed);
-// One feature's own cells: where they stand in the histogram, or, when it shares its lane, their
-// marginal sums put into `scratch` (kFeatureScratchWords long).
+// Cells of one digit, or of one feature: where they stand in the histogram, or, when the digit shares
+// its lane, their marginal sums put into `scratch` (kFeatureScratchWords long). A feature in a bundle
+// gives the cells of the whole digit.
 struct FeatureCells {
   const void* cells = nullptr;  // packed or wide; nullptr: `large`
   LargeCells large;
+
+  FeatureCells from(std::int64_t n, const CellLayout& layout) const {
+    if (cells == nullptr) return {nullptr, large.offset(n)};
+    return {static_cast<const std::uint64_t*>(cells) + n * (layout.wide ? 2 : 1), {}};
+  }
 };
 inline constexpr std::int64_t kFeatureScratchWords = 3 * 257;
 FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_cells, const CellLayout& layout,
                            std::uint64_t* scratch);
 // Sum over the bins [first, first + n) of a feature.
 Sums sum_bins(const FeatureCells& cells, std::int64_t first, std::int64_t n, const CellLayout& layout);
+
+// All cells of a feature whose `others`, the cells of its bins other than zero's, are known: zero's is
+// what they leave of the leaf's sums. Put into `scratch` (zero_scratch_words long), as 64-bit sums
+// when `large` says so.
+inline std::int64_t zero_scratch_words(std::int64_t n_bins) { return 3 * (n_bins + 2); }
+FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, const Sums& leaf, bool large,
+                            const CellLayout& layout, std::uint64_t* scratch);
 
 // Adds `n_rows` rows to the group's cells in `out` (cleared here). `scratch` holds the group's cells.
 void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,

@@ -27,6 +27,11 @@ inline void update(typename Ops::Cell* __restrict cells, uint64_t bins, const ty
   if constexpr (kLanes > 1) update<Ops, kLaneCells, kLanes - 1>(cells + kLaneCells, bins >> 8, value);
 }
 
+template <int kValue>
+struct Constant {
+  static constexpr int value = kValue;
+};
+
 // A row's value, spread over the fields of a cell.
 struct Spreader {
   int row_hessian_bits;
@@ -113,37 +118,48 @@ void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename O
   if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
 }
 
+// Bins and values of `n` rows from row `begin` of the arguments on, in one piece; row_bytes is a power
+// of two. Returns where the bins are.
+template <class Ops>
+inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, uint8_t* bins,
+                                 typename Ops::Cell* values) {
+  if (a.rows == nullptr) {
+    const Spreader spread(*a.layout);
+    const auto* const rows = static_cast<const typename Ops::Row*>(a.row_values) + a.first_row + begin;
+    for (int64_t i = 0; i < n; ++i) values[i] = spread(rows[i]);
+    return static_cast<const uint8_t*>(a.bins) + (a.first_row + begin) * row_bytes;
+  }
+  switch (row_bytes) {
+    case 1: copy_rows<Ops, 1>(a, begin, n, bins, values); break;
+    case 2: copy_rows<Ops, 2>(a, begin, n, bins, values); break;
+    case 4: copy_rows<Ops, 4>(a, begin, n, bins, values); break;
+    case 8: copy_rows<Ops, 8>(a, begin, n, bins, values); break;
+    case 16: copy_rows<Ops, 16>(a, begin, n, bins, values); break;
+    default: copy_rows<Ops, 32>(a, begin, n, bins, values); break;
+  }
+  return bins;
+}
+
+inline NextRows rows_after(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, int64_t passes) {
+  const int64_t after = a.n_rows - begin - n;
+  NextRows next{static_cast<const char*>(a.bins), nullptr, row_bytes, 0, passes, 0};
+  if (a.rows != nullptr) {
+    next.rows = a.rows + begin + n;
+    next.n = after < kChunkRows ? after : kChunkRows;
+  }
+  return next;
+}
+
 template <class Ops, int kLaneCells>
 void build_lanes(const BuildArgs& a) {
   using Cell = typename Ops::Cell;
   alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
   alignas(64) Cell values[kChunkRows];
-  const Spreader spread(*a.layout);
   auto* const cells = static_cast<Cell*>(a.cells);
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
-    const uint8_t* chunk = bins;
-    if (a.rows == nullptr) {
-      chunk = static_cast<const uint8_t*>(a.bins) + (a.first_row + begin) * a.row_stride;
-      const auto* const rows = static_cast<const typename Ops::Row*>(a.row_values) + a.first_row + begin;
-      for (int64_t i = 0; i < n; ++i) values[i] = spread(rows[i]);
-    } else {
-      switch (a.row_stride) {
-        case 1: copy_rows<Ops, 1>(a, begin, n, bins, values); break;
-        case 2: copy_rows<Ops, 2>(a, begin, n, bins, values); break;
-        case 4: copy_rows<Ops, 4>(a, begin, n, bins, values); break;
-        case 8: copy_rows<Ops, 8>(a, begin, n, bins, values); break;
-        case 16: copy_rows<Ops, 16>(a, begin, n, bins, values); break;
-        default: copy_rows<Ops, 32>(a, begin, n, bins, values); break;
-      }
-    }
-    const int64_t after = a.n_rows - begin - n;
-    NextRows next{static_cast<const char*>(a.bins),        nullptr, a.row_stride, 0,
-                  (a.n_lanes + kMaxLanes - 1) / kMaxLanes, 0};
-    if (a.rows != nullptr) {
-      next.rows = a.rows + begin + n;
-      next.n = after < kChunkRows ? after : kChunkRows;
-    }
+    const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
+    NextRows next = rows_after(a, begin, n, a.row_stride, (a.n_lanes + kMaxLanes - 1) / kMaxLanes);
     for (int lane = 0; lane < a.n_lanes; lane += kMaxLanes, ++next.pass) {
       const int lanes = a.n_lanes - lane < kMaxLanes ? a.n_lanes - lane : kMaxLanes;
       add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, cells + lane * kLaneCells, next);
@@ -164,24 +180,107 @@ void build_u8(const BuildArgs& a) {
   a.layout->wide ? build_by_lane_cells<WideOps>(a) : build_by_lane_cells<PackedOps>(a);
 }
 
+// Adds to kLanes lanes (at most 4) of two bytes, each with its own first cell.
+template <class Ops, int kLanes>
+inline void update_u16(typename Ops::Cell* __restrict cells, const int32_t* offset, uint64_t bins,
+                       const typename Ops::Cell& value) {
+  Ops::add(cells + offset[0] + (bins & 0xffff), value);
+  if constexpr (kLanes > 1) update_u16<Ops, kLanes - 1>(cells, offset + 1, bins >> 16, value);
+}
+
+template <class Ops, int kLanes>
+void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n,
+                   NextRows next) {
+  auto* const cells = static_cast<typename Ops::Cell*>(a.cells);
+  const int64_t row_bytes = a.row_stride * 2;
+  int32_t offset[kLanes];
+  for (int k = 0; k < kLanes; ++k) offset[k] = a.lane_offset[k];
+  for (int64_t i = 0; i < n; ++i, bins += row_bytes) {
+    next.ask(i);
+    const typename Ops::Cell value = values[i];
+    const auto four = [&](auto from) {
+      constexpr int kFrom = decltype(from)::value;
+      if constexpr (kFrom < kLanes) {
+        uint64_t lanes;
+        memcpy(&lanes, bins + 2 * kFrom, 8);  // may read past the row: arrays end with slack
+        update_u16<Ops, (kLanes - kFrom < 4 ? kLanes - kFrom : 4)>(cells, offset + kFrom, lanes, value);
+      }
+    };
+    four(Constant<0>{});
+    four(Constant<4>{});
+    four(Constant<8>{});
+    four(Constant<12>{});
+  }
+}
+
+template <class Ops, int kLanes = 16>
+void add_pass_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::Cell* values, int64_t n, NextRows next) {
+  if (a.n_lanes == kLanes) return add_lanes_u16<Ops, kLanes>(a, bins, values, n, next);
+  if constexpr (kLanes > 1) add_pass_u16<Ops, kLanes - 1>(a, bins, values, n, next);
+}
+
 template <class Ops>
-void build_rows_u16(const BuildArgs& a) {
+void build_lanes_u16(const BuildArgs& a) {
+  alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
+  alignas(64) typename Ops::Cell values[kChunkRows];
+  const int64_t row_bytes = a.row_stride * 2;
+  for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
+    const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
+    const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, row_bytes, bins, values);
+    add_pass_u16<Ops>(a, chunk, values, n, rows_after(a, begin, n, row_bytes, 1));
+  }
+}
+
+void build_u16(const BuildArgs& a) { a.layout->wide ? build_lanes_u16<WideOps>(a) : build_lanes_u16<PackedOps>(a); }
+
+// Rows of different lengths. Cells may not fit a cache: those of the next row are asked for.
+template <class Ops, class Code>
+void build_entries(const SparseBuildArgs& a) {
   using Cell = typename Ops::Cell;
-  const auto* const bins = static_cast<const uint16_t*>(a.bins);
+  const auto* const codes = static_cast<const Code*>(a.codes);
   const auto* const row_values = static_cast<const typename Ops::Row*>(a.row_values);
   const Spreader spread(*a.layout);
-  auto* const cells = static_cast<Cell*>(a.cells);
+  const uint32_t n_heavy = a.n_heavy;
+  Cell* const heavy = static_cast<Cell*>(a.heavy);
+  Cell* const light = static_cast<Cell*>(a.light);
+  constexpr int64_t kRowsAhead = 12;
+  constexpr int64_t kCellsAhead = 2;
+  const auto row_at = [&](int64_t i) { return a.rows != nullptr ? static_cast<int64_t>(a.rows[i]) : a.first_row + i; };
   for (int64_t i = 0; i < a.n_rows; ++i) {
-    const int64_t row = a.rows != nullptr ? static_cast<int64_t>(a.rows[i]) : a.first_row + i;
-    const uint16_t* const row_bins = bins + row * a.row_stride;
+    if (i + 2 * kRowsAhead < a.n_rows) {
+      const int64_t far = row_at(i + 2 * kRowsAhead);
+      __builtin_prefetch(a.row_begin + far, 0, 2);
+      __builtin_prefetch(row_values + far, 0, 2);
+    }
+    if (i + kRowsAhead < a.n_rows) {
+      const int64_t near = row_at(i + kRowsAhead);
+      for (int64_t e = a.row_begin[near]; e < a.row_begin[near + 1]; e += 64 / sizeof(Code)) {
+        __builtin_prefetch(codes + e, 0, 2);
+      }
+    }
+    if (i + kCellsAhead < a.n_rows) {
+      const int64_t next = row_at(i + kCellsAhead);
+      for (int64_t e = a.row_begin[next]; e < a.row_begin[next + 1]; ++e) {
+        const uint32_t code = codes[e];
+        __builtin_prefetch(code < n_heavy ? heavy + code : light + (code - n_heavy), 1, 2);
+      }
+    }
+    const int64_t row = row_at(i);
     const Cell value = spread(row_values[row]);
-    for (int lane = 0; lane < a.n_lanes; ++lane) {
-      Ops::add(cells + a.lane_offset[lane] + row_bins[lane], value);
+    for (int64_t e = a.row_begin[row]; e < a.row_begin[row + 1]; ++e) {
+      const uint32_t code = codes[e];
+      Ops::add(code < n_heavy ? heavy + code : light + (code - n_heavy), value);
     }
   }
 }
 
-void build_u16(const BuildArgs& a) { a.layout->wide ? build_rows_u16<WideOps>(a) : build_rows_u16<PackedOps>(a); }
+void build_sparse(const SparseBuildArgs& a) {
+  if (a.layout->wide) {
+    a.wide_codes ? build_entries<WideOps, uint32_t>(a) : build_entries<WideOps, uint16_t>(a);
+  } else {
+    a.wide_codes ? build_entries<PackedOps, uint32_t>(a) : build_entries<PackedOps, uint16_t>(a);
+  }
+}
 
 // ---- between cells and sums ----
 

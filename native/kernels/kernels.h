@@ -24,10 +24,27 @@ struct BuildArgs {
   void* cells = nullptr;  // PackedCell, or WideCell
 };
 
+// Adds rows into the cells of sparse columns: only entries are touched.
+struct SparseBuildArgs {
+  const std::int64_t* row_begin = nullptr;  // entries of row r: codes[row_begin[r], row_begin[r + 1])
+  const void* codes = nullptr;              // cells, increasing within a row
+  bool wide_codes = false;                  // uint32; else uint16
+  const RowIdx* rows = nullptr;             // nullptr: rows first_row ... first_row + n_rows - 1
+  std::int64_t first_row = 0;
+  std::int64_t n_rows = 0;
+  const void* row_values = nullptr;
+  const CellLayout* layout = nullptr;
+  std::uint32_t n_heavy = 0;  // codes below it are cells of `heavy`, the others, less n_heavy, of `light`
+  void* heavy = nullptr;
+  void* light = nullptr;
+};
+
 // Distributes rows to the two sides of a split, keeping their order.
 struct PartitionArgs {
-  const void* column = nullptr;  // bins of the split feature, by row
-  const RowIdx* rows = nullptr;  // nullptr: first_row, first_row + 1, ...
+  const void* column = nullptr;             // bins of the split feature, or values of its lane, by row
+  int row_shift = 0;                        // row r is at column[r << row_shift]
+  const std::uint8_t* goes_left = nullptr;  // by value of the lane: 1 or 0; else the three below decide
+  const RowIdx* rows = nullptr;             // nullptr: first_row, first_row + 1, ...
   std::int64_t first_row = 0;
   std::int64_t n_rows = 0;
   std::uint32_t threshold = 0;  // bin <= threshold goes left
@@ -59,6 +76,25 @@ struct Candidate {
   bool missing_left = false;
 };
 
+// Many features of two bins at once: each has one cell, that of its rows which are not zero. Zero
+// goes left.
+struct SearchOneHotArgs {
+  const void* cells = nullptr;  // packed or wide cells, or nullptr when `large` is set
+  LargeCells large;
+  int n = 0;
+  const std::int32_t* features = nullptr;  // of each cell
+  const char* allowed = nullptr;           // by feature; nullptr: all
+  Sums leaf;
+  double parent_output = 0.0;
+};
+
+// The best so far, over several calls: equal gains go to the smaller feature.
+struct FeatureCandidate {
+  double gain = -1.0e300;
+  std::int32_t feature = -1;
+  bool any_filled = false;  // some cell holds min_data rows or more
+};
+
 // Values of one column to bins: the first bin whose upper bound is >= the value.
 template <class T>
 struct BinValuesArgs {
@@ -86,6 +122,7 @@ struct KernelTable {
 
   void (*build_u8)(const BuildArgs&);
   void (*build_u16)(const BuildArgs&);
+  void (*build_sparse)(const SparseBuildArgs&);
   // cells -> wide sums, added
   void (*unpack_add)(const void* cells, std::int64_t n, const CellLayout&, LargeCells sums);
   // wide sums minus cells, in place
@@ -102,12 +139,11 @@ struct KernelTable {
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
+  bool (*search_one_hot)(const SearchOneHotArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
 
   void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, GradientStats&);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.
   Sums (*quantize)(const float* gradient, const float* hessian, std::int64_t n, const CellLayout&, void* row_values);
-  // Exact sums over some rows.
-  Sums (*sum_rows)(const void* row_values, const RowIdx* rows, std::int64_t n, const CellLayout&);
 
   void (*gradients_l2)(const double* score, const float* label, const float* weight, std::int64_t n, float* gradient,
                        float* hessian);

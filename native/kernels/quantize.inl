@@ -120,22 +120,3 @@ Sums quantize(const float* gradient, const float* hessian, int64_t n, const Cell
   return layout.wide ? quantize_rows<true, false>(gradient, hessian, n, layout, row_values)
                      : quantize_rows<false, false>(gradient, hessian, n, layout, row_values);
 }
-
-Sums sum_rows(const void* row_values, const RowIdx* rows, int64_t n, const CellLayout& layout) {
-  Sums sums{0, 0, n};
-  const Unpacker unpack(layout);
-  const auto* const packed = static_cast<const PackedRow*>(row_values);
-  const auto* const wide = static_cast<const WideCell*>(row_values);
-  for (int64_t i = 0; i < n; ++i) {
-    if (layout.wide) {
-      const Fields f = unpack(wide[rows[i]]);
-      sums.gradient += f.gradient;
-      sums.hessian += f.hessian;
-    } else {
-      const PackedRow row = packed[rows[i]];
-      sums.gradient += static_cast<int32_t>(row) >> layout.row_hessian_bits;
-      sums.hessian += row & ((1u << layout.row_hessian_bits) - 1);
-    }
-  }
-  return sums;
-}

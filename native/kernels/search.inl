@@ -199,3 +199,119 @@ bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rul
   if (missing.count > 0) improved |= improve(a, rules, p, missing, best);
   return improved;
 }
+
+// ---- many features of two bins ----
+
+struct Fields8 {
+  V8i gradient;
+  V8i hessian;
+  V8i count;
+};
+
+// Gains of eight features, with the arithmetic of `evaluate`: left is what is zero.
+template <bool kPlain, class Read>
+bool evaluate_one_hot(const SearchOneHotArgs& a, const SplitRules& r, bool constant_hessian, const Read& read,
+                      FeatureCandidate& best) {
+  const auto total_gradient = static_cast<double>(a.leaf.gradient);
+  const auto total_hessian = static_cast<double>(constant_hessian ? a.leaf.count : a.leaf.hessian);
+  const auto total_count = static_cast<double>(a.leaf.count);
+  const V8d min_data = fill8(r.min_data);
+  const V8d min_hessian = fill8(r.min_sum_hessian > 0.0 || r.lambda_l2 > 0.0 ? r.min_sum_hessian : 0.5);
+  const auto nearly = [](double gain) { return fill8(gain - 1e-12 * (gain < 0.0 ? -gain : gain)); };
+  V8d bar = nearly(best.gain);
+  bool found = false;
+  bool filled = best.any_filled;
+  for (int i = 0; i < a.n; i += 8) {
+    const int lanes = a.n - i < 8 ? a.n - i : 8;
+    const Fields8 f = read(i, lanes);
+    const V8i left_count = a.leaf.count - f.count;
+    const V8d cl = __builtin_convertvector(left_count, V8d);
+    const V8d cr = total_count - cl;
+    filled |= any(at_least(cr, min_data));
+    Mask8 admissible = at_least(cl, min_data) & at_least(cr, min_data);
+    if (!any(admissible)) continue;
+    const V8d gl = __builtin_convertvector((V8i)(a.leaf.gradient - f.gradient), V8d);
+    const V8d hl = constant_hessian ? cl : __builtin_convertvector((V8i)(a.leaf.hessian - f.hessian), V8d);
+    const V8d gr = total_gradient - gl;
+    const V8d hr = total_hessian - hl;
+    admissible &= at_least(hl, min_hessian) & at_least(hr, min_hessian);
+    V8d gain;
+    if constexpr (kPlain) {
+      const V8d dl = hl + r.lambda_l2;
+      const V8d dr = hr + r.lambda_l2;
+      const V8d numerator = gl * gl * dr + gr * gr * dl;
+      const V8d denominator = dl * dr;
+      admissible &= above(numerator, bar * denominator);
+      if (!any(admissible)) continue;
+      gain = numerator / denominator;
+    } else {
+      if (!any(admissible)) continue;
+      gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain(gr, hr, cr, r, a.parent_output);
+    }
+    for (int k = 0; k < lanes; ++k) {
+      const int32_t feature = a.features[i + k];
+      const bool better = gain[k] > best.gain || (gain[k] == best.gain && feature < best.feature);
+      if (lane_of(admissible, k) && better && (a.allowed == nullptr || a.allowed[feature])) {
+        best.gain = gain[k];
+        best.feature = feature;
+        found = true;
+      }
+    }
+    bar = nearly(best.gain);
+  }
+  best.any_filled = filled;
+  return found;
+}
+
+// Cells past the end read as empty.
+template <class T>
+inline const T* padded(const T* values, int i, int lanes, T* room) {
+  if (lanes == 8) return values + i;
+  for (int k = 0; k < 8; ++k) room[k] = k < lanes ? values[i + k] : T{};
+  return room;
+}
+
+bool search_one_hot(const SearchOneHotArgs& a, const CellLayout& layout, const SplitRules& rules,
+                    FeatureCandidate& best) {
+  const bool constant = layout.constant_hessian();
+  const Unpacker unpack(layout);
+  const auto run = [&](const auto& read) {
+    return rules.plain() ? evaluate_one_hot<true>(a, rules, constant, read, best)
+                         : evaluate_one_hot<false>(a, rules, constant, read, best);
+  };
+  if (a.cells == nullptr) {
+    return run([&](int i, int lanes) {
+      int64_t room[8];
+      uint32_t counts[8];
+      Fields8 f;
+      f.gradient = load<V8i>(padded(a.large.gradient, i, lanes, room));
+      f.hessian = load<V8i>(padded(a.large.hessian, i, lanes, room));
+      const uint32_t* const count = padded(a.large.count, i, lanes, counts);
+      for (int k = 0; k < 8; ++k) f.count[k] = static_cast<int64_t>(count[k]);
+      return f;
+    });
+  }
+  if (layout.wide) {
+    const auto* const cells = static_cast<const WideCell*>(a.cells);
+    return run([&](int i, int lanes) {
+      Fields8 f{};
+      for (int k = 0; k < lanes; ++k) {
+        const Fields one = unpack(cells[i + k]);
+        f.gradient[k] = one.gradient;
+        f.hessian[k] = one.hessian;
+        f.count[k] = one.count;
+      }
+      return f;
+    });
+  }
+  const auto* const cells = static_cast<const PackedCell*>(a.cells);
+  return run([&](int i, int lanes) {
+    uint64_t room[8];
+    const V8u word = load<V8u>(padded(cells, i, lanes, room));
+    Fields8 f;
+    f.gradient = (V8i)word >> unpack.gradient_shift;
+    f.hessian = (V8i)((word >> unpack.count_bits) & unpack.hessian_mask);
+    f.count = (V8i)(word & unpack.count_mask);
+    return f;
+  });
+}

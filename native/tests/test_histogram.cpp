@@ -164,7 +164,7 @@ CellSums naive(const BinMatrix& matrix, const Rows& rows, const Selection& s) {
 
 Histogram make_histogram(std::int64_t n_cells, bool large, const CellLayout& layout) {
   HistogramPool pool;
-  pool.configure(n_cells, layout.wide, std::int64_t{1} << 40);
+  pool.configure(n_cells, 0, layout.wide, std::int64_t{1} << 40);
   return std::move(*pool.acquire(large));
 }
 
@@ -406,7 +406,7 @@ TEST_SUITE("histogram") {
 
   TEST_CASE("the pool recycles and keeps its budget") {
     HistogramPool pool;
-    pool.configure(1000, false, 3 * 8000);
+    pool.configure(1000, 0, false, 3 * 8000);
     auto first = pool.acquire(false);
     auto second = pool.acquire(false);
     CHECK_FALSE(pool.exhausted(false));
@@ -418,7 +418,7 @@ TEST_SUITE("histogram") {
     CHECK_FALSE(pool.exhausted(false));
     CHECK(pool.acquire(false)->words.data() == words);
     pool.release(nullptr);
-    pool.configure(2000, false, 1 << 20);
+    pool.configure(2000, 0, false, 1 << 20);
     CHECK(pool.acquire(false)->words.size() == 2000);
     CHECK(pool.acquire(true)->words.size() == 5000);
   }

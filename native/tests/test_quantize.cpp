@@ -153,27 +153,6 @@ TEST_SUITE("quantize") {
     CHECK(s.sum_root_hessian / static_cast<double>(s.n_sampled) == doctest::Approx(root_h).epsilon(0.05));
   }
 
-  TEST_CASE("sums of some rows") {
-    Random random(38);
-    for (const Form form : kForms) {
-      const Rows rows(3000, layout_of(form), random);
-      for (const std::int64_t n : {0, 1, 7, 8, 9, 1000}) {
-        std::vector<RowIdx> some;
-        Sums expected;
-        for (std::int64_t i = 0; i < n; ++i) {
-          some.push_back(static_cast<RowIdx>(random.below(rows.size())));
-          expected += {rows.gradient[some.back()], rows.hessian[some.back()], 1};
-        }
-        at_every_level([&] {
-          const Sums got = kernels().sum_rows(rows.values(), some.data(), n, rows.layout);
-          CHECK(got.gradient == expected.gradient);
-          CHECK(got.hessian == expected.hessian);
-          CHECK(got.count == expected.count);
-        });
-      }
-    }
-  }
-
   TEST_CASE("rounding, all tails and forms") {
     Random random(32);
     for (std::int64_t n = 0; n <= 40; ++n) {

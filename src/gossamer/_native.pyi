@@ -2,7 +2,7 @@
 Gossamer's native core: everything that runs per row, per bin or per node.
 """
 
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -16,6 +16,50 @@ def kernel_levels() -> list[str]:
 def set_kernel_level(name: str) -> bool:
     """Chooses a level; False if this machine does not have it."""
 
+class SparseMatrix:
+    """
+    Compressed rows or columns; checked when made: ValueError for arrays that do not fit each other, IndexError for an index outside the shape.
+    """
+
+    def __init__(
+        self,
+        values: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+        indices: Annotated[NDArray, dict(shape=(None,), order="C", device="cpu", writable=False)],
+        begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_rows: int,
+        n_columns: int,
+        by_row: bool,
+    ) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def by_row(self) -> bool: ...
+    @property
+    def n_entries(self) -> int: ...
+    @property
+    def is_canonical(self) -> bool:
+        """Whether the indices of each row (column) strictly increase."""
+
+@overload
+def find_bounds(
+    matrix: SparseMatrix,
+    sample: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    max_bin: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    min_data_in_bin: int,
+    use_missing: bool,
+    zero_as_missing: bool,
+    n_threads: int,
+) -> tuple: ...
+@overload
 def find_bounds(
     matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     sample: Annotated[
@@ -30,7 +74,68 @@ def find_bounds(
     zero_as_missing: bool,
     n_threads: int,
 ) -> tuple:
-    """Upper bin bounds of every column: (bounds, offsets, missing seen)."""
+    """
+    Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).
+    """
+
+def bin_dense(
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    missing_kind: int,
+    may_miss: Annotated[
+        NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    zero_share: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    share_lanes: bool,
+    bundle: bool,
+    sparse: bool,
+    max_conflict_rate: float,
+    order: int,
+    n_threads: int,
+) -> tuple:
+    """Training data: (binned table, how its storage was chosen)."""
+
+def bin_sparse(
+    matrix: SparseMatrix,
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    offsets: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    missing_kind: int,
+    share_lanes: bool,
+    bundle: bool,
+    sparse: bool,
+    max_conflict_rate: float,
+    order: int,
+    n_threads: int,
+) -> tuple:
+    """Training data: (binned table, how its storage was chosen)."""
+
+@overload
+def bin_like(training: BinMatrix, matrix: SparseMatrix, n_threads: int) -> BinMatrix: ...
+@overload
+def bin_like(
+    training: BinMatrix,
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    n_threads: int,
+) -> BinMatrix:
+    """Other data in the bins of training data."""
 
 class BinMatrix:
     """A binned table."""
@@ -53,13 +158,52 @@ class BinMatrix:
         ]
         | None = None,
         share_lanes: bool = False,
+        bundled: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        bundle_ends: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        loose: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
     ) -> None: ...
-    def fill(
+    def storage(self) -> dict:
+        """How features are kept: bundled, bundle_ends, loose, may_miss."""
+
+    def describe(self) -> dict:
+        """Figures about the storage."""
+
+    def copy_sparse(self) -> tuple:
+        """
+        Entries of features in bundles and sparse columns: features, begin, rows, bins.
+        """
+
+    def set_sparse(
         self,
-        matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-        find_missing: bool,
-        n_threads: int,
+        features: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        bins: Annotated[
+            NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
     ) -> None: ...
+    def take_rows(
+        self,
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> BinMatrix: ...
     def copy_column(
         self, feature: int
     ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]: ...
@@ -77,6 +221,8 @@ class BinMatrix:
             NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> None: ...
+    @property
+    def shares_lanes(self) -> bool: ...
     @property
     def n_rows(self) -> int: ...
     @property
@@ -262,6 +408,82 @@ def sample_rows(
     key: int,
 ) -> tuple:
     """Rows in the bag and rows outside it."""
+
+class GradientSampler:
+    """Samples rows by their gradients; scores serve one sample."""
+
+    def __init__(self, n_rows: int, n_outputs: int) -> None: ...
+    def score_by_product(
+        self,
+        gradient: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        hessian: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> None:
+        """Scores rows by the sum over outputs of |gradient x hessian|."""
+
+    def score_by_norm(
+        self,
+        gradient: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        hessian: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        reg: float,
+        n_threads: int,
+    ) -> None:
+        """Scores rows by sqrt(sum over outputs of gradient^2 + reg x hessian^2)."""
+
+    def histogram(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """
+        Rows by the leading 12 bits of their score: exponent and 4 bits of mantissa.
+        """
+
+    def sample_goss(
+        self,
+        n_top: int,
+        n_other: int,
+        key: int,
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None:
+        """
+        Keeps the rows of largest score and draws others, whose gradients are weighted.
+
+        The first n_top + n_other of `rows` are the sample, the others are outside; both increase.
+        """
+
+    def sample_mvs(
+        self,
+        n_expected: float,
+        key: int,
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> int:
+        """
+        Keeps rows with probabilities that grow with their scores; divides gradients by them.
+
+        Returns how many of `rows` are the sample.
+        """
+
+def mean_step(
+    gradient: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    hessian: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> float:
+    """Sum of |gradient| over sum of hessian."""
 
 class GrowParams:
     """Typed settings of one tree."""

@@ -218,6 +218,20 @@ def test_message_shows_the_name_that_was_given():
         resolve({"eta": -1})
 
 
+@pytest.mark.parametrize("value", [0.3, "0.3", "auto", " AUTO "])
+def test_float_or_auto(value: object):
+    """A number, or the word."""
+    rate = resolve({"top_rate": value}).top_rate
+    assert rate == ("auto" if "a" in str(value).lower() else 0.3)
+
+
+@pytest.mark.parametrize("value", ["automatic", True, np.nan, [0.1], -0.1, 1.1, ""])
+def test_not_a_float_or_auto(value: object):
+    """The message offers both."""
+    with pytest.raises(ParameterError, match=r"top_rate.*'auto' or a finite number >= 0 and <= 1"):
+        resolve({"top_rate": value})
+
+
 # Names as values
 
 
@@ -298,15 +312,12 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"objective": "poisson"},
         {"metric": "l2,ndcg"},
         {"boosting": "dart"},
-        {"boosting": "goss"},
-        {"data_sample_strategy": "goss"},
         {"tree_method": "exact"},
         {"device": "cuda"},
         {"tree_learner": "data"},
         {"linear_tree": True},
         {"predict_contrib": True},
         {"base_score": 0.5},
-        {"top_rate": 0.3},
         {"categorical_feature": [0, 2]},
         {"categorical_feature": "name:a,b"},
         {"monotone_constraints": {"a": 1}},
@@ -322,9 +333,11 @@ def test_known_but_not_supported(given: dict[str, Any]):
 
 
 def test_goss_as_boosting_is_a_sampling_strategy():
-    """So the error is about the strategy."""
-    with pytest.raises(NotSupportedError, match="data_sample_strategy"):
-        resolve({"boosting": "goss"})
+    """Whichever strategy LightGBM's default says; but not another one that was chosen."""
+    params = resolve({"boosting": "goss", "data_sample_strategy": "bagging"})
+    assert (params.boosting, params.data_sample_strategy) == ("gbdt", "goss")
+    with pytest.raises(ParameterError, match="boosting=goss"):
+        resolve({"boosting": "goss", "data_sample_strategy": "mvs"})
 
 
 @pytest.mark.parametrize(
@@ -453,6 +466,57 @@ def test_contradictions(given: dict[str, Any]):
 )
 def test_what_fits_together(given: dict[str, Any]):
     """The other side of the contradictions."""
+    assert resolve(given)
+
+
+GOSS = {"data_sample_strategy": "goss"}
+MVS = {"data_sample_strategy": "mvs"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (GOSS | {"top_rate": 0.7, "other_rate": 0.4}, "top_rate . other_rate.*got 1.1, expected"),
+        (GOSS | {"top_rate": 0.95}, "top_rate . other_rate"),
+        (GOSS | {"top_rate": 0, "other_rate": 0}, "got 0.0, expected"),
+        (GOSS | {"top_rate": "auto", "other_rate": 0.1}, "Leave other_rate out"),
+        (GOSS | {"subsample": 0.5}, "goss cannot be combined with bagging: bagging_fraction"),
+        (GOSS | {"subsample": 0.5, "bagging_freq": 3}, "bagging_fraction: got 0.5"),
+        (GOSS | {"objective": "binary", "pos_bagging": 0.5}, "pos_bagging_fraction: got 0.5"),
+        (MVS | {"objective": "binary", "neg_bagging": 0.5}, "neg_bagging_fraction: got 0.5"),
+        (MVS | {"subsample": 0.5, "bagging_freq": 2}, "mvs cannot .* bagging_freq: got 2"),
+        (MVS | {"top_rate": 0.95}, "top_rate . other_rate"),
+        (MVS | {"top_rate": "auto"}, "Set bagging_fraction"),
+        (MVS | {"mvs_reg": -1}, "mvs_reg"),
+        (GOSS | {"goss_error": 0}, "goss_error"),
+    ],
+    ids=str,
+)
+def test_sampling_that_contradicts_itself(given: dict[str, Any], words: str):
+    """Each says what to do."""
+    with pytest.raises(ParameterError, match=words):
+        resolve(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        GOSS,
+        MVS,
+        GOSS | {"top_rate": 0.58, "other_rate": 0.42},
+        GOSS | {"top_rate": 0, "other_rate": 0.1},
+        GOSS | {"top_rate": "auto", "goss_error": 2},
+        GOSS | {"bagging_fraction": 1.0, "bagging_freq": 5},
+        GOSS | {"bagging_fraction": 0.5, "bagging_freq": 0},
+        MVS | {"bagging_fraction": 0.5, "bagging_freq": 1, "top_rate": 0.99},
+        MVS | {"mvs_reg": 0},
+        {"top_rate": 0.95},
+        {"top_rate": "auto", "other_rate": 0.2},
+    ],
+    ids=str,
+)
+def test_sampling_that_fits_together(given: dict[str, Any]):
+    """Rates do not matter to bagging, nor bagging that is off to the others."""
     assert resolve(given)
 
 

@@ -16,11 +16,21 @@ from gossamer.params import CANONICAL, TABLE, Param, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.markdown import render_markdown
 
-OURS = {"base_score", "feature_fraction_bylevel", "grow_policy", "tree_method"}
+OURS = {
+    "base_score",
+    "bundle_order",
+    "feature_fraction_bylevel",
+    "goss_error",
+    "grow_policy",
+    "max_conflict_rate",
+    "mvs_reg",
+    "tree_method",
+}
 TYPES: dict[str, Any] = {
     "bool": bool,
     "int": int,
     "float": float,
+    "auto_float": float | str,
     "str": str,
     "enum": str,
     "ints": tuple[int, ...],

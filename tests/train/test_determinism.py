@@ -39,6 +39,7 @@ def two_squares(scores: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarr
 
 
 BINARY_PARAMS = {"objective": "binary"}
+GOSS = {"boosting": "goss", "learning_rate": 1.0}  # rows are sampled after the first round
 CASES: dict[str, dict[str, Any]] = {
     "l2": {"label": REGRESSION},
     "l2 weighted": {"label": REGRESSION, "weight": WEIGHT},
@@ -64,6 +65,26 @@ CASES: dict[str, dict[str, Any]] = {
         "neg_bagging_fraction": 0.3,
         "bagging_freq": 1,
         **BINARY_PARAMS,
+    },
+    "binary goss": {"label": BINARY, **GOSS, **BINARY_PARAMS},
+    "l2 goss": {"label": REGRESSION, **GOSS},
+    "l2 heavy tail, automatic rates": {"label": HEAVY_TAIL, **GOSS, "top_rate": "auto"},
+    "multiclass goss": {"label": CLASSES, "objective": "multiclass", "num_class": 4, **GOSS},
+    "multiclass, automatic rates": {
+        "label": CLASSES,
+        "weight": WEIGHT,
+        "objective": "multiclass",
+        "num_class": 4,
+        **GOSS,
+        "top_rate": "auto",
+    },
+    "binary mvs": {"label": BINARY, "data_sample_strategy": "mvs", **BINARY_PARAMS},
+    "l2 weighted mvs": {"label": REGRESSION, "weight": WEIGHT, "data_sample_strategy": "mvs"},
+    "custom two outputs mvs": {
+        "label": REGRESSION,
+        "objective": two_squares,
+        "num_class": 2,
+        "data_sample_strategy": "mvs",
     },
     "multiclass": {"label": CLASSES, "objective": "multiclass", "num_class": 4},
     "multiclass sampled": {
@@ -181,6 +202,8 @@ def test_metrics_are_the_same_for_any_threads_and_kernels(
     "params",
     [
         {"bagging_fraction": 0.5, "bagging_seed": 7},
+        {"boosting": "goss", "learning_rate": 2.0, "bagging_seed": 7},
+        {"data_sample_strategy": "mvs", "bagging_seed": 7},
         {"feature_fraction": 0.5, "feature_fraction_seed": 7},
         {"extra_trees": True, "extra_seed": 7},
         {"bin_construct_sample_cnt": 500, "data_random_seed": 7},

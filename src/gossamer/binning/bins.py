@@ -36,6 +36,8 @@ class Binning:
         missing_kind: What counts as missing.
         may_miss: Features of which some training row may be missing (int8 flags); None: all.
             Known when the bins were found from every row; files do not keep it.
+        zero_share: Share of zeros of each feature in the sample; None: not known. Files do not
+            keep it.
     """
 
     n_columns: int
@@ -44,6 +46,7 @@ class Binning:
     offsets: npt.NDArray[np.int64]
     missing_kind: MissingKind
     may_miss: npt.NDArray[np.int8] | None = None
+    zero_share: npt.NDArray[np.float64] | None = None
 
     @property
     def n_features(self) -> int:

@@ -14,11 +14,13 @@ from gossamer.params import Params
 _MASK = 2**64 - 1
 
 
-def find_bins(matrix: npt.NDArray[Any], params: Params, n_threads: int = 1) -> Binning:
+def find_bins(
+    matrix: npt.NDArray[Any] | _native.SparseMatrix, params: Params, n_threads: int = 1
+) -> Binning:
     """Find the bin boundaries of every column.
 
     Args:
-        matrix: Rows x columns, of any numeric type the native core reads.
+        matrix: Rows x columns, of any numeric type the native core reads; dense or sparse.
         params: `max_bin`, `min_data_in_bin`, `bin_construct_sample_cnt`, `data_random_seed`,
             `use_missing` and `zero_as_missing` are used.
         n_threads: Threads; the result does not depend on them.
@@ -30,9 +32,12 @@ def find_bins(matrix: npt.NDArray[Any], params: Params, n_threads: int = 1) -> B
         >>> binning.columns, binning.upper
         (array([0], dtype=int32), array([0.5, 1.5, inf]))
     """
-    n_rows, n_columns = matrix.shape
+    if isinstance(matrix, _native.SparseMatrix):
+        n_rows, n_columns = matrix.n_rows, matrix.n_columns
+    else:
+        n_rows, n_columns = matrix.shape
     sample = sample_rows(n_rows, params.bin_construct_sample_cnt, params.data_random_seed)
-    upper, offsets, missing_seen = _native.find_bounds(
+    upper, offsets, missing_seen, zero_share = _native.find_bounds(
         matrix,
         sample,
         np.full(n_columns, params.max_bin, dtype=np.int32),
@@ -49,7 +54,15 @@ def find_bins(matrix: npt.NDArray[Any], params: Params, n_threads: int = 1) -> B
         offsets = np.concatenate(([0], np.cumsum(n_bins[is_used])))
     columns = np.flatnonzero(is_used).astype(np.int32)
     may_miss = missing_seen[is_used] if sample is None else None
-    return Binning(n_columns, columns, upper, offsets, missing_kind_of(params), may_miss)
+    return Binning(
+        n_columns,
+        columns,
+        upper,
+        offsets,
+        missing_kind_of(params),
+        may_miss,
+        zero_share[is_used],
+    )
 
 
 def missing_kind_of(params: Params) -> MissingKind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -9,15 +10,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import files
-from gossamer.binning import Binning
-from gossamer.data.binned import BinnedTable, from_columns
+from gossamer import _native, files
+from gossamer.binning import Binning, MissingKind
+from gossamer.data.binned import BinnedTable
 from gossamer.data.fields import check_init_score, check_label, check_weight
 from gossamer.data.names import check_names
 from gossamer.errors import DataError, message
 
 FORMAT: Final = "gossamer dataset"
-VERSION: Final = 1
+VERSION: Final = 2
+# Entries of the features that are not zero, column by column.
+_SPARSE: Final = ("features", "begin", "rows", "bins")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,21 +41,22 @@ def save(path: Path, content: Content) -> None:
     for name in ("label", "weight", "init_score"):
         if getattr(content, name) is not None:
             arrays[name] = getattr(content, name)
-    is_wide = binned.binning.n_value_bins > 255  # the missing bin must fit a byte too
-    for name, features, dtype in (
-        ("bins8", np.flatnonzero(~is_wide), np.uint8),
-        ("bins16", np.flatnonzero(is_wide), np.uint16),
-    ):
+    storage = binned.bins.storage()
+    arrays |= {f"storage.{name}": array for name, array in storage.items()}
+    for name, features, dtype in _plain_features(binned.binning, storage):
         bins = np.empty((len(features), binned.n_rows), dtype=dtype)
         for i, feature in enumerate(features):
             bins[i] = binned.bins.copy_column(int(feature))
         arrays[name] = bins
+    sparse = zip(_SPARSE, binned.bins.copy_sparse(), strict=True)
+    arrays |= {f"sparse.{name}": array for name, array in sparse}
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "n_rows": binned.n_rows,
         "names": content.names,
         "missing_kind": int(binned.binning.missing_kind),
+        "share_lanes": binned.bins.shares_lanes,
     }
     files.write_atomically(path, files.to_bytes(arrays, facts))
 
@@ -80,30 +84,62 @@ def load(path: Path) -> Content:
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
     n_rows = int(facts["n_rows"])
     names = check_names(facts["names"], len(facts["names"]))
-    parts = {
-        name.removeprefix("binning."): array
-        for name, array in arrays.items()
-        if name.startswith("binning.")
-    }
-    binning = Binning.from_arrays(parts, len(names), facts["missing_kind"])
-    is_wide = binning.n_value_bins > 255
-    columns: list[npt.NDArray[np.uint16]] = [np.empty(0, np.uint16)] * binning.n_features
-    for name, features in (
-        ("bins8", np.flatnonzero(~is_wide)),
-        ("bins16", np.flatnonzero(is_wide)),
-    ):
-        if arrays[name].shape != (len(features), n_rows):
-            raise ValueError(f"{name} has a wrong shape")
-        for row, feature in zip(arrays[name], features, strict=True):
-            columns[feature] = row.astype(np.uint16)
+    binning = Binning.from_arrays(_part(arrays, "binning."), len(names), facts["missing_kind"])
+    storage = _part(arrays, "storage.")
+    bins = _native.BinMatrix(
+        binning.columns,
+        binning.upper,
+        binning.offsets,
+        int(binning.missing_kind),
+        n_rows,
+        storage["may_miss"],
+        bool(facts["share_lanes"]),
+        storage["bundled"],
+        storage["bundle_ends"],
+        storage["loose"],
+    )
+    has_missing = np.zeros(binning.n_features, dtype=np.int8)
+    for name, features, dtype in _plain_features(binning, storage):
+        if arrays[name].shape != (len(features), n_rows) or arrays[name].dtype != dtype:
+            raise ValueError(f"{name} has a wrong shape or type")
+        for column, feature in zip(arrays[name], features, strict=True):
+            bins.set_column(int(feature), column.astype(np.uint16))
+            has_missing[feature] = np.any(column == binning.n_value_bins[feature])
+    sparse = _part(arrays, "sparse.")
+    bins.set_sparse(*(sparse[name] for name in _SPARSE))
+    if binning.missing_kind == MissingKind.ZERO:  # then so is all that has no entry
+        has_missing[np.concatenate((storage["bundled"], storage["loose"]))] = 1
+    bins.set_has_missing(has_missing | bins.has_missing())
     label = arrays.get("label")
     return Content(
-        from_columns(binning, columns, n_rows),
+        BinnedTable(binning, bins),
         names,
         None if label is None else check_label(label, n_rows),
         check_weight(arrays.get("weight"), n_rows),
         check_init_score(arrays.get("init_score"), n_rows),
     )
+
+
+def _plain_features(
+    binning: Binning, storage: Mapping[str, npt.NDArray[Any]]
+) -> list[tuple[str, npt.NDArray[np.intp], type[np.unsignedinteger[Any]]]]:
+    """Features that are not kept as entries: those of one byte, and those of two."""
+    is_plain = np.ones(binning.n_features, dtype=bool)
+    is_plain[storage["bundled"]] = False
+    is_plain[storage["loose"]] = False
+    is_wide = binning.n_value_bins > 255  # the missing bin must fit a byte too
+    return [
+        ("bins8", np.flatnonzero(is_plain & ~is_wide), np.uint8),
+        ("bins16", np.flatnonzero(is_plain & is_wide), np.uint16),
+    ]
+
+
+def _part(arrays: files.Arrays, prefix: str) -> dict[str, npt.NDArray[Any]]:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def _unusable(path: Path, why: str) -> DataError:

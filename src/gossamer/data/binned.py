@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +19,10 @@ from gossamer.threads import resolve_threads
 _MIN_ROWS_TO_SHARE: Final = 20_000
 
 
+# Numbers of the native core.
+_ORDERS: Final = {"auto": 0, "degree": 1, "count": 2, "column": 3}
+
+
 @dataclass(frozen=True, eq=False)
 class BinnedTable:
     """A table of bins, and where their boundaries are.
@@ -25,10 +30,12 @@ class BinnedTable:
     Attributes:
         binning: The boundaries.
         bins: The native table.
+        choice: How the storage was chosen (training data only).
     """
 
     binning: Binning
     bins: _native.BinMatrix
+    choice: Mapping[str, Any] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -53,58 +60,34 @@ def bin_table(table: Table, params: Params) -> BinnedTable:
         >>> binned.bins.copy_column(0)
         array([0, 1, 1], dtype=uint16)
     """
-    n_threads = resolve_threads(params.num_threads, *table.values.shape)
+    n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
     binning = find_bins(table.values, params, n_threads)
-    return _fill(table.values, binning, n_threads, is_training=True)
-
-
-def bin_like(table: Table, binning: Binning, params: Params) -> BinnedTable:
-    """Put a table into the bins of another one: validation data."""
-    n_threads = resolve_threads(params.num_threads, *table.values.shape)
-    return _fill(table.values, binning, n_threads, is_training=False)
-
-
-def take_rows(binned: BinnedTable, rows: npt.NDArray[np.int64]) -> BinnedTable:
-    """Copy some rows of a binned table."""
-    columns = [binned.bins.copy_column(f)[rows] for f in range(binned.binning.n_features)]
-    return from_columns(binned.binning, columns, len(rows))
-
-
-def from_columns(
-    binning: Binning, columns: list[npt.NDArray[np.uint16]], n_rows: int
-) -> BinnedTable:
-    """Make a binned table from the bins of each feature.
-
-    Raises:
-        ValueError: If a bin is out of range or a column has another length.
-    """
-    has_missing = np.zeros(len(columns), dtype=np.int8)
-    for f, column in enumerate(columns):
-        has_missing[f] = np.any(column == binning.n_value_bins[f])
-    bins = _make(binning, n_rows, has_missing, is_training=True)
-    for f, column in enumerate(columns):
-        bins.set_column(f, column)
-    bins.set_has_missing(has_missing)
-    return BinnedTable(binning, bins)
-
-
-def _fill(
-    values: npt.NDArray[Any], binning: Binning, n_threads: int, *, is_training: bool
-) -> BinnedTable:
-    bins = _make(binning, len(values), binning.may_miss, is_training=is_training)
-    bins.fill(values, is_training, n_threads)
-    return BinnedTable(binning, bins)
-
-
-def _make(
-    binning: Binning, n_rows: int, may_miss: npt.NDArray[np.int8] | None, *, is_training: bool
-) -> _native.BinMatrix:
-    return _native.BinMatrix(
-        binning.columns,
-        binning.upper,
-        binning.offsets,
-        int(binning.missing_kind),
-        n_rows,
-        may_miss if is_training else None,
-        is_training and n_rows >= _MIN_ROWS_TO_SHARE,
+    options = (
+        params.enable_bundle and table.n_rows >= _MIN_ROWS_TO_SHARE,
+        params.enable_bundle,
+        params.is_enable_sparse,
+        params.max_conflict_rate,
+        _ORDERS[params.bundle_order],
+        n_threads,
     )
+    where = binning.columns, binning.upper, binning.offsets, int(binning.missing_kind)
+    if isinstance(table.values, _native.SparseMatrix):
+        bins, choice = _native.bin_sparse(table.values, *where, *options)
+    else:
+        assert binning.zero_share is not None
+        bins, choice = _native.bin_dense(
+            table.values, *where, binning.may_miss, binning.zero_share, *options
+        )
+    return BinnedTable(binning, bins, choice)
+
+
+def bin_like(table: Table, training: BinnedTable, params: Params) -> BinnedTable:
+    """Put a table into the bins of training data: validation data."""
+    n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
+    bins = _native.bin_like(training.bins, table.values, n_threads)
+    return BinnedTable(training.binning, bins)
+
+
+def take_rows(binned: BinnedTable, rows: npt.NDArray[np.int64], n_threads: int = 1) -> BinnedTable:
+    """Copy some rows of a binned table."""
+    return BinnedTable(binned.binning, binned.bins.take_rows(rows.astype(np.uint32), n_threads))

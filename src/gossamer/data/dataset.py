@@ -27,6 +27,10 @@ BINNING_PARAMS: Final = (
     "data_random_seed",
     "use_missing",
     "zero_as_missing",
+    "enable_bundle",
+    "is_enable_sparse",
+    "max_conflict_rate",
+    "bundle_order",
 )
 _CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
     "label": check_label,
@@ -123,8 +127,7 @@ class Dataset:
                 self._binned = bin_table(table, params)
             else:
                 table = self._like_reference(table)
-                binning = self.reference.construct().binned.binning
-                self._binned = bin_like(table, binning, params)
+                self._binned = bin_like(table, self.reference.construct().binned, params)
             names = table.names or default_names(table.n_columns)
         self._n_columns = len(names)
         if not _is_auto(self.feature_name):

@@ -24,7 +24,7 @@ from gossamer.objectives import (
 )
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import Params
-from gossamer.sampling import RowSampler
+from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
 from gossamer.tree import Forest, Tree, TreeGrower
 
@@ -81,9 +81,9 @@ class Training:
         weight = self._targets.weight
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
         self._outputs = [self.train.output(k) for k in range(self.n_outputs)]
+        self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
         self._gradients = self._make_gradients()
         self._grower = TreeGrower(train_set.binned, params, self.objective.damp_from)
-        self._sampler = RowSampler(params, self._targets)
         self._model: Model | None = None
 
     @property
@@ -104,7 +104,7 @@ class Training:
             self._add_start()
         train, n_round = self.train, self.n_rounds
         self.objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
-        bag = self._sampler.draw(n_round)
+        bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
         trees: list[Any] = [
             self._grower.grow(gradient, hessian, bag, n_round, k, output, train.n_threads)
             for k, ((gradient, hessian), output) in enumerate(
@@ -163,8 +163,12 @@ class Training:
 
     def _make_gradients(self) -> Gradients:
         n_rows = self._targets.n_rows
-        has_hessian = self.objective.has_hessian(self._targets)
-        return Gradients.empty(n_rows, self.n_outputs, has_hessian=has_hessian)
+        return Gradients.empty(
+            n_rows,
+            self.n_outputs,
+            has_hessian=self.objective.has_hessian(self._targets),
+            weighable=self._sampler.weighs_rows,
+        )
 
     def stage_stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work of all trees so far."""
@@ -250,9 +254,12 @@ class Training:
                         expected=repr(self.params[name]),
                     )
                 )
-        bagging = [name for name in params if "bagging" in name]
-        if any(params[name] != self.params[name] for name in bagging):
-            self._sampler = RowSampler(params, self._targets)
+        names = ("data_sample_strategy", *self._sampler.uses)
+        if any(params[name] != self.params[name] for name in names):
+            weighs_rows = self._sampler.weighs_rows
+            self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
+            if self._sampler.weighs_rows != weighs_rows:
+                self._gradients = self._make_gradients()
         self.params = params
         self.metrics = make_metrics(params, self.objective)
         self._grower.set_params(params)

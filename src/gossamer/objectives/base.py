@@ -30,22 +30,43 @@ class Gradients:
 
     Attributes:
         gradient: float32, class-major.
-        hessian: float32, class-major; None where every hessian is 1.
+        hessian: float32, class-major; None where every hessian is 1 and stays so.
         by_output: (gradient, hessian) of each output: views of the above.
+        has_hessian: Whether the objective fills in hessians; they are 1 otherwise.
     """
 
     gradient: npt.NDArray[np.float32]
     hessian: npt.NDArray[np.float32] | None
     by_output: list[tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]]
+    has_hessian: bool
 
     @classmethod
-    def empty(cls, n_rows: int, n_outputs: int, *, has_hessian: bool) -> Gradients:
-        """Make room for the derivatives of `n_outputs` scores per row."""
+    def empty(
+        cls, n_rows: int, n_outputs: int, *, has_hessian: bool, weighable: bool = False
+    ) -> Gradients:
+        """Make room for the derivatives of `n_outputs` scores per row.
+
+        Args:
+            n_rows: Number of rows.
+            n_outputs: Scores per row.
+            has_hessian: Whether the objective fills in hessians.
+            weighable: Whether rows will be weighted, so that hessians need room in any case.
+        """
         gradient = np.empty(n_rows * n_outputs, dtype=np.float32)
-        hessian = np.empty(n_rows * n_outputs, dtype=np.float32) if has_hessian else None
+        hessian = np.empty_like(gradient) if has_hessian or weighable else None
         parts = [slice(k * n_rows, (k + 1) * n_rows) for k in range(n_outputs)]
         by_output = [(gradient[p], None if hessian is None else hessian[p]) for p in parts]
-        return cls(gradient, hessian, by_output)
+        return cls(gradient, hessian, by_output, has_hessian)
+
+    def restore_hessian(self) -> npt.NDArray[np.float32]:
+        """Return the hessians as the objective means them, before any row is weighted.
+
+        Those that the objective does not fill in still have the weights of the last round.
+        """
+        assert self.hessian is not None
+        if not self.has_hessian:
+            self.hessian.fill(1.0)
+        return self.hessian
 
 
 class Objective(ABC):

@@ -120,6 +120,12 @@ def _to_float(value: object) -> float:
     return number
 
 
+def _to_auto_float(value: object) -> float | str:
+    if isinstance(value, str) and value.strip().lower() == "auto":
+        return "auto"
+    return _to_float(value)
+
+
 def _to_str(value: object) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
@@ -207,6 +213,7 @@ _CONVERTERS: Final[Mapping[Kind, Callable[[object], object]]] = {
     "bool": _to_bool,
     "int": _to_int,
     "float": _to_float,
+    "auto_float": _to_auto_float,
     "str": _to_str,
     "ints": _to_ints,
     "floats": _to_floats,

@@ -50,10 +50,13 @@ Some values follow from others:
 These are errors: `multiclass` without `num_class` above 1, `num_class` above 1 with an objective
 for one score, a metric for several classes with one score or the other way round, `is_unbalance`
 together with `scale_pos_weight`, and `pos_bagging_fraction` or `neg_bagging_fraction` with an
-objective other than `binary`.
+objective other than `binary`. So are `data_sample_strategy=goss` or `mvs` together with bagging,
+rates of theirs that do not fit, and `other_rate` beside `top_rate=auto`; see
+[row sampling](sampling.md).
 """
 
 _TYPE_WORDS: Final = {
+    "auto_float": "float or `auto`",
     "str": "string",
     "enum": "name",
     "ints": "list of int",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
 from gossamer.params.param import Param
 from gossamer.params.resolved import Params
@@ -97,6 +98,15 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
         if "objective" in found and _lower(params[found["objective"][0]]) in _RMSE_OBJECTIVES:
             given["metric"] = ("rmse",)
     if given.get("boosting") == "goss":
+        if given.get("data_sample_strategy") == "mvs":
+            raise ParameterError(
+                message(
+                    "boosting=goss means data_sample_strategy=goss",
+                    got="mvs",
+                    expected="goss",
+                    hint="Leave boosting out.",
+                )
+            )
         given |= {"boosting": "gbdt", "data_sample_strategy": "goss"}
     return given
 
@@ -266,3 +276,4 @@ def _check_together(params: Params) -> None:
                 hint="Use bagging_fraction instead.",
             )
         )
+    check_sampling(params)

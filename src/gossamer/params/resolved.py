@@ -64,8 +64,10 @@ class Params(Mapping[str, object]):
     bagging_freq: int
     bagging_seed: int
     bagging_by_query: bool
-    top_rate: float
+    top_rate: float | str
     other_rate: float
+    goss_error: float
+    mvs_reg: float | str
     feature_fraction: float
     feature_fraction_bylevel: float
     feature_fraction_bynode: float
@@ -127,6 +129,8 @@ class Params(Mapping[str, object]):
     zero_as_missing: bool
     is_enable_sparse: bool
     enable_bundle: bool
+    max_conflict_rate: float
+    bundle_order: str
     feature_pre_filter: bool
     categorical_feature: tuple[int | str, ...]
     forcedbins_filename: str

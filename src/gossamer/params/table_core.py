@@ -60,7 +60,7 @@ CORE: Final = (
             "dart": (),
             "goss": (),
         },
-        supported=("gbdt",),
+        supported=("gbdt", "goss"),
     ),
     _core(
         "num_iterations",

@@ -59,14 +59,37 @@ DATASET: Final = (
         ("is_sparse", "enable_sparse", "sparse"),
         "bool",
         True,
-        "A hint that is accepted and has no effect yet: whether sparse storage may be used.",
+        "Keep features that are zero in nearly every row as sparse columns, where that is faster. "
+        "The model does not depend on it.",
     ),
     _data(
         "enable_bundle",
         ("is_enable_bundle", "bundle"),
         "bool",
         True,
-        "A hint that is accepted and has no effect yet: whether exclusive features may be bundled.",
+        "Exclusive feature bundling: features that are never non-zero in the same row share one "
+        "place in it. The model does not depend on it (but see `max_conflict_rate`). Off, every "
+        "feature stands alone.",
+    ),
+    _data(
+        "max_conflict_rate",
+        (),
+        "float",
+        0.0,
+        "Share of the rows in which features of one bundle may be non-zero together. Training then "
+        "sees only the first of them: faster on some tables, no longer exact.",
+        low=0,
+        high=1,
+    ),
+    _data(
+        "bundle_order",
+        (),
+        "enum",
+        "auto",
+        "Order in which features are put into bundles: by their conflicts with the others "
+        "(`degree`), by their non-zero rows (`count`), or as they stand (`column`). `auto` tries "
+        "`column`, and `degree` or, for many columns, `count`, and takes what is cheaper.",
+        choices={"auto": (), "degree": (), "count": (), "column": ()},
     ),
     _data(
         "feature_pre_filter",

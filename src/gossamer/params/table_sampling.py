@@ -18,15 +18,16 @@ SAMPLING: Final = (
         (),
         "enum",
         "bagging",
-        "How rows are sampled for a round.",
-        choices={"bagging": (), "goss": ()},
-        supported=("bagging",),
+        "How rows are sampled for a round: by chance alone, or by their gradients "
+        "(see [row sampling](sampling.md)).",
+        choices={"bagging": (), "goss": (), "mvs": ()},
     ),
     _fraction(
         name="bagging_fraction",
         aliases=("sub_row", "subsample", "bagging"),
         doc="Share of the rows used for a round, drawn without replacement. "
-        "Below 1 it turns bagging on, see `bagging_freq`.",
+        "Below 1 it turns bagging on, see `bagging_freq`. For `mvs` it is the share of rows kept, "
+        "instead of `top_rate` + `other_rate`.",
     ),
     _fraction(
         name="pos_bagging_fraction",
@@ -58,22 +59,41 @@ SAMPLING: Final = (
     _sampling(
         "top_rate",
         (),
-        "float",
+        "auto_float",
         0.2,
-        "Share of rows with the largest gradients that GOSS keeps.",
+        "Share of rows with the largest gradients that GOSS keeps. `auto` chooses both rates anew "
+        "each round, see `goss_error`.",
         low=0,
         high=1,
-        supported=False,
     ),
     _sampling(
         "other_rate",
         (),
         "float",
         0.1,
-        "Share of all rows that GOSS draws from those it does not keep.",
+        "Share of all rows that GOSS draws from those it does not keep; their gradients and "
+        "hessians are weighted up.",
         low=0,
         high=1,
-        supported=False,
+    ),
+    _sampling(
+        "goss_error",
+        (),
+        "float",
+        1.5,
+        "With `top_rate=auto`: noise that sampling may add to a sum of gradients, in units of the "
+        "noise it has anyway. Less means more rows.",
+        low=0,
+        low_open=True,
+    ),
+    _sampling(
+        "mvs_reg",
+        (),
+        "auto_float",
+        "auto",
+        "How much the hessian counts when `mvs` scores a row: sqrt(g^2 + `mvs_reg` h^2). `auto` is "
+        "the square of (sum of gradient sizes / sum of hessians) of the round.",
+        low=0,
     ),
     _fraction(
         name="feature_fraction",

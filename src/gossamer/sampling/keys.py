@@ -19,6 +19,8 @@ class Stream(IntEnum):
     BAGGING = 1
     COLUMNS = 2
     THRESHOLDS = 3
+    GOSS = 4
+    MVS = 5
 
 
 def make_key(seed: int, stream: Stream, n_round: int, tree: int = 0) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.data import Targets
 from gossamer.params import resolve
-from gossamer.sampling import Bag, RowSampler, make_key
+from gossamer.sampling import Bag, Bagging, make_key
 from gossamer.sampling.keys import Stream
 
 N_ROWS = 20_000
@@ -17,7 +17,7 @@ LABEL = (np.random.default_rng(0).random(N_ROWS) < 0.3).astype(np.float32)
 
 
 def draw(n_round: int, **params: Any) -> Bag:
-    bag = RowSampler(resolve(params), Targets(LABEL)).draw(n_round)
+    bag = Bagging(resolve(params), Targets(LABEL)).draw(n_round)
     assert bag is not None
     return bag
 
@@ -45,7 +45,7 @@ def test_classes_have_their_own_shares() -> None:
 
 
 def test_new_rows_every_bagging_freq_rounds() -> None:
-    sampler = RowSampler(resolve({"bagging_fraction": 0.5, "bagging_freq": 3}), Targets(LABEL))
+    sampler = Bagging(resolve({"bagging_fraction": 0.5, "bagging_freq": 3}), Targets(LABEL))
     bags = [sampler.draw(i) for i in range(7)]
     changes = [bags[i] is not bags[i + 1] for i in range(6)]
     assert changes == [False, False, True, False, False, True]
@@ -53,7 +53,7 @@ def test_new_rows_every_bagging_freq_rounds() -> None:
 
 
 def test_a_round_is_the_same_whichever_rounds_came_before() -> None:
-    sampler = RowSampler(resolve({"bagging_fraction": 0.5}), Targets(LABEL))
+    sampler = Bagging(resolve({"bagging_fraction": 0.5}), Targets(LABEL))
     for n_round in (5, 0, 3):
         found = sampler.draw(n_round)
         assert found is not None
@@ -70,14 +70,14 @@ def test_seeds_matter() -> None:
     "params", [{}, {"bagging_freq": 5}, {"bagging_fraction": 0.5, "bagging_freq": 0}], ids=str
 )
 def test_off(params: dict[str, Any]) -> None:
-    sampler = RowSampler(resolve(params), Targets(LABEL))
+    sampler = Bagging(resolve(params), Targets(LABEL))
     assert not sampler.is_on
     assert sampler.draw(0) is None
 
 
 def test_there_is_always_a_row() -> None:
     targets = Targets(np.zeros(3, dtype=np.float32))
-    sampler = RowSampler(resolve({"bagging_fraction": 1e-9}), targets)
+    sampler = Bagging(resolve({"bagging_fraction": 1e-9}), targets)
     bag = sampler.draw(0)
     assert bag is not None
     assert (len(bag.inside), len(bag.outside)) == (1, 2)

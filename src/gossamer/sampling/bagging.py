@@ -1,36 +1,39 @@
-"""Bagging: the rows that a round's trees are grown on."""
+"""Bagging: rows by chance alone."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.objectives import Gradients
 from gossamer.params import Params
+from gossamer.sampling.base import Bag, RowSampler
 from gossamer.sampling.keys import Stream, make_key
 
 
-class Bag(NamedTuple):
-    """Rows in the bag and rows outside it (uint32, increasing)."""
-
-    inside: npt.NDArray[np.uint32]
-    outside: npt.NDArray[np.uint32]
-
-
-class RowSampler:
-    """Draws the rows of a round; every `bagging_freq` rounds others.
+class Bagging(RowSampler):
+    """Draws rows with equal chances, or those of their class; every `bagging_freq` rounds others.
 
     Example:
         >>> from gossamer.params import resolve
         >>> targets = Targets(np.zeros(1000, dtype=np.float32))
-        >>> sampler = RowSampler(resolve({"bagging_fraction": 0.5, "bagging_freq": 2}), targets)
+        >>> sampler = Bagging(resolve({"bagging_fraction": 0.5, "bagging_freq": 2}), targets)
         >>> bag = sampler.draw(0)
         >>> len(bag.inside) + len(bag.outside), sampler.draw(1) is bag, sampler.draw(2) is bag
         (1000, True, False)
     """
+
+    uses: ClassVar[tuple[str, ...]] = (
+        "bagging_fraction",
+        "pos_bagging_fraction",
+        "neg_bagging_fraction",
+        "bagging_freq",
+        "bagging_seed",
+    )
 
     def __init__(self, params: Params, targets: Targets) -> None:
         """Look up which rows to draw, and how often."""
@@ -52,8 +55,10 @@ class RowSampler:
         """Whether rows are sampled at all."""
         return self._freq > 0 and min(self._fractions) < 1
 
-    def draw(self, n_round: int) -> Bag | None:
-        """Return the rows of a round; None: all of them."""
+    def draw(
+        self, n_round: int, gradients: Gradients | None = None, n_threads: int = 1
+    ) -> Bag | None:
+        """Return the rows of a round; None: all of them. Gradients do not matter."""
         if not self.is_on:
             return None
         draw = n_round // self._freq

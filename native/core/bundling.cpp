@@ -1,0 +1,354 @@
+#include "core/bundling.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "core/timer.h"
+
+namespace gossamer {
+namespace {
+
+constexpr std::int32_t kOneByte = 256;                          // values of a lane of one byte
+constexpr std::int32_t kTwoBytes = 8192;                        // of one of two: cells must stay in cache
+constexpr std::int64_t kMaxOpenBytes = std::int64_t{64} << 20;  // bit sets of bundles that may still grow
+constexpr std::int64_t kMaxTriesInAll = std::int64_t{1} << 21;
+constexpr std::int64_t kMaxForDegree = 512;  // features whose pairs are all looked at
+constexpr std::int64_t kRowsForDegree = 1 << 16;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Rows as bits.
+class RowSet {
+ public:
+  explicit RowSet(std::int64_t n_rows) : words_(at(n_rows + 63) / 64, 0) {}
+  bool has(RowIdx row) const { return (words_[row / 64] >> (row % 64)) & 1; }
+  void add(RowIdx row) { words_[row / 64] |= std::uint64_t{1} << (row % 64); }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+struct OpenBundle {
+  explicit OpenBundle(std::int64_t n_rows) : rows(n_rows) {}
+  RowSet rows;
+  std::int32_t n_values = 1;
+  std::int64_t n_conflicts = 0;
+  std::int64_t n_failed = 0;  // tries in a row
+  std::vector<std::int32_t> features;
+};
+
+// Rows already taken, counted only as far as the budget goes: most failures show within a few rows.
+std::int64_t count_conflicts(const RowSet& taken, std::span<const RowIdx> rows, std::int64_t budget) {
+  std::int64_t n = 0;
+  for (const RowIdx row : rows) {
+    n += taken.has(row);
+    if (n > budget) break;
+  }
+  return n;
+}
+
+std::vector<std::int64_t> order_by_count(const SparseColumns& columns) {
+  std::vector<std::int64_t> order(at(columns.n_columns()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return columns.rows_of(a).size() > columns.rows_of(b).size();
+  });
+  return order;
+}
+
+// The degree of a feature is the number of rows it shares with the others, each pair on its own, in
+// the first part of the table.
+std::vector<std::int64_t> order_by_degree(const SparseColumns& columns, std::int64_t n_rows) {
+  const std::int64_t n = columns.n_columns();
+  const std::int64_t n_looked_at = std::min(n_rows, kRowsForDegree);
+  std::vector<RowSet> sets;
+  for (std::int64_t c = 0; c < n; ++c) {
+    sets.emplace_back(n_looked_at);
+    for (const RowIdx row : columns.rows_of(c)) {
+      if (row >= n_looked_at) break;
+      sets.back().add(row);
+    }
+  }
+  std::vector<std::int64_t> degree(at(n), 0);
+  for (std::int64_t a = 0; a < n; ++a) {
+    for (std::int64_t b = a + 1; b < n; ++b) {
+      const auto& x = sets[at(a)].words();
+      const auto& y = sets[at(b)].words();
+      std::int64_t conflicts = 0;
+      for (std::size_t w = 0; w < x.size(); ++w) conflicts += std::popcount(x[w] & y[w]);
+      degree[at(a)] += conflicts;
+      degree[at(b)] += conflicts;
+    }
+  }
+  std::vector<std::int64_t> order = order_by_count(columns);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int64_t a, std::int64_t b) { return degree[at(a)] > degree[at(b)]; });
+  return order;
+}
+
+std::vector<std::int64_t> order_columns(const SparseColumns& columns, std::int64_t n_rows, BundleOrder order) {
+  if (order == BundleOrder::degree) return order_by_degree(columns, n_rows);
+  if (order == BundleOrder::count) return order_by_count(columns);
+  std::vector<std::int64_t> as_they_are(at(columns.n_columns()));
+  std::iota(as_they_are.begin(), as_they_are.end(), 0);
+  return as_they_are;
+}
+
+// The bundles that may still grow, and those that are done.
+class Packer {
+ public:
+  Packer(std::int64_t n_rows, std::int64_t n_columns, std::int32_t max_values, std::int64_t max_conflicts)
+      : n_rows_(n_rows), max_values_(max_values), max_conflicts_(max_conflicts) {
+    // Bounded search: the cost stays near linear in the number of columns.
+    max_open_ = std::clamp<std::int64_t>(kMaxOpenBytes / (n_rows / 8 + 1), 16, 512);
+    max_tries_ = std::clamp<std::int64_t>(kMaxTriesInAll / std::max<std::int64_t>(n_columns, 1), 16, 512);
+  }
+
+  void add(std::int32_t feature, std::int32_t n_values, std::span<const RowIdx> rows) {
+    if (n_values >= max_values_ || rows.empty()) return;
+    std::int64_t tries = 0;
+    for (std::size_t i = 0; i < open_.size() && tries < max_tries_;) {
+      OpenBundle& bundle = open_[i];
+      if (bundle.n_values + n_values > max_values_) {
+        // Full for good when even a feature of one value would not fit.
+        bundle.n_values == max_values_ ? close(i) : static_cast<void>(++i);
+        continue;
+      }
+      ++tries;
+      const std::int64_t budget = max_conflicts_ - bundle.n_conflicts;
+      const std::int64_t conflicts = count_conflicts(bundle.rows, rows, budget);
+      if (conflicts <= budget) {
+        bundle.n_conflicts += conflicts;
+        bundle.n_failed = 0;
+        return put(bundle, feature, n_values, rows);
+      }
+      ++bundle.n_failed;
+      ++i;
+    }
+    if (static_cast<std::int64_t>(open_.size()) == max_open_) {
+      const auto fails_most = std::max_element(open_.begin(), open_.end(),
+                                               [](const auto& a, const auto& b) { return a.n_failed < b.n_failed; });
+      close(static_cast<std::size_t>(fails_most - open_.begin()));
+    }
+    open_.emplace_back(n_rows_);
+    put(open_.back(), feature, n_values, rows);
+  }
+
+  Bundles finish() {
+    while (!open_.empty()) close(open_.size() - 1);
+    return std::move(done_);
+  }
+
+ private:
+  static void put(OpenBundle& bundle, std::int32_t feature, std::int32_t n_values, std::span<const RowIdx> rows) {
+    for (const RowIdx row : rows) bundle.rows.add(row);
+    bundle.n_values += n_values;
+    bundle.features.push_back(feature);
+  }
+
+  void close(std::size_t i) {
+    done_.n_conflicts += open_[i].n_conflicts;
+    if (open_[i].features.size() > 1) {
+      std::sort(open_[i].features.begin(), open_[i].features.end());
+      done_.features.push_back(std::move(open_[i].features));
+    }
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+
+  std::int64_t n_rows_;
+  std::int32_t max_values_;
+  std::int64_t max_conflicts_;
+  std::int64_t max_open_;
+  std::int64_t max_tries_;
+  std::vector<OpenBundle> open_;
+  Bundles done_;
+};
+
+// ---- what it would cost ----
+
+// Unit: one update of a lane of one byte, per row.
+constexpr double kTwoByteCost = 2.0;
+constexpr double kEntryCost = 3.0;   // per row with an entry
+constexpr double kSparseCost = 8.0;  // for having sparse columns at all
+
+struct Plan {
+  Storage storage;
+  double cost = 0.0;
+};
+
+// Each bundle, and each candidate left alone, goes to a lane or to sparse columns.
+Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::int32_t>& candidates,
+                  std::vector<std::vector<std::int32_t>> bundles, const EntryCounts& counts, std::int64_t n_rows,
+                  const StorageOptions& options) {
+  struct Part {
+    std::vector<std::int32_t> features;
+    double lane_cost;
+    double sparse_cost;
+  };
+  std::vector<Part> parts;
+  const auto add_part = [&](std::vector<std::int32_t> part) {
+    double share = 0.0;  // of rows with an entry
+    std::int32_t n_values = part.size() > 1 ? 1 : features[at(part.front())].n_bins();
+    for (const std::int32_t f : part) {
+      share += static_cast<double>(counts.total(f)) / static_cast<double>(std::max<std::int64_t>(n_rows, 1));
+      if (part.size() > 1) n_values += features[at(f)].n_other_bins();
+    }
+    const bool shares = options.share_lanes && n_values <= kOneByte / 2;
+    const double lane_cost = n_values > kOneByte ? kTwoByteCost : shares ? std::log2(n_values) / 8.0 : 1.0;
+    parts.push_back({std::move(part), lane_cost, kEntryCost * share});
+  };
+  std::vector<char> is_bundled(features.size(), 0);
+  for (auto& bundle : bundles) {
+    for (const std::int32_t f : bundle) is_bundled[at(f)] = 1;
+    add_part(std::move(bundle));
+  }
+  for (const std::int32_t f : candidates) {
+    if (!is_bundled[at(f)]) add_part({f});
+  }
+  double saved = 0.0;
+  for (const Part& part : parts) saved += std::max(0.0, part.lane_cost - part.sparse_cost);
+  const bool use_sparse = options.sparse && saved > kSparseCost;
+  Plan plan;
+  plan.storage.share_lanes = options.share_lanes;
+  plan.cost = use_sparse ? kSparseCost : 0.0;
+  for (Part& part : parts) {
+    const bool is_loose = use_sparse && part.sparse_cost < part.lane_cost;
+    plan.cost += is_loose ? part.sparse_cost : part.lane_cost;
+    if (is_loose) {
+      plan.storage.loose.insert(plan.storage.loose.end(), part.features.begin(), part.features.end());
+    } else if (part.features.size() > 1) {
+      plan.storage.bundles.push_back(std::move(part.features));
+    }
+  }
+  std::sort(plan.storage.loose.begin(), plan.storage.loose.end());
+  return plan;
+}
+
+}  // namespace
+
+Bundles find_bundles(const std::vector<Feature>& features, const SparseColumns& columns, std::int64_t n_rows,
+                     BundleOrder order, std::int32_t max_values, std::int64_t max_conflicts) {
+  Packer packer(n_rows, columns.n_columns(), max_values, max_conflicts);
+  for (const std::int64_t c : order_columns(columns, n_rows, order)) {
+    const std::int32_t f = columns.features[at(c)];
+    packer.add(f, features[at(f)].n_other_bins(), columns.rows_of(c));
+  }
+  return packer.finish();
+}
+
+Storage choose_storage(Team& team, const EntrySource& source, std::vector<Feature>& features,
+                       const std::vector<char>& candidate, const EntryCounts& counts, const StorageOptions& options,
+                       StorageReport& report) {
+  const Timer timer(report.seconds);
+  std::vector<std::int32_t> candidates;
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    if (!candidate[f]) continue;
+    candidates.push_back(static_cast<std::int32_t>(f));
+    Feature& feature = features[f];
+    // Zeros are missing where that is what zero means.
+    feature.may_miss = counts.missing[f] != 0 || feature.missing_kind == MissingKind::zero;
+  }
+  report.n_candidates = static_cast<std::int64_t>(candidates.size());
+  const std::int64_t n_rows = source.n_rows;
+  if (candidates.size() < 2 || !options.bundle) {
+    return plan_storage(features, candidates, {}, counts, n_rows, options).storage;
+  }
+  const SparseColumns columns = collect_rows(team, source, candidates, counts, Stretches(n_rows, team.n_threads()));
+  const auto max_conflicts = static_cast<std::int64_t>(options.max_conflict_rate * static_cast<double>(n_rows));
+  struct Attempt {
+    BundleOrder order;
+    std::int32_t max_values;
+    Plan plan = {};
+    std::int64_t n_conflicts = 0;
+  };
+  std::vector<Attempt> attempts;
+  if (options.order == BundleOrder::automatic) {
+    const bool few = columns.n_columns() <= kMaxForDegree;
+    attempts = {{BundleOrder::column, kOneByte},
+                {BundleOrder::column, kTwoBytes},
+                {few ? BundleOrder::degree : BundleOrder::count, kOneByte}};
+  } else {
+    attempts = {{options.order, kOneByte}, {options.order, kTwoBytes}};
+  }
+  team.for_each(static_cast<std::int64_t>(attempts.size()), [&](std::int64_t i, int) {
+    Attempt& attempt = attempts[at(i)];
+    Bundles bundles = find_bundles(features, columns, n_rows, attempt.order, attempt.max_values, max_conflicts);
+    attempt.n_conflicts = bundles.n_conflicts;
+    attempt.plan = plan_storage(features, candidates, std::move(bundles.features), counts, n_rows, options);
+  });
+  Attempt& best = *std::min_element(attempts.begin(), attempts.end(),
+                                    [](const Attempt& a, const Attempt& b) { return a.plan.cost < b.plan.cost; });
+  report.order = best.order;
+  report.n_conflicts = best.n_conflicts;
+  return std::move(best.plan.storage);
+}
+
+namespace {
+
+constexpr double kSparseShare = 0.3;  // of the rows: features with more entries are not worth the search
+
+}  // namespace
+
+std::shared_ptr<BinMatrix> bin_training(Team& team, const MatrixView& matrix, std::vector<Feature> features,
+                                        const std::vector<double>& zero_share, const StorageOptions& options,
+                                        StorageReport& report) {
+  for (Feature& feature : features) feature.zero_bin = find_zero_bin(feature);
+  std::vector<char> candidate(features.size(), 0);
+  std::int64_t n_candidates = 0;
+  for (std::size_t f = 0; f < features.size() && (options.bundle || options.sparse); ++f) {
+    candidate[f] = zero_share[f] >= 1.0 - kSparseShare;
+    n_candidates += candidate[f];
+  }
+  Storage storage{options.share_lanes, {}, {}};
+  EntryCounts counts;
+  if (n_candidates > 1) {
+    const auto source = make_source(matrix, features, candidate);
+    counts = count_entries(team, *source, features, Stretches(matrix.n_rows, team.n_threads()));
+    storage = choose_storage(team, *source, features, candidate, counts, options, report);
+  }
+  auto result = std::make_shared<BinMatrix>(std::move(features), matrix.n_rows, std::move(storage));
+  result->fill(team, matrix, true, n_candidates > 1 ? &counts : nullptr);
+  return result;
+}
+
+std::shared_ptr<BinMatrix> bin_training(Team& team, const SparseView& matrix, std::vector<Feature> features,
+                                        const StorageOptions& options, StorageReport& report) {
+  for (Feature& feature : features) feature.zero_bin = find_zero_bin(feature);
+  const auto source = make_source(matrix, features, std::vector<char>(features.size(), 1));
+  const EntryCounts counts = count_entries(team, *source, features, Stretches(matrix.n_rows, team.n_threads()));
+  std::vector<char> candidate(features.size(), 0);
+  const double limit = kSparseShare * static_cast<double>(matrix.n_rows);
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    Feature& feature = features[f];
+    feature.may_miss = counts.missing[f] != 0 || feature.missing_kind == MissingKind::zero;
+    const bool is_sparse = static_cast<double>(counts.total(static_cast<std::int64_t>(f))) <= limit;
+    candidate[f] = is_sparse && (options.bundle || options.sparse);
+  }
+  Storage storage = choose_storage(team, *source, features, candidate, counts, options, report);
+  auto result = std::make_shared<BinMatrix>(std::move(features), matrix.n_rows, std::move(storage));
+  result->fill(team, matrix, true, &counts);
+  return result;
+}
+
+std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_rows) {
+  std::vector<Feature> features;
+  features.reserve(training.features().size());
+  for (const Feature& from : training.features()) {
+    Feature feature;
+    feature.column = from.column;
+    feature.n_value_bins = from.n_value_bins;
+    feature.missing_kind = from.missing_kind;
+    // A bundle has no room for what training did not see; such values become sparse entries.
+    feature.may_miss = from.may_miss || !(from.bundled || from.loose());
+    feature.upper = from.upper;
+    features.push_back(std::move(feature));
+  }
+  Storage storage = training.storage();
+  storage.share_lanes = false;  // worth it for histograms only
+  return std::make_shared<BinMatrix>(std::move(features), n_rows, std::move(storage));
+}
+
+}  // namespace gossamer

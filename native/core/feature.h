@@ -1,0 +1,66 @@
+// What the trainer knows of a feature: its bins, and where they are kept.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/types.h"
+
+namespace gossamer {
+
+enum class MissingKind : std::int8_t {
+  nan = 0,          // NaN is missing
+  zero = 1,         // NaN and zero are missing
+  nan_is_zero = 2,  // nothing is missing, NaN is read as zero
+};
+
+struct Feature {
+  std::int32_t column = 0;        // the user's column
+  std::int32_t n_value_bins = 0;  // bin n_value_bins is "missing"
+  MissingKind missing_kind = MissingKind::nan;
+  bool may_miss = true;      // false: no row can be missing, the missing bin needs no room
+  bool has_missing = false;  // some training row is missing here
+  bool shared = false;       // other digits live in the same lane
+  bool bundled = false;      // other features live in the same digit
+  // Its place: digit (lane value / stride) % radix of one lane; group -1: a sparse column.
+  std::int32_t group = -1;
+  std::int32_t lane = 0;
+  std::int32_t stride = 1;
+  std::int32_t radix = 0;
+  std::int32_t lane_values = 0;  // how many values its lane can take
+  // Bundles and sparse columns leave out the bin of zero. The digit's values first_value, ... are the
+  // other bins in order.
+  std::int32_t zero_bin = 0;
+  std::int32_t first_value = 0;
+  std::int32_t entries = -1;    // its sparse column, if it has any entries there
+  std::int64_t first_cell = 0;  // of the lane, in the histogram of a leaf
+  std::vector<double> upper;    // upper bound of each value bin
+
+  bool loose() const { return group < 0; }
+  // Zero or not, zero being the lower, and nothing missing: one cell tells all.
+  bool one_hot() const { return n_value_bins == 2 && zero_bin == 0 && !may_miss; }
+  std::int32_t n_bins() const { return n_value_bins + (may_miss ? 1 : 0); }
+  // Bins other than that of zero: what takes room in a bundle.
+  std::int32_t n_other_bins() const { return n_bins() - (zero_bin < n_bins() ? 1 : 0); }
+  std::int32_t other_of(std::int32_t bin) const { return bin - (bin > zero_bin); }
+  std::int32_t bin_of_other(std::int32_t other) const { return other + (other >= zero_bin); }
+  // The bin that a value of its digit stands for.
+  std::int32_t bin_of_digit(std::int32_t digit) const {
+    if (!bundled) return digit;
+    const std::int32_t other = digit - first_value;
+    return other < 0 || other >= n_other_bins() ? zero_bin : bin_of_other(other);
+  }
+  std::int32_t bin_of_lane(std::uint32_t lane_value) const {
+    return bin_of_digit(static_cast<std::int32_t>(lane_value) / stride % radix);
+  }
+};
+
+// The bin of the value zero.
+inline std::int32_t find_zero_bin(const Feature& feature) {
+  if (feature.missing_kind == MissingKind::zero) return feature.n_value_bins;
+  std::int32_t bin = 0;
+  while (feature.upper[static_cast<std::size_t>(bin)] < 0.0) ++bin;
+  return bin;
+}
+
+}  // namespace gossamer

@@ -1,0 +1,65 @@
+// Row sampling that looks at the gradients: GOSS and MVS.
+//
+//   score    how much a row matters, one float per row, from the gradients of all its outputs
+//   choose   GOSS: the largest scores, and a few of the others by chance; MVS: each by a chance of its own
+//   weigh    gradient and hessian of a row chosen by chance are divided by its chance, in place
+//   write    the rows inside the sample, then those outside it, both increasing
+//
+// Scores are counted and compared, never sorted. Nothing depends on the number of threads: counts
+// are integers, sums go by blocks of a fixed size, random numbers by row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/largest.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/types.h"
+
+namespace gossamer {
+
+// Gradients and hessians are class-major, n_outputs x n_rows. Scores are made first, and serve one sample.
+class GradientSampler {
+ public:
+  GradientSampler(std::int64_t n_rows, int n_outputs);
+
+  // LightGBM's score: the sum over outputs of |gradient x hessian|. Not a number counts as 0.
+  void score_by_product(Team& team, const float* gradient, const float* hessian);
+  // The size of the gradient: sqrt(sum over outputs of gradient^2 + reg x hessian^2).
+  void score_by_norm(Team& team, const float* gradient, const float* hessian, double reg);
+  // Rows by the leading bits of their score: exponent and 4 bits of mantissa.
+  const std::vector<std::uint32_t>& histogram() { return counts_.sum(); }
+
+  // Gradient-based one-side sampling: the n_top rows of largest score (of equal scores the first),
+  // and n_other >= 0 of the rest, which are then weighted by how many they stand for.
+  // `rows` takes n_rows entries: first the n_top + n_other inside the sample.
+  void sample_goss(Team& team, std::int64_t n_top, std::int64_t n_other, std::uint64_t key, float* gradient,
+                   float* hessian, RowIdx* rows);
+
+  // Minimal variance sampling: a row is kept with probability min(1, score / mu), where mu makes
+  // these add up to n_expected. Returns how many were kept: at least one.
+  std::int64_t sample_mvs(Team& team, double n_expected, std::uint64_t key, float* gradient, float* hessian,
+                          RowIdx* rows);
+
+ private:
+  template <class Fill>
+  void score(Team& team, const Fill& fill);
+  void mark_top(Team& team, const Border& top, std::uint64_t key);
+  double estimate_mu(double n_expected);
+  double find_mu(Team& team, double n_expected);
+  template <class Weigh>
+  std::int64_t write(Team& team, const Weigh& weigh, float* gradient, float* hessian, RowIdx* rows);
+
+  std::int64_t n_rows_;
+  int n_outputs_;
+  Buffer<std::uint32_t> values_;        // bits of the scores; in GOSS later what decides about each row
+  Buffer<std::uint8_t> sides_;          // where each row goes
+  std::vector<std::int64_t> n_inside_;  // by block
+  DigitCounts counts_;
+};
+
+// Sum of |gradient| over sum of hessian: the size of a leaf value where all gradients agree. 0 without hessians.
+double mean_step(Team& team, const float* gradient, const float* hessian, std::int64_t n);
+
+}  // namespace gossamer

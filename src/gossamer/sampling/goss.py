@@ -1,0 +1,104 @@
+"""GOSS, gradient-based one-side sampling (algorithm 2 of the LightGBM paper)."""
+
+from __future__ import annotations
+
+import logging
+from typing import ClassVar
+
+import numpy as np
+
+from gossamer import _native
+from gossamer.objectives import Gradients
+from gossamer.params import Params
+from gossamer.sampling.base import ROUNDING, Bag, RowSampler
+from gossamer.sampling.goss_rates import Counts, choose_counts
+from gossamer.sampling.keys import Stream, make_key
+
+_logger = logging.getLogger("gossamer")
+
+
+class Goss(RowSampler):
+    """Keeps the rows of large gradients, and draws some of the others, which then count for all.
+
+    Rows are scored by the sum over outputs of |gradient x hessian|, as LightGBM does; but where
+    the rates are chosen automatically by the length of the gradient, sqrt(sum of gradient^2): it
+    is the error of a sum of gradients that is held.
+
+    Attributes:
+        rates: Shares (kept, drawn) of the last draw; (1, 0) where all rows were used.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> goss = Goss(resolve({"data_sample_strategy": "goss", "learning_rate": 0.5}), 1000, 1)
+        >>> gradients = Gradients.empty(1000, 1, has_hessian=False, weighable=True)
+        >>> gradients.gradient[:] = np.linspace(-1, 1, 1000)
+        >>> goss.draw(1, gradients, 1) is None  # all rows in the first 1 / learning_rate rounds
+        True
+        >>> bag = goss.draw(2, gradients, 1)
+        >>> len(bag.inside), goss.rates
+        (300, (0.2, 0.1))
+    """
+
+    uses: ClassVar[tuple[str, ...]] = (
+        "top_rate",
+        "other_rate",
+        "goss_error",
+        "learning_rate",
+        "bagging_seed",
+    )
+
+    def __init__(self, params: Params, n_rows: int, n_outputs: int) -> None:
+        """Look up the rates, and make room for scores."""
+        self._seed = params.bagging_seed
+        self._n_rows = n_rows
+        # As in LightGBM: gradients say little before the model has learned something.
+        self._first_round = int(1 / params.learning_rate)
+        self._error = params.goss_error
+        self._counts: Counts | None = None  # None: chosen anew each round
+        if not isinstance(params.top_rate, str):
+            self._counts = _round_rates(params.top_rate, params.other_rate, n_rows)
+        self._native = _native.GradientSampler(n_rows, n_outputs)
+        self.rates = (1.0, 0.0)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether rows are sampled at all."""
+        return self._counts is None or sum(self._counts) < self._n_rows
+
+    @property
+    def weighs_rows(self) -> bool:
+        """See `RowSampler`."""
+        return self.is_on
+
+    def draw(self, n_round: int, gradients: Gradients, n_threads: int) -> Bag | None:
+        """Return the rows of a round; None: all of them. Those drawn by chance are weighted."""
+        self.rates = (1.0, 0.0)
+        if not self.is_on:
+            return None
+        hessian = gradients.restore_hessian()
+        if n_round < self._first_round:
+            return None
+        counts = self._counts
+        if counts is None:
+            self._native.score_by_norm(gradients.gradient, hessian, 0.0, n_threads)
+            counts = choose_counts(self._native.histogram(), self._error)
+        else:
+            self._native.score_by_product(gradients.gradient, hessian, n_threads)
+        if sum(counts) >= self._n_rows:
+            return None
+        self.rates = counts.n_top / self._n_rows, counts.n_other / self._n_rows
+        if self._counts is None:
+            _logger.debug("Round %d: GOSS keeps %.4f and draws %.4f.", n_round + 1, *self.rates)
+        rows = np.empty(self._n_rows, dtype=np.uint32)
+        key = make_key(self._seed, Stream.GOSS, n_round)
+        self._native.sample_goss(*counts, key, gradients.gradient, hessian, rows, n_threads)
+        n_inside = sum(counts)
+        return Bag(rows[:n_inside], rows[n_inside:])
+
+
+def _round_rates(top: float, other: float, n_rows: int) -> Counts:
+    """Numbers of rows; all of them where the rates add up to 1, however they round."""
+    if top + other > 1 - ROUNDING:
+        return Counts(n_rows, 0)
+    n_top = max(1, int(n_rows * top))
+    return Counts(n_top, min(int(n_rows * other), n_rows - n_top))
