@@ -157,7 +157,7 @@ std::shared_ptr<BinMatrix> bin_like(const BinMatrix& training, const View& view,
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
   auto result = make_like(training, view.n_rows);
-  result->fill(*team, view, false);
+  result->fill(*team, view, Use::other);
   return result;
 }
 
@@ -203,16 +203,14 @@ nb::dict storage(const BinMatrix& self) {
 }
 
 nb::dict describe(const BinMatrix& self) {
-  std::int64_t n_lanes8 = 0, n_lanes16 = 0, lane_bytes = 0, n_shared = 0;
+  std::int64_t n_lanes8 = 0, n_lanes16 = 0, lane_bytes = 0;
   for (const Group& group : self.groups()) {
     (group.two_bytes ? n_lanes16 : n_lanes8) += group.n_lanes;
     lane_bytes += group.bins8.size() + 2 * group.bins16.size();
   }
-  for (const Feature& f : self.features()) n_shared += f.shared && !f.bundled;
   nb::dict d;
   d["lanes_of_one_byte"] = n_lanes8;
   d["lanes_of_two_bytes"] = n_lanes16;
-  d["features_sharing_a_lane"] = n_shared;
   d["cells"] = self.n_cells();
   d["bytes_in_lanes"] = lane_bytes;
   d["bytes_in_sparse_columns"] = self.sparse().n_bytes();
@@ -362,6 +360,12 @@ void bind_binning(nb::module_& m) {
             for (std::size_t f = 0; f < flags.size(); ++f) self.features()[f].has_missing = flags(f) != 0;
           },
           "flags"_a.noconvert())
+      .def("is_sharing",
+           [](const BinMatrix& self) {
+             std::vector<std::int8_t> flags;
+             for (const Feature& f : self.features()) flags.push_back(f.shared && !f.bundled);
+             return to_numpy(std::move(flags));
+           })
       .def_prop_ro("shares_lanes", [](const BinMatrix& self) { return self.storage().share_lanes; })
       .def_prop_ro("n_rows", &BinMatrix::n_rows)
       .def_prop_ro("n_features", [](const BinMatrix& self) { return self.features().size(); })

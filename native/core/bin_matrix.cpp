@@ -153,50 +153,79 @@ void BinMatrix::plan_groups() {
 
 // ---- filling ----
 
-// Puts entries where their features are kept; one per stretch of rows.
+// Puts entries of features in lanes where they belong; one per stretch of rows.
 class BinMatrix::Placer {
  public:
-  Placer(BinMatrix& matrix, bool is_training) : matrix_(matrix), is_training_(is_training) {}
+  Placer(BinMatrix& matrix, Use use) : is_training_(use != Use::other) {
+    places_.reserve(matrix.features_.size());
+    for (const Feature& feature : matrix.features_) {
+      Place place;
+      if (!feature.loose()) {
+        Group& group = matrix.groups_[at(feature.group)];
+        place.lane8 = group.two_bytes ? nullptr : group.bins8.data() + feature.lane;
+        place.lane16 = group.two_bytes ? group.bins16.data() + feature.lane : nullptr;
+        place.row_stride = group.row_stride;
+        place.feature = &feature;
+        // Of a lane of its own every value but zero is taken.
+        place.taken_modulo = feature.shared ? feature.stride * feature.radix : 0;
+      }
+      places_.push_back(place);
+    }
+  }
 
-  // False: this is an entry of a sparse column.
-  bool place(const Entry& entry) {
-    Feature& feature = matrix_.features_[at(entry.feature)];
-    if (feature.loose()) return false;
-    const bool fits = entry.bin < feature.n_bins();
-    if (!feature.bundled && !fits) throw std::invalid_argument("missing value in a column said to have none");
-    Group& group = matrix_.groups_[at(feature.group)];
-    const std::uint32_t old = matrix_.lane_value(group, entry.row, feature.lane);
-    if (!feature.bundled) {
-      // From the bin of zero to this one.
-      const std::int32_t change = (entry.bin - feature.zero_bin) * feature.stride;
-      matrix_.set_lane_value(group, entry.row, feature.lane, old + static_cast<std::uint32_t>(change));
-      return true;
-    }
-    const bool is_free = static_cast<std::int32_t>(old) / feature.stride % feature.radix == 0;
-    if (is_free && fits) {
-      const std::int32_t digit = feature.first_value + feature.other_of(entry.bin);
-      matrix_.set_lane_value(group, entry.row, feature.lane, old + static_cast<std::uint32_t>(digit * feature.stride));
-    } else if (is_training_) {
-      ++n_dropped;
+  void put(const Entry& entry) {
+    const Place& place = places_[at(entry.feature)];
+    if (place.lane8 != nullptr) {
+      put(entry, place, place.lane8[entry.row * place.row_stride]);
     } else {
-      odd.push_back(entry);
+      put(entry, place, place.lane16[entry.row * place.row_stride]);
     }
-    return true;
   }
 
   std::int64_t n_dropped = 0;
   std::vector<Entry> odd;  // what did not fit its bundle
 
  private:
-  BinMatrix& matrix_;
+  struct Place {
+    std::uint8_t* lane8 = nullptr;
+    std::uint16_t* lane16 = nullptr;
+    std::int64_t row_stride = 0;
+    const Feature* feature = nullptr;
+    std::int32_t taken_modulo = 0;
+  };
+
+  template <class Bin>
+  void put(const Entry& entry, const Place& place, Bin& lane) {
+    const Feature& feature = *place.feature;
+    const bool fits = entry.bin < feature.n_bins();
+    if (!feature.bundled) {
+      if (!fits) throw std::invalid_argument("missing value in a column said to have none");
+      // From the bin of zero to this one.
+      lane = static_cast<Bin>(lane + (entry.bin - feature.zero_bin) * feature.stride);
+      return;
+    }
+    const std::int32_t taken = place.taken_modulo == 0 ? lane : lane % place.taken_modulo / feature.stride;
+    if (taken == 0 && fits) {
+      lane = static_cast<Bin>(lane + (feature.first_value + feature.other_of(entry.bin)) * feature.stride);
+    } else if (is_training_) {
+      ++n_dropped;
+    } else {
+      odd.push_back(entry);
+    }
+  }
+
+  std::vector<Place> places_;
   bool is_training_;
 };
 
-void BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, bool is_training) {
+bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, Use use) {
+  const bool is_training = use != Use::other;
   const Stretches stretches(n_rows_, team.n_threads());
   EntryCounts own_counts;
-  if (counts == nullptr && !storage_.loose.empty()) {
-    own_counts = count_entries(team, source, features_, stretches);
+  // Where zero is missing, only counting tells whether some row is.
+  const bool zero_is_missing = !features_.empty() && features_.front().missing_kind == MissingKind::zero;
+  if (counts == nullptr && (!storage_.loose.empty() || (is_training && zero_is_missing))) {
+    own_counts = count_entries(team, source, static_cast<std::int64_t>(features_.size()), stretches);
     counts = &own_counts;
   }
   std::vector<std::int32_t> column_of;
@@ -206,39 +235,41 @@ void BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryC
       features_[at(storage_.loose[c])].entries = static_cast<std::int32_t>(c);
     }
   }
+  std::atomic<bool> stop = false;
   std::vector<std::vector<Entry>> odd(at(stretches.n));
   std::vector<std::int64_t> dropped(at(stretches.n));
   std::vector<std::atomic<bool>> missing_seen(is_training ? features_.size() : 0);
   team.for_each(stretches.n, [&](std::int64_t s, int) {
-    Placer placer(*this, is_training);
+    Placer placer(*this, use);
     std::unique_ptr<ColumnWriter> writer;
     if (!storage_.loose.empty()) writer = std::make_unique<ColumnWriter>(sparse_, column_of, *counts, s);
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
     std::vector<Entry> entries;
     std::int64_t begin = 0, end = 0;
-    while (reader->next(entries, begin, end)) {
+    while (!stop.load(std::memory_order_relaxed) && reader->next(entries, begin, end)) {
       for (const Entry& entry : entries) {
-        if (!placer.place(entry)) writer->write(entry);
-        if (is_training && entry.bin == features_[at(entry.feature)].n_value_bins) {
-          missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
-        }
+        if (!writer || !writer->write(entry)) placer.put(entry);
+        if (entry.missing && is_training) missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
       }
+      if (use == Use::exact_training && placer.n_dropped > 0) stop.store(true, std::memory_order_relaxed);
     }
     odd[at(s)] = std::move(placer.odd);
     dropped[at(s)] = placer.n_dropped;
   });
+  if (stop.load()) return false;
   n_dropped_ = std::accumulate(dropped.begin(), dropped.end(), std::int64_t{0});
   for (std::size_t f = 0; f < missing_seen.size(); ++f) {
     Feature& feature = features_[f];
     // Where zero is missing, so is every row without an entry.
-    const bool zero_is_missing = source.wants(f) && feature.missing_kind == MissingKind::zero;
-    if (zero_is_missing)
-      feature.has_missing = counts == nullptr || counts->total(static_cast<std::int64_t>(f)) < n_rows_;
+    if (zero_is_missing && source.wants(f)) {
+      feature.has_missing = counts->total(static_cast<std::int64_t>(f)) < n_rows_;
+    }
     if (missing_seen[f].load()) feature.has_missing = true;
   }
   std::vector<Entry> all_odd;
   for (const auto& part : odd) all_odd.insert(all_odd.end(), part.begin(), part.end());
   if (!all_odd.empty()) keep_odd_entries(std::move(all_odd));
+  return true;
 }
 
 // Sparse columns for entries that did not fit a bundle.
@@ -292,7 +323,7 @@ void BinMatrix::clear(Team& team) {
   cleared_ = true;
 }
 
-void BinMatrix::fill(Team& team, const SparseView& matrix, bool is_training, const EntryCounts* counts) {
+bool BinMatrix::fill(Team& team, const SparseView& matrix, Use use, const EntryCounts* counts) {
   for (const Feature& feature : features_) {
     // A column without a single zero may have no bin for it: then every row brings an entry.
     if (feature.zero_bin >= feature.n_bins() && !feature.bundled && !feature.loose()) {
@@ -301,18 +332,18 @@ void BinMatrix::fill(Team& team, const SparseView& matrix, bool is_training, con
   }
   clear(team);
   const auto source = make_source(matrix, features_, std::vector<char>(features_.size(), 1));
-  fill_entries(team, *source, counts, is_training);
+  return fill_entries(team, *source, counts, use);
 }
 
-void BinMatrix::fill(Team& team, const MatrixView& matrix, bool is_training, const EntryCounts* counts) {
-  fill_plain(team, matrix, is_training);
+bool BinMatrix::fill(Team& team, const MatrixView& matrix, Use use, const EntryCounts* counts) {
+  fill_plain(team, matrix, use != Use::other);
   std::vector<char> wanted(features_.size(), 0);
   bool any = false;
   for (std::size_t f = 0; f < features_.size(); ++f) {
     wanted[f] = features_[f].bundled || features_[f].loose();
     any |= wanted[f] != 0;
   }
-  if (any) fill_entries(team, *make_source(matrix, features_, std::move(wanted)), counts, is_training);
+  return !any || fill_entries(team, *make_source(matrix, features_, std::move(wanted)), counts, use);
 }
 
 // Lanes of a dense matrix; bundles stay at zero.
@@ -526,8 +557,8 @@ SparseColumns BinMatrix::copy_sparse() const {
           const std::int32_t d = value / digit.stride % digit.radix;
           if (d == 0) continue;
           const std::int32_t f = feature_of[at(d)];
-          entries.push_back(
-              {static_cast<RowIdx>(row), f, static_cast<std::uint16_t>(features_[at(f)].bin_of_digit(d))});
+          const auto bin = static_cast<std::uint16_t>(features_[at(f)].bin_of_digit(d));
+          entries.push_back({static_cast<RowIdx>(row), f, bin, false});
         }
       }
     }
@@ -535,7 +566,7 @@ SparseColumns BinMatrix::copy_sparse() const {
   for (std::int64_t c = 0; c < sparse_.n_columns(); ++c) {
     const auto rows = sparse_.rows_of(c);
     const auto bins = sparse_.bins_of(c);
-    for (std::size_t e = 0; e < rows.size(); ++e) entries.push_back({rows[e], sparse_.features[at(c)], bins[e]});
+    for (std::size_t e = 0; e < rows.size(); ++e) entries.push_back({rows[e], sparse_.features[at(c)], bins[e], false});
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.feature != b.feature ? a.feature < b.feature : a.row < b.row;
@@ -559,15 +590,16 @@ SparseColumns BinMatrix::copy_sparse() const {
 void BinMatrix::set_sparse(const SparseColumns& columns) {
   zero_lanes();
   sparse_ = {};
-  Placer placer(*this, false);
+  Placer placer(*this, Use::other);
   std::vector<Entry> loose;
   for (std::int64_t c = 0; c < columns.n_columns(); ++c) {
     const auto rows = columns.rows_of(c);
     const auto bins = columns.bins_of(c);
     for (std::size_t e = 0; e < rows.size(); ++e) {
-      const Entry entry{rows[e], columns.features[at(c)], bins[e]};
-      if (!placer.place(entry)) loose.push_back(entry);
-      if (entry.bin == features_[at(entry.feature)].n_value_bins) features_[at(entry.feature)].has_missing = true;
+      Feature& feature = features_[at(columns.features[at(c)])];
+      const Entry entry{rows[e], columns.features[at(c)], bins[e], bins[e] == feature.n_value_bins};
+      feature.loose() ? loose.push_back(entry) : placer.put(entry);
+      feature.has_missing |= entry.missing;
     }
   }
   loose.insert(loose.end(), placer.odd.begin(), placer.odd.end());

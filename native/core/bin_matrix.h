@@ -71,6 +71,13 @@ struct Storage {
   std::vector<std::int32_t> loose;                 // sparse columns, increasing
 };
 
+// What becomes of a value that meets another one in its bundle, or finds no room for a missing value.
+enum class Use {
+  other,           // it is kept as a sparse entry: validation data
+  training,        // it is dropped: bundles with conflicts
+  exact_training,  // filling stops: the bundles were to have none
+};
+
 class BinMatrix {
  public:
   // `features` need column, n_value_bins, missing_kind, may_miss, upper; the rest is filled in here.
@@ -80,11 +87,11 @@ class BinMatrix {
   BinMatrix(const BinMatrix&) = delete;
   BinMatrix& operator=(const BinMatrix&) = delete;
 
-  // Bins the user's matrix. With `is_training` has_missing is set from the data, and of two values
-  // that meet in a bundle the second is dropped; other data keep it as a sparse entry.
-  // `counts`, if they are known, are those of count_entries with the same team.
-  void fill(Team& team, const MatrixView& matrix, bool is_training, const EntryCounts* counts = nullptr);
-  void fill(Team& team, const SparseView& matrix, bool is_training, const EntryCounts* counts = nullptr);
+  // Bins the user's matrix; false: a value met another one in its bundle, and the use says to stop
+  // there. Training data set has_missing. `counts`, if they are known, are those of count_entries with
+  // the same team.
+  bool fill(Team& team, const MatrixView& matrix, Use use, const EntryCounts* counts = nullptr);
+  bool fill(Team& team, const SparseView& matrix, Use use, const EntryCounts* counts = nullptr);
   // Some rows of another matrix, kept in the same way. This one has just been made.
   void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
   // Bins of feature f, one per row; and the way back in (features in lanes only).
@@ -119,7 +126,7 @@ class BinMatrix {
   void clear(Team& team);
   void zero_lanes();
   void fill_plain(Team& team, const MatrixView& matrix, bool find_missing);
-  void fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, bool is_training);
+  bool fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, Use use);
   std::uint32_t lane_value(const Group& group, std::int64_t row, std::int64_t lane) const;
   void set_lane_value(Group& group, std::int64_t row, std::int64_t lane, std::uint32_t value);
   void keep_odd_entries(std::vector<Entry> odd);

@@ -49,14 +49,8 @@ struct Bundles {
 Bundles find_bundles(const std::vector<Feature>& features, const SparseColumns& columns, std::int64_t n_rows,
                      BundleOrder order, std::int32_t max_values, std::int64_t max_conflicts);
 
-// Decides how to keep the features of training data. `candidate[f]`: the feature is zero in most
-// rows, and its entries are among `counts`; its may_miss becomes exact.
-Storage choose_storage(Team& team, const EntrySource& source, std::vector<Feature>& features,
-                       const std::vector<char>& candidate, const EntryCounts& counts, const StorageOptions& options,
-                       StorageReport& report);
-
 // Training data: chooses the storage, then bins the matrix. `zero_share[f]` is the share of zeros in
-// a sample of a dense matrix; of a sparse one the entries are counted.
+// a sample of a dense matrix.
 std::shared_ptr<BinMatrix> bin_training(Team& team, const MatrixView& matrix, std::vector<Feature> features,
                                         const std::vector<double>& zero_share, const StorageOptions& options,
                                         StorageReport& report);

@@ -16,29 +16,62 @@ constexpr std::int64_t kTileRows = 1024;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Bounds of all features in the type of the values, one after another.
+template <class T>
+using FloatOf = std::conditional_t<std::is_same_v<T, float>, float, double>;
+
+// All that binning a value takes, in one piece: with very many columns each look elsewhere is a cache
+// miss. The only bound of a feature of two bins stands right here.
 template <class Float>
+struct Fact {
+  std::int32_t feature = -1;  // -1: not wanted
+  std::uint16_t n_bounds = 0;
+  std::uint16_t zero_bin = 0;
+  Float bound = 0;          // the first one
+  std::uint32_t begin = 0;  // of the bounds
+};
+
+// What the readers of all kinds share.
+template <class T>
 class Binner {
  public:
-  explicit Binner(const std::vector<Feature>& features) {
+  using Float = FloatOf<T>;
+
+  Binner(const std::vector<Feature>& features, std::vector<char> wanted) : wanted_(std::move(wanted)) {
+    if (!features.empty()) kind_ = features.front().missing_kind;
     facts_.reserve(features.size());
-    for (const Feature& f : features) {
-      facts_.push_back({static_cast<std::int64_t>(bounds_.size()), f.n_value_bins, f.missing_kind});
+    for (std::size_t f = 0; f < features.size(); ++f) {
+      Fact<Float> fact;
+      fact.feature = wanted_[f] ? static_cast<std::int32_t>(f) : -1;
       // The last bound is infinity: nothing lies above it.
-      for (std::size_t b = 0; b + 1 < f.upper.size(); ++b) bounds_.push_back(round_down(f.upper[b]));
+      fact.n_bounds = static_cast<std::uint16_t>(features[f].n_value_bins - 1);
+      fact.zero_bin = static_cast<std::uint16_t>(features[f].zero_bin);
+      fact.begin = static_cast<std::uint32_t>(bounds_.size());
+      for (std::size_t b = 0; b < fact.n_bounds && wanted_[f]; ++b) bounds_.push_back(round_down(features[f].upper[b]));
+      if (fact.n_bounds > 0 && wanted_[f]) fact.bound = bounds_[fact.begin];
+      facts_.push_back(fact);
     }
   }
 
-  std::uint16_t operator()(std::int32_t feature, Float x) const {
-    const Facts& f = facts_[at(feature)];
-    const bool nan = x != x;
-    if (nan && f.kind != MissingKind::nan_is_zero) return static_cast<std::uint16_t>(f.n_value_bins);
-    if (nan) x = 0;
-    if (f.kind == MissingKind::zero && std::abs(static_cast<double>(x)) <= kZero) {
-      return static_cast<std::uint16_t>(f.n_value_bins);
+  const Fact<Float>& fact(std::int64_t feature) const { return facts_[at(feature)]; }
+  bool wants(std::size_t feature) const { return wanted_[feature] != 0; }
+
+  void take(std::int64_t row, const Fact<Float>& fact, T value, std::vector<Entry>& entries) const {
+    const std::uint16_t bin = bin_of(fact, static_cast<Float>(value));
+    if (bin == fact.zero_bin) return;
+    entries.push_back({static_cast<RowIdx>(row), fact.feature, bin, bin > fact.n_bounds});
+  }
+
+ private:
+  std::uint16_t bin_of(const Fact<Float>& fact, Float x) const {
+    const auto missing = static_cast<std::uint16_t>(fact.n_bounds + 1);
+    if (x != x) {
+      if (kind_ != MissingKind::nan_is_zero) return missing;
+      x = 0;
     }
-    const Float* bound = bounds_.data() + f.begin;
-    std::int32_t n = f.n_value_bins - 1;
+    if (kind_ == MissingKind::zero && std::abs(static_cast<double>(x)) <= kZero) return missing;
+    if (fact.n_bounds <= 1) return fact.n_bounds == 1 && x > fact.bound;
+    const Float* const bound = bounds_.data() + fact.begin;
+    std::int32_t n = fact.n_bounds;
     std::int32_t bin = 0;
     while (n > 0) {
       const std::int32_t half = (n + 1) / 2;
@@ -48,38 +81,17 @@ class Binner {
     return static_cast<std::uint16_t>(bin);
   }
 
- private:
   // The largest Float at or below the bound: for a Float x, `x <= bound` is then the same question.
   static Float round_down(double bound) {
     auto t = static_cast<Float>(bound);
     if (static_cast<double>(t) > bound) t = std::nextafter(t, -std::numeric_limits<Float>::infinity());
     return t;
   }
-  struct Facts {
-    std::int64_t begin;
-    std::int32_t n_value_bins;
-    MissingKind kind;
-  };
-  std::vector<Facts> facts_;
+
+  std::vector<char> wanted_;
+  MissingKind kind_ = MissingKind::nan;
+  std::vector<Fact<Float>> facts_;
   std::vector<Float> bounds_;
-};
-
-template <class T>
-using FloatOf = std::conditional_t<std::is_same_v<T, float>, float, double>;
-
-// What the readers of all kinds share.
-template <class T>
-struct Context {
-  const std::vector<Feature>& features;
-  std::vector<char> wanted;
-  Binner<FloatOf<T>> binner;
-
-  Context(const std::vector<Feature>& f, std::vector<char> w) : features(f), wanted(std::move(w)), binner(f) {}
-
-  void take(std::int64_t row, std::int32_t feature, T value, std::vector<Entry>& entries) const {
-    const std::uint16_t bin = binner(feature, static_cast<FloatOf<T>>(value));
-    if (bin != features[at(feature)].zero_bin) entries.push_back({static_cast<RowIdx>(row), feature, bin});
-  }
 };
 
 template <class T, class Index>
@@ -87,17 +99,17 @@ class RowSource final : public EntrySource {
  public:
   RowSource(const SparseView& view, TypedSparse<T, Index> sparse, const std::vector<Feature>& features,
             std::vector<char> wanted)
-      : sparse_(sparse), context_(features, std::move(wanted)), feature_of_(at(view.n_columns), -1) {
+      : sparse_(sparse), binner_(features, std::move(wanted)), by_column_(at(view.n_columns)) {
     n_rows = view.n_rows;
     for (std::size_t f = 0; f < features.size(); ++f) {
-      if (context_.wanted[f]) feature_of_[at(features[f].column)] = static_cast<std::int32_t>(f);
+      by_column_[at(features[f].column)] = binner_.fact(static_cast<std::int64_t>(f));
     }
   }
 
   std::unique_ptr<EntryReader> read(std::int64_t begin, std::int64_t end) const override {
     return std::make_unique<Reader>(*this, begin, end);
   }
-  bool wants(std::size_t feature) const override { return context_.wanted[feature] != 0; }
+  bool wants(std::size_t feature) const override { return binner_.wants(feature); }
 
  private:
   struct Reader final : EntryReader {
@@ -110,8 +122,8 @@ class RowSource final : public EntrySource {
       const auto& s = source.sparse_;
       for (std::int64_t r = tile_begin; r < tile_end; ++r) {
         for (std::int64_t e = s.begin[r]; e < s.begin[r + 1]; ++e) {
-          const std::int32_t f = source.feature_of_[at(s.indices[e])];
-          if (f >= 0) source.context_.take(r, f, s.values[e], entries);
+          const auto& fact = source.by_column_[at(s.indices[e])];
+          if (fact.feature >= 0) source.binner_.take(r, fact, s.values[e], entries);
         }
       }
       return true;
@@ -121,8 +133,8 @@ class RowSource final : public EntrySource {
   };
 
   TypedSparse<T, Index> sparse_;
-  Context<T> context_;
-  std::vector<std::int32_t> feature_of_;
+  Binner<T> binner_;
+  std::vector<Fact<FloatOf<T>>> by_column_;
 };
 
 template <class T, class Index>
@@ -130,17 +142,17 @@ class ColumnSource final : public EntrySource {
  public:
   ColumnSource(const SparseView& view, TypedSparse<T, Index> sparse, const std::vector<Feature>& features,
                std::vector<char> wanted)
-      : sparse_(sparse), context_(features, std::move(wanted)) {
+      : sparse_(sparse), features_(features), binner_(features, std::move(wanted)) {
     n_rows = view.n_rows;
     for (std::size_t f = 0; f < features.size(); ++f) {
-      if (context_.wanted[f]) wanted_.push_back(static_cast<std::int32_t>(f));
+      if (binner_.wants(f)) wanted_.push_back(static_cast<std::int32_t>(f));
     }
   }
 
   std::unique_ptr<EntryReader> read(std::int64_t begin, std::int64_t end) const override {
     return std::make_unique<Reader>(*this, begin, end);
   }
-  bool wants(std::size_t feature) const override { return context_.wanted[feature] != 0; }
+  bool wants(std::size_t feature) const override { return binner_.wants(feature); }
 
  private:
   // Columns wait at their next entry; a tile takes from each what lies in its rows.
@@ -151,7 +163,7 @@ class ColumnSource final : public EntrySource {
       tile_rows = std::clamp<std::int64_t>(n_wanted / 4, kTileRows, 1 << 17);
       next_entry.reserve(s.wanted_.size());
       for (const std::int32_t f : s.wanted_) {
-        const std::int64_t c = s.context_.features[at(f)].column;
+        const std::int64_t c = s.features_[at(f)].column;
         const Index* const first = s.sparse_.indices + s.sparse_.begin[c];
         const Index* const last = s.sparse_.indices + s.sparse_.begin[c + 1];
         next_entry.push_back(std::lower_bound(first, last, static_cast<Index>(begin)) - s.sparse_.indices);
@@ -165,10 +177,11 @@ class ColumnSource final : public EntrySource {
       const auto& s = source.sparse_;
       for (std::size_t i = 0; i < source.wanted_.size(); ++i) {
         const std::int32_t f = source.wanted_[i];
-        const std::int64_t column_end = s.begin[source.context_.features[at(f)].column + 1];
+        const std::int64_t column_end = s.begin[source.features_[at(f)].column + 1];
+        const auto& fact = source.binner_.fact(f);
         std::int64_t& e = next_entry[i];
         for (; e < column_end && static_cast<std::int64_t>(s.indices[e]) < tile_end; ++e) {
-          source.context_.take(static_cast<std::int64_t>(s.indices[e]), f, s.values[e], entries);
+          source.binner_.take(static_cast<std::int64_t>(s.indices[e]), fact, s.values[e], entries);
         }
       }
       return true;
@@ -179,7 +192,8 @@ class ColumnSource final : public EntrySource {
   };
 
   TypedSparse<T, Index> sparse_;
-  Context<T> context_;
+  const std::vector<Feature>& features_;
+  Binner<T> binner_;
   std::vector<std::int32_t> wanted_;
 };
 
@@ -188,17 +202,17 @@ class DenseSource final : public EntrySource {
  public:
   DenseSource(const MatrixView& matrix, TypedView<T> view, const std::vector<Feature>& features,
               std::vector<char> wanted)
-      : view_(view), context_(features, std::move(wanted)) {
+      : view_(view), features_(features), binner_(features, std::move(wanted)) {
     n_rows = matrix.n_rows;
     for (std::size_t f = 0; f < features.size(); ++f) {
-      if (context_.wanted[f]) wanted_.push_back(static_cast<std::int32_t>(f));
+      if (binner_.wants(f)) wanted_.push_back(static_cast<std::int32_t>(f));
     }
   }
 
   std::unique_ptr<EntryReader> read(std::int64_t begin, std::int64_t end) const override {
     return std::make_unique<Reader>(*this, begin, end);
   }
-  bool wants(std::size_t feature) const override { return context_.wanted[feature] != 0; }
+  bool wants(std::size_t feature) const override { return binner_.wants(feature); }
 
  private:
   struct Reader final : EntryReader {
@@ -209,11 +223,12 @@ class DenseSource final : public EntrySource {
       tile_begin = row;
       tile_end = row = std::min(row + 128, end);
       for (const std::int32_t f : source.wanted_) {
-        const Feature& feature = source.context_.features[at(f)];
+        const std::int64_t column = source.features_[at(f)].column;
+        const auto& fact = source.binner_.fact(f);
         // Zero belongs to the zero bin whatever else does: most values need no search.
         for (std::int64_t r = tile_begin; r < tile_end; ++r) {
-          const T x = source.view_(r, feature.column);
-          if (x != T(0)) source.context_.take(r, f, x, entries);
+          const T x = source.view_(r, column);
+          if (x != T(0)) source.binner_.take(r, fact, x, entries);
         }
       }
       return true;
@@ -223,7 +238,8 @@ class DenseSource final : public EntrySource {
   };
 
   TypedView<T> view_;
-  Context<T> context_;
+  const std::vector<Feature>& features_;
+  Binner<T> binner_;
   std::vector<std::int32_t> wanted_;
 };
 
@@ -244,27 +260,28 @@ std::unique_ptr<EntrySource> make_source(const SparseView& matrix, const std::ve
   });
 }
 
-EntryCounts count_entries(Team& team, const EntrySource& source, const std::vector<Feature>& features,
-                          const Stretches& stretches) {
+EntryCounts count_entries(Team& team, const EntrySource& source, std::int64_t n_features, const Stretches& stretches) {
   EntryCounts counts;
-  counts.n_features = static_cast<std::int64_t>(features.size());
-  counts.by_stretch.assign(features.size() * at(stretches.n), 0);
-  std::vector<std::vector<char>> missing(at(stretches.n), std::vector<char>(features.size(), 0));
+  counts.n_features = n_features;
+  counts.by_stretch.assign(at(n_features * stretches.n), 0);
+  counts.missing.assign(at(n_features), 0);
+  std::vector<std::vector<std::int32_t>> missing(at(stretches.n));
   team.for_each(stretches.n, [&](std::int64_t s, int) {
-    std::uint32_t* const count = counts.by_stretch.data() + at(s) * features.size();
+    std::uint32_t* const count = counts.by_stretch.data() + s * n_features;
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
     std::vector<Entry> entries;
     std::int64_t begin = 0, end = 0;
     while (reader->next(entries, begin, end)) {
       for (const Entry& e : entries) {
         ++count[at(e.feature)];
-        missing[at(s)][at(e.feature)] |= e.bin == features[at(e.feature)].n_value_bins;
+        if (e.missing && (missing[at(s)].empty() || missing[at(s)].back() != e.feature)) {
+          missing[at(s)].push_back(e.feature);
+        }
       }
     }
   });
-  counts.missing.assign(features.size(), 0);
   for (const auto& seen : missing) {
-    for (std::size_t f = 0; f < seen.size(); ++f) counts.missing[f] |= seen[f];
+    for (const std::int32_t f : seen) counts.missing[at(f)] = 1;
   }
   return counts;
 }
@@ -307,9 +324,7 @@ SparseColumns collect_rows(Team& team, const EntrySource& source, const std::vec
     std::vector<Entry> entries;
     std::int64_t begin = 0, end = 0;
     while (reader->next(entries, begin, end)) {
-      for (const Entry& e : entries) {
-        if (column_of[at(e.feature)] >= 0) writer.write(e);
-      }
+      for (const Entry& e : entries) writer.write(e);
     }
   });
   return columns;

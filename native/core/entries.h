@@ -20,6 +20,7 @@ struct Entry {
   RowIdx row;
   std::int32_t feature;
   std::uint16_t bin;
+  bool missing;  // it is the bin of missing values
 };
 
 // Entries column by column, rows increasing within each.
@@ -89,18 +90,21 @@ struct EntryCounts {
     return sum;
   }
 };
-EntryCounts count_entries(Team& team, const EntrySource& source, const std::vector<Feature>& features,
-                          const Stretches& stretches);
+EntryCounts count_entries(Team& team, const EntrySource& source, std::int64_t n_features, const Stretches& stretches);
 
-// Where the next entry of each column goes, for one stretch.
+// Puts the entries of one stretch into their columns.
 class ColumnWriter {
  public:
   ColumnWriter(SparseColumns& columns, const std::vector<std::int32_t>& column_of, const EntryCounts& counts,
                std::int64_t stretch);
-  void write(const Entry& entry) {
-    const std::int64_t at = next_[static_cast<std::size_t>(column_of_[static_cast<std::size_t>(entry.feature)])]++;
+  // False: the feature has no column.
+  bool write(const Entry& entry) {
+    const std::int32_t column = column_of_[static_cast<std::size_t>(entry.feature)];
+    if (column < 0) return false;
+    const std::int64_t at = next_[static_cast<std::size_t>(column)]++;
     columns_.rows[at] = entry.row;
     if (with_bins_) columns_.bins[at] = entry.bin;
+    return true;
   }
 
  private:

@@ -37,8 +37,9 @@ struct Feature {
   std::vector<double> upper;    // upper bound of each value bin
 
   bool loose() const { return group < 0; }
-  // Zero or not, zero being the lower, and nothing missing: one cell tells all.
-  bool one_hot() const { return n_value_bins == 2 && zero_bin == 0 && !may_miss; }
+  // Zero is the lowest bin and nothing is missing: of any split, the right side is a sum of other bins.
+  bool rises_from_zero() const { return zero_bin == 0 && !may_miss; }
+  bool one_hot() const { return n_value_bins == 2 && rises_from_zero(); }
   std::int32_t n_bins() const { return n_value_bins + (may_miss ? 1 : 0); }
   // Bins other than that of zero: what takes room in a bundle.
   std::int32_t n_other_bins() const { return n_bins() - (zero_bin < n_bins() ? 1 : 0); }

@@ -156,7 +156,8 @@ class Grower {
                            Found& best);
   void merge_sparse_block(Family& family, const SparseRows::Block& block);
   void search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t feature, int thread, Found& best);
-  bool search_one_hot(std::int32_t leaf, const FeatureCells& cells, const std::int32_t* features, int n, Found& best);
+  bool search_right(std::int32_t leaf, const FeatureCells& cells, const std::int32_t* features, int n, Found& best,
+                    FeatureCandidate* found = nullptr);
   bool can_split(const FeatureCells& others, std::int64_t n) const;
   void search_other_bins(std::int32_t leaf, const FeatureCells& others, std::int32_t feature, int thread, Found& best);
   FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy);

@@ -177,7 +177,9 @@ void Grower::plan_blocks(int n_threads) {
   marginal_scratch_.resize(build_scratch_.size());
   for (auto& scratch : marginal_scratch_) scratch.grow_to(kFeatureScratchWords);
   zero_scratch_.resize(build_scratch_.size());
-  for (auto& scratch : zero_scratch_) scratch.grow_to(zero_scratch_words(max_bins + 1));
+  const std::int64_t block_cells = sparse_ ? sparse_->max_block_cells : 0;
+  for (auto& scratch : zero_scratch_)
+    scratch.grow_to(zero_scratch_words(std::max<std::int64_t>(max_bins + 1, block_cells)));
 }
 
 // Blocks of sparse columns in which the parent's rows still allow a split.
@@ -324,7 +326,7 @@ void Grower::search_digit(std::int32_t i, Histogram& histogram, const Digit& dig
     }
     std::size_t end = k + 1;
     while (end < digit.features.size() && is_one_hot(end)) ++end;
-    search_one_hot(i, others, digit.features.data() + k, static_cast<int>(end - k), best);
+    search_right(i, others, digit.features.data() + k, static_cast<int>(end - k), best);
     k = end;
   }
 }
@@ -392,8 +394,20 @@ void Grower::search_sparse(Family& family, SearchTask& task, int thread) {
 bool Grower::search_sparse_block(std::int32_t i, Histogram& histogram, const SparseRows::Block& block, int thread,
                                  Found& best) {
   const std::int32_t* const features = sparse_->features.data() + block.first;
-  if (block.one_hot) {
-    return search_one_hot(i, sparse_cells(histogram, block.first_cell, block.heavy), features, block.n, best);
+  if (block.rising && !params_->extra_trees) {
+    const std::int32_t* const feature_of = sparse_->feature_of.data() + block.first_cell;
+    FeatureCells cells = sparse_cells(histogram, block.first_cell, block.heavy);
+    if (block.n_cells > block.n) {
+      cells = sums_from_above(cells, {sparse_->first_cell.data() + block.first, at(block.n) + 1}, layout_,
+                              zero_scratch_[at(thread)].data());
+    }
+    FeatureCandidate found;
+    const bool alive = search_right(i, cells, feature_of, static_cast<int>(block.n_cells), best, &found);
+    if (found.cell >= 0) {
+      const std::int64_t first_cell = sparse_->first_cell[at(sparse_->place_of[at(found.feature)])];
+      best.split.threshold = static_cast<std::int32_t>(block.first_cell + found.cell - first_cell);
+    }
+    return alive;
   }
   bool alive = false;
   for (std::int32_t k = 0; k < block.n; ++k) {
@@ -421,10 +435,11 @@ bool Grower::can_split(const FeatureCells& others, std::int64_t n) const {
   return static_cast<double>(count) >= rules_.min_data;
 }
 
-bool Grower::search_one_hot(std::int32_t i, const FeatureCells& cells, const std::int32_t* features, int n,
-                            Found& best) {
+// Splits with one cell each; a new best one has the threshold 0 unless the caller knows better.
+bool Grower::search_right(std::int32_t i, const FeatureCells& cells, const std::int32_t* features, int n, Found& best,
+                          FeatureCandidate* found) {
   const Leaf& leaf = leaves_[at(i)];
-  SearchOneHotArgs args;
+  SearchRightArgs args;
   args.cells = cells.cells;
   args.large = cells.large;
   args.n = n;
@@ -432,12 +447,15 @@ bool Grower::search_one_hot(std::int32_t i, const FeatureCells& cells, const std
   args.allowed = allowed_features(i);
   args.leaf = leaf.sums;
   args.parent_output = leaf.output * layout_.hessian_unit / layout_.gradient_unit;
-  FeatureCandidate candidate{best.gain, best.split.feature, false};
-  if (kernels().search_one_hot(args, layout_, rules_, candidate)) {
+  FeatureCandidate candidate;
+  candidate.gain = best.gain;
+  candidate.feature = best.split.feature;
+  if (kernels().search_right(args, layout_, rules_, candidate)) {
     best.gain = candidate.gain;
     best.split = Split{};
     best.split.feature = candidate.feature;
   }
+  if (found != nullptr) *found = candidate;
   return candidate.any_filled;
 }
 

@@ -192,6 +192,39 @@ FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, 
   return result;
 }
 
+namespace {
+
+template <int kWidth, class T>
+void add_from_above(const T* values, std::span<const std::int64_t> first_cell, T* out) {
+  for (std::size_t k = 0; k + 1 < first_cell.size(); ++k) {
+    const std::int64_t first = first_cell[k] - first_cell[0];
+    T sum[kWidth] = {};
+    for (std::int64_t c = first_cell[k + 1] - first_cell[0] - 1; c >= first; --c) {
+      for (int w = 0; w < kWidth; ++w) out[c * kWidth + w] = sum[w] += values[c * kWidth + w];
+    }
+  }
+}
+
+}  // namespace
+
+FeatureCells sums_from_above(const FeatureCells& cells, std::span<const std::int64_t> first_cell,
+                             const CellLayout& layout, std::uint64_t* scratch) {
+  FeatureCells result;
+  if (cells.cells != nullptr) {
+    const auto* const words = static_cast<const std::uint64_t*>(cells.cells);
+    layout.wide ? add_from_above<2>(words, first_cell, scratch) : add_from_above<1>(words, first_cell, scratch);
+    result.cells = scratch;
+    return result;
+  }
+  const std::int64_t step = first_cell.back() - first_cell.front() + 1;
+  auto* const sums = reinterpret_cast<std::int64_t*>(scratch);
+  result.large = {sums, sums + step, reinterpret_cast<std::uint32_t*>(sums + 2 * step)};
+  add_from_above<1, std::int64_t>(cells.large.gradient, first_cell, result.large.gradient);
+  add_from_above<1, std::int64_t>(cells.large.hessian, first_cell, result.large.hessian);
+  add_from_above<1, std::uint32_t>(cells.large.count, first_cell, result.large.count);
+  return result;
+}
+
 Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, const CellLayout& layout) {
   Sums total;
   if (feature.cells == nullptr) {

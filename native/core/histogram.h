@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/bin_matrix.h"
@@ -87,6 +88,11 @@ Sums sum_bins(const FeatureCells& cells, std::int64_t first, std::int64_t n, con
 inline std::int64_t zero_scratch_words(std::int64_t n_bins) { return 3 * (n_bins + 2); }
 FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, const Sums& leaf, bool large,
                             const CellLayout& layout, std::uint64_t* scratch);
+
+// Of features whose cells stand one after another (feature k: [first_cell[k], first_cell[k + 1]), the
+// first of all at `cells`): each cell becomes the sum of itself and those above it in its feature.
+FeatureCells sums_from_above(const FeatureCells& cells, std::span<const std::int64_t> first_cell,
+                             const CellLayout& layout, std::uint64_t* scratch);
 
 // Adds `n_rows` rows to the group's cells in `out` (cleared here). `scratch` holds the group's cells.
 void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,

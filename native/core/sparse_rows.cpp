@@ -16,7 +16,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 struct Candidate {
   std::int32_t feature;
   bool heavy;
-  bool one_hot;
+  bool rising;
   std::int64_t count;
 };
 
@@ -26,13 +26,13 @@ std::vector<Candidate> choose_features(const BinMatrix& matrix, std::int64_t min
   for (std::int64_t c = 0; c < columns.n_columns(); ++c) {
     const std::int32_t f = columns.features[at(c)];
     const auto count = static_cast<std::int64_t>(columns.rows_of(c).size());
-    all[at(c)] = {f, count > kSmallestMaxRows, matrix.features()[at(f)].one_hot(), count};
+    all[at(c)] = {f, count > kSmallestMaxRows, matrix.features()[at(f)].rises_from_zero(), count};
   }
   std::erase_if(all, [&](const Candidate& c) { return c.count < min_count; });
   // The fullest first: what stays worth searching in small leaves stands together.
   std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     if (a.heavy != b.heavy) return a.heavy;
-    if (a.one_hot != b.one_hot) return a.one_hot;
+    if (a.rising != b.rising) return a.rising;
     return a.count != b.count ? a.count > b.count : a.feature < b.feature;
   });
   return all;
@@ -72,15 +72,16 @@ void number_cells(SparseRows& rows, const BinMatrix& matrix, const std::vector<C
   for (const Candidate& c : chosen) {
     const std::int64_t n_cells = matrix.features()[at(c.feature)].n_other_bins();
     const auto place = static_cast<std::int32_t>(rows.features.size());
-    rows.max_bins = std::max(rows.max_bins, n_cells + 1);
     const bool starts_block = rows.blocks.empty() || rows.blocks.back().heavy != c.heavy ||
-                              rows.blocks.back().one_hot != c.one_hot ||
+                              rows.blocks.back().rising != c.rising ||
                               rows.blocks.back().n_cells + n_cells > kBlockCells;
-    if (starts_block) rows.blocks.push_back({place, 0, rows.first_cell.back(), 0, c.heavy, c.one_hot});
+    if (starts_block) rows.blocks.push_back({place, 0, rows.first_cell.back(), 0, c.heavy, c.rising});
     rows.blocks.back().n += 1;
     rows.blocks.back().n_cells += n_cells;
+    rows.max_block_cells = std::max(rows.max_block_cells, rows.blocks.back().n_cells);
     rows.place_of[at(c.feature)] = place;
     rows.features.push_back(c.feature);
+    rows.feature_of.insert(rows.feature_of.end(), at(n_cells), c.feature);
     rows.first_cell.push_back(rows.first_cell.back() + n_cells);
     if (c.heavy) rows.n_heavy = rows.first_cell.back();
   }

@@ -18,18 +18,19 @@ struct SparseRows {
     std::int32_t first, n;  // places
     std::int64_t first_cell, n_cells;
     bool heavy;
-    bool one_hot;  // all of its features have two bins, zero is the lower, none is missing
+    bool rising;  // all of its features rise from zero
   };
 
   std::int64_t min_count = 0;            // rows a feature needs to be here
   std::vector<std::int32_t> features;    // by place
   std::vector<std::int64_t> first_cell;  // by place, and the end
   std::vector<std::int32_t> place_of;    // by feature; -1: not here
+  std::vector<std::int32_t> feature_of;  // by cell
   std::vector<Block> blocks;
   // Cells of features with so many rows that packed sums may overflow come first.
   std::int64_t n_heavy = 0;
   std::int64_t n_cells = 0;
-  std::int64_t max_bins = 0;  // of one feature
+  std::int64_t max_block_cells = 0;
   Buffer<std::int64_t> row_begin;
   Buffer<std::uint16_t> codes16;  // cells of each row, increasing; 16 bits if they suffice
   Buffer<std::uint32_t> codes32;

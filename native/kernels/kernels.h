@@ -76,9 +76,9 @@ struct Candidate {
   bool missing_left = false;
 };
 
-// Many features of two bins at once: each has one cell, that of its rows which are not zero. Zero
-// goes left.
-struct SearchOneHotArgs {
+// Many splits at once: each has one cell, that of the rows which go right. Features of two bins have
+// one such cell; of several bins, the sums of the cells from each bin upwards.
+struct SearchRightArgs {
   const void* cells = nullptr;  // packed or wide cells, or nullptr when `large` is set
   LargeCells large;
   int n = 0;
@@ -88,10 +88,11 @@ struct SearchOneHotArgs {
   double parent_output = 0.0;
 };
 
-// The best so far, over several calls: equal gains go to the smaller feature.
+// The best so far, over several calls: equal gains go to the smaller feature, then to the first cell.
 struct FeatureCandidate {
   double gain = -1.0e300;
   std::int32_t feature = -1;
+  int cell = -1;            // set when this call found something better
   bool any_filled = false;  // some cell holds min_data rows or more
 };
 
@@ -139,7 +140,7 @@ struct KernelTable {
 
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
-  bool (*search_one_hot)(const SearchOneHotArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
+  bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
 
   void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, GradientStats&);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.

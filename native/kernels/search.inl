@@ -200,7 +200,7 @@ bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rul
   return improved;
 }
 
-// ---- many features of two bins ----
+// ---- many splits, one cell each ----
 
 struct Fields8 {
   V8i gradient;
@@ -208,10 +208,10 @@ struct Fields8 {
   V8i count;
 };
 
-// Gains of eight features, with the arithmetic of `evaluate`: left is what is zero.
+// Gains of eight splits, with the arithmetic of `evaluate`: left is what the cell leaves of the leaf.
 template <bool kPlain, class Read>
-bool evaluate_one_hot(const SearchOneHotArgs& a, const SplitRules& r, bool constant_hessian, const Read& read,
-                      FeatureCandidate& best) {
+bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant_hessian, const Read& read,
+                    FeatureCandidate& best) {
   const auto total_gradient = static_cast<double>(a.leaf.gradient);
   const auto total_hessian = static_cast<double>(constant_hessian ? a.leaf.count : a.leaf.hessian);
   const auto total_count = static_cast<double>(a.leaf.count);
@@ -254,6 +254,7 @@ bool evaluate_one_hot(const SearchOneHotArgs& a, const SplitRules& r, bool const
       if (lane_of(admissible, k) && better && (a.allowed == nullptr || a.allowed[feature])) {
         best.gain = gain[k];
         best.feature = feature;
+        best.cell = i + k;
         found = true;
       }
     }
@@ -271,13 +272,12 @@ inline const T* padded(const T* values, int i, int lanes, T* room) {
   return room;
 }
 
-bool search_one_hot(const SearchOneHotArgs& a, const CellLayout& layout, const SplitRules& rules,
-                    FeatureCandidate& best) {
+bool search_right(const SearchRightArgs& a, const CellLayout& layout, const SplitRules& rules, FeatureCandidate& best) {
   const bool constant = layout.constant_hessian();
   const Unpacker unpack(layout);
   const auto run = [&](const auto& read) {
-    return rules.plain() ? evaluate_one_hot<true>(a, rules, constant, read, best)
-                         : evaluate_one_hot<false>(a, rules, constant, read, best);
+    return rules.plain() ? evaluate_right<true>(a, rules, constant, read, best)
+                         : evaluate_right<false>(a, rules, constant, read, best);
   };
   if (a.cells == nullptr) {
     return run([&](int i, int lanes) {

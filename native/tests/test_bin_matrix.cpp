@@ -114,7 +114,7 @@ void check_type(MissingKind kind, int n_threads, bool share) {
   Team team(n_threads);
   for (std::size_t v = 0; v < views.size(); ++v) {
     BinMatrix matrix(make_features(upper, kind), n_rows, share);
-    matrix.fill(team, views[v], true);
+    matrix.fill(team, views[v], Use::training);
     CAPTURE(static_cast<int>(dtype));
     CAPTURE(static_cast<int>(kind));
     CAPTURE(v);
@@ -166,7 +166,7 @@ TEST_SUITE("bin_matrix") {
     at_every_level([&] {
       Team team(1);
       BinMatrix matrix(make_features({upper}, MissingKind::nan), n, false);
-      matrix.fill(team, {values.data(), DType::f32, n, 1, 1, 1}, true);
+      matrix.fill(team, {values.data(), DType::f32, n, 1, 1, 1}, Use::training);
       const auto bins = column_of(matrix, 0);
       for (std::size_t i = 0; i < values.size(); ++i) {
         CAPTURE(values[i]);
@@ -181,8 +181,8 @@ TEST_SUITE("bin_matrix") {
     Team team(1);
     BinMatrix a(make_features({{0.0, kInf}}, MissingKind::zero), 5, false);
     BinMatrix b(make_features({{0.0, kInf}}, MissingKind::zero), 5, false);
-    a.fill(team, {narrow.data(), DType::f32, 5, 1, 1, 1}, true);
-    b.fill(team, {broad.data(), DType::f64, 5, 1, 1, 1}, true);
+    a.fill(team, {narrow.data(), DType::f32, 5, 1, 1, 1}, Use::training);
+    b.fill(team, {broad.data(), DType::f64, 5, 1, 1, 1}, Use::training);
     CHECK(column_of(a, 0) == column_of(b, 0));
   }
 
@@ -195,7 +195,7 @@ TEST_SUITE("bin_matrix") {
       const auto n = static_cast<std::int64_t>(values.size());
       Team team(1);
       BinMatrix matrix(make_features({bounds(n_bins, 0.5, 1.0)}, MissingKind::nan), n, false);
-      matrix.fill(team, {values.data(), DType::f64, n, 1, 1, 1}, true);
+      matrix.fill(team, {values.data(), DType::f64, n, 1, 1, 1}, Use::training);
       const auto bins = column_of(matrix, 0);
       std::int64_t wrong = 0;
       for (std::size_t i = 0; i < bins.size(); ++i) wrong += bins[i] != i;
@@ -261,7 +261,7 @@ TEST_SUITE("bin_matrix") {
     Team team(3);
     for (const bool share : {false, true}) {
       BinMatrix matrix(make_features(upper, MissingKind::nan), n_rows, share);
-      matrix.fill(team, {values.data(), DType::f32, n_rows, 5, 5, 1}, true);
+      matrix.fill(team, {values.data(), DType::f32, n_rows, 5, 5, 1}, Use::training);
       const std::int64_t before = matrix.n_bytes();
       matrix.make_columns(team);
       matrix.make_columns(team);
@@ -332,23 +332,23 @@ TEST_SUITE("bin_matrix") {
       f.may_miss = false;
     }
     BinMatrix matrix(features, 4, true);
-    matrix.fill(team, {complete.data(), DType::f64, 4, 1, 1, 1}, true);
+    matrix.fill(team, {complete.data(), DType::f64, 4, 1, 1, 1}, Use::training);
     CHECK_FALSE(matrix.groups()[0].two_bytes);  // 256 values fit a byte when none is missing
     CHECK(column_of(matrix, 0) == std::vector<std::uint16_t>{0, 1, 2, 5});
     CHECK(column_of(matrix, 1) == std::vector<std::uint16_t>{0, 1, 2, 3});
     BinMatrix other(features, 4, true);
-    CHECK_THROWS_AS(other.fill(team, {incomplete.data(), DType::f64, 4, 1, 1, 1}, true), std::invalid_argument);
+    CHECK_THROWS_AS(other.fill(team, {incomplete.data(), DType::f64, 4, 1, 1, 1}, Use::training), std::invalid_argument);
   }
 
   TEST_CASE("no rows, no features") {
     Team team(2);
     BinMatrix no_rows(make_features({bounds(10, 0, 1)}, MissingKind::nan), 0, true);
     double nothing = 0.0;
-    no_rows.fill(team, {&nothing, DType::f64, 0, 1, 1, 1}, true);
+    no_rows.fill(team, {&nothing, DType::f64, 0, 1, 1, 1}, Use::training);
     no_rows.make_columns(team);
     CHECK_FALSE(no_rows.features()[0].has_missing);
     BinMatrix no_features({}, 10, true);
-    no_features.fill(team, {&nothing, DType::f64, 10, 0, 0, 1}, true);
+    no_features.fill(team, {&nothing, DType::f64, 10, 0, 0, 1}, Use::training);
     no_features.make_columns(team);
     CHECK(no_features.n_cells() == 0);
   }
@@ -364,7 +364,7 @@ TEST_SUITE("bin_matrix") {
     options.max_bin = {100};
     const auto found = find_bounds(team, view, {}, options);
     BinMatrix matrix(make_features({found[0].upper}, MissingKind::nan), n_rows, false);
-    matrix.fill(team, view, true);
+    matrix.fill(team, view, Use::training);
     std::vector<std::int64_t> counts(found[0].upper.size());
     for (const std::uint16_t b : column_of(matrix, 0)) ++counts[b];
     for (const std::int64_t count : counts) CHECK(count >= options.min_data_in_bin);

@@ -52,7 +52,7 @@ Problem make_problem(std::int64_t n_rows, std::int64_t n_columns, std::uint64_t 
   }
   p.matrix = std::make_shared<BinMatrix>(std::move(features), n_rows, share_lanes);
   Team team(1);
-  p.matrix->fill(team, p.view(), true);
+  p.matrix->fill(team, p.view(), Use::training);
   return p;
 }
 
@@ -302,7 +302,7 @@ TEST_SUITE("grower") {
       }
       p.matrix = std::make_shared<BinMatrix>(std::move(features), 3000, share);
       Team team(1);
-      p.matrix->fill(team, p.view(), true);
+      p.matrix->fill(team, p.view(), Use::training);
       GrowParams params;
       for (const bool with_hessian : {true, false}) {
         const Grown g = grow(p, params, 2, with_hessian);

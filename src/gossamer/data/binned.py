@@ -20,7 +20,7 @@ _MIN_ROWS_TO_SHARE: Final = 20_000
 
 
 # Numbers of the native core.
-_ORDERS: Final = {"auto": 0, "degree": 1, "count": 2, "column": 3}
+ORDERS: Final = {"auto": 0, "degree": 1, "count": 2, "column": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def bin_table(table: Table, params: Params) -> BinnedTable:
         params.enable_bundle,
         params.is_enable_sparse,
         params.max_conflict_rate,
-        _ORDERS[params.bundle_order],
+        ORDERS[params.bundle_order],
         n_threads,
     )
     where = binning.columns, binning.upper, binning.offsets, int(binning.missing_kind)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gossamer.data import binary_file
 from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows
+from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
 from gossamer.data.matrix import Table, as_table, check_not_empty
 from gossamer.data.names import check_names, default_names, match_names
@@ -440,6 +441,18 @@ class Dataset:
         """Return the number of columns, constant ones included; constructs the data set."""
         self.construct()
         return self._n_columns
+
+    def describe(self) -> StorageSummary:
+        """Return how the columns are stored (bundles, sparse columns, sizes); constructs.
+
+        Example:
+            >>> one_hot = np.eye(4)[np.arange(400) % 4]
+            >>> summary = Dataset(one_hot, feature_name=list("abcd")).describe()
+            >>> summary.bundles, summary.sparse, summary.conflicts
+            ([['a', 'b', 'c', 'd']], [], 0)
+        """
+        self.construct()
+        return describe(self.binned, self.get_feature_name())
 
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column, given by its position or name."""

@@ -1,0 +1,125 @@
+"""`Dataset.describe()`: how a data set is stored, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data.binned import ORDERS, BinnedTable
+
+
+@dataclass(frozen=True)
+class StorageSummary:
+    """How the columns of a data set are stored; `print` shows it as text.
+
+    Attributes:
+        n_rows: Rows.
+        n_columns: Columns of the table.
+        constant: Columns with one value only: they cannot split and are left out.
+        alone: Columns in a place of their own.
+        sharing: Columns of few values that share a place, so that one update serves several.
+        bundles: Columns of each bundle (exclusive feature bundling).
+        sparse: Columns kept as sparse columns: only their values other than zero are stored.
+        order: Order in which bundles were looked for, that won; None where none were.
+        conflicts: Rows in which columns of one bundle are non-zero together, as counted when the
+            bundles were found.
+        values_dropped: Values that training does not see because of conflicts.
+        places: Bytes of a row, in lanes of one byte and of two bytes.
+        entries: Values in sparse columns.
+        bytes_in_rows: Size of the rows.
+        bytes_in_sparse_columns: Size of the sparse columns.
+        seconds: Time it took to choose.
+    """
+
+    n_rows: int
+    n_columns: int
+    constant: int
+    alone: list[str]
+    sharing: list[str]
+    bundles: list[list[str]]
+    sparse: list[str]
+    order: str | None
+    conflicts: int
+    values_dropped: int
+    places: tuple[int, int]
+    entries: int
+    bytes_in_rows: int
+    bytes_in_sparse_columns: int
+    seconds: float
+
+    def __str__(self) -> str:
+        """Text of a few lines."""
+        n_bundled = sum(map(len, self.bundles))
+        lines = [
+            f"{self.n_rows:,} rows x {self.n_columns:,} columns",
+            f"  constant, left out     {self.constant:>10,}",
+            f"  in a place of its own  {len(self.alone):>10,}",
+            f"  sharing a place        {len(self.sharing):>10,}",
+            f"  in bundles             {n_bundled:>10,}   {len(self.bundles):,} bundles",
+            f"  sparse columns         {len(self.sparse):>10,}   {self.entries:,} values",
+            f"rows: {self.places[0]} lanes of 1 byte, {self.places[1]} of 2 bytes, "
+            f"{_megabytes(self.bytes_in_rows)}; "
+            f"sparse columns: {_megabytes(self.bytes_in_sparse_columns)}",
+        ]
+        if self.bundles:
+            lines.append(
+                f"bundles: found by {self.order}, {self.conflicts:,} conflicts, "
+                f"{self.values_dropped:,} values not seen by training"
+            )
+        return "\n".join(lines)
+
+
+def describe(binned: BinnedTable, names: list[str]) -> StorageSummary:
+    """Summarise how a binned table is stored.
+
+    Example:
+        >>> from gossamer.data.binned import bin_table
+        >>> from gossamer.data.matrix import as_table
+        >>> from gossamer.params import resolve
+        >>> table = as_table(np.eye(6)[np.arange(600) % 6])
+        >>> print(describe(bin_table(table, resolve({})), list("abcdef")))
+        600 rows x 6 columns
+          constant, left out              0
+          in a place of its own           0
+          sharing a place                 0
+          in bundles                      6   1 bundles
+          sparse columns                  0   0 values
+        rows: 1 lanes of 1 byte, 0 of 2 bytes, 0.0 MB; sparse columns: 0.0 MB
+        bundles: found by column, 0 conflicts, 0 values not seen by training
+    """
+    storage, facts = binned.bins.storage(), binned.bins.describe()
+    columns = binned.binning.columns
+    bundles = np.split(storage["bundled"], storage["bundle_ends"][:-1])
+    is_sharing = binned.bins.is_sharing().astype(bool)
+    is_plain = np.ones(len(columns), dtype=bool)
+    is_plain[storage["bundled"]] = False
+    is_plain[storage["loose"]] = False
+
+    def names_of(features: npt.NDArray[Any]) -> list[str]:
+        return [names[column] for column in columns[features]]
+
+    choice = binned.choice or {}
+    return StorageSummary(
+        n_rows=binned.n_rows,
+        n_columns=binned.binning.n_columns,
+        constant=binned.binning.n_columns - len(columns),
+        alone=names_of(np.flatnonzero(is_plain & ~is_sharing)),
+        sharing=names_of(np.flatnonzero(is_plain & is_sharing)),
+        bundles=[names_of(bundle) for bundle in bundles if len(bundle)],
+        sparse=names_of(storage["loose"]),
+        order=next((name for name, i in ORDERS.items() if i and i == choice.get("order")), None),
+        conflicts=choice.get("conflicts", 0),
+        values_dropped=facts["values_dropped"],
+        places=(facts["lanes_of_one_byte"], facts["lanes_of_two_bytes"]),
+        entries=facts["sparse_entries"],
+        bytes_in_rows=facts["bytes_in_lanes"],
+        bytes_in_sparse_columns=facts["bytes_in_sparse_columns"],
+        seconds=choice.get("seconds", 0.0),
+    )
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.1f} MB"
