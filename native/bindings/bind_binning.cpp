@@ -9,7 +9,7 @@
 #include "bindings/sparse.h"
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
-#include "core/bundling.h"
+#include "core/storage.h"
 
 namespace gossamer::bindings {
 

@@ -11,6 +11,7 @@
 // with its own range of the digit's values; value 0 means that all of them are zero.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -117,6 +118,10 @@ class BinMatrix {
   // returns how many went left. `left` may be `rows`; needs make_columns.
   std::int64_t partition(std::int32_t feature, std::int32_t threshold, bool missing_left, const RowIdx* rows,
                          std::int64_t first_row, std::int64_t n_rows, RowIdx* left, RowIdx* right) const;
+  // A lane by row: the copy if it has been made, else nullptr.
+  const void* lane_copy(const Feature& feature) const {
+    return has_columns_.load(std::memory_order_acquire) ? column(feature) : nullptr;
+  }
   std::int64_t n_bytes() const;
   std::int64_t n_dropped() const { return n_dropped_; }
 
@@ -145,6 +150,7 @@ class BinMatrix {
   Buffer<std::uint8_t> columns8_;
   Buffer<std::uint16_t> columns16_;
   std::vector<std::vector<std::int64_t>> column_begin_;  // by group and lane, in the buffer of its width
+  std::atomic<bool> has_columns_ = false;
   std::shared_ptr<const SparseRows> sparse_rows_;
   std::mutex columns_mutex_;  // several growers may ask for these at once
 };

@@ -51,9 +51,12 @@ void fill_node(Node& node, const BinMatrix& matrix, const Tree& tree, std::size_
   if (feature.loose()) return;
   const Group& group = matrix.groups()[static_cast<std::size_t>(feature.group)];
   node.two_bytes = group.two_bytes;
-  node.lane.row_shift = std::countr_zero(static_cast<std::uint64_t>(group.row_stride));
-  node.lane.column = group.two_bytes ? static_cast<const void*>(group.bins16.data() + feature.lane)
-                                     : static_cast<const void*>(group.bins8.data() + feature.lane);
+  node.lane.column = matrix.lane_copy(feature);
+  if (node.lane.column == nullptr) {
+    node.lane.row_shift = std::countr_zero(static_cast<std::uint64_t>(group.row_stride));
+    node.lane.column = group.two_bytes ? static_cast<const void*>(group.bins16.data() + feature.lane)
+                                       : static_cast<const void*>(group.bins8.data() + feature.lane);
+  }
   if (!feature.shared && !feature.bundled) return;
   node.table.resize(static_cast<std::size_t>(feature.lane_values));
   for (std::size_t v = 0; v < node.table.size(); ++v) {

@@ -62,21 +62,26 @@ def bin_table(table: Table, params: Params) -> BinnedTable:
     """
     n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
     binning = find_bins(table.values, params, n_threads)
-    options = (
-        params.enable_bundle and table.n_rows >= _MIN_ROWS_TO_SHARE,
-        params.enable_bundle,
-        params.is_enable_sparse,
-        params.max_conflict_rate,
-        ORDERS[params.bundle_order],
-        n_threads,
-    )
-    where = binning.columns, binning.upper, binning.offsets, int(binning.missing_kind)
+    arguments: dict[str, Any] = {
+        "columns": binning.columns,
+        "upper": binning.upper,
+        "offsets": binning.offsets,
+        "missing_kind": int(binning.missing_kind),
+        "share_lanes": params.enable_bundle and table.n_rows >= _MIN_ROWS_TO_SHARE,
+        "bundle": params.enable_bundle,
+        "sparse": params.is_enable_sparse,
+        "max_conflict_rate": params.max_conflict_rate,
+        "order": ORDERS[params.bundle_order],
+        "n_threads": n_threads,
+    }
     if isinstance(table.values, _native.SparseMatrix):
-        bins, choice = _native.bin_sparse(table.values, *where, *options)
+        bins, choice = _native.bin_sparse(table.values, **arguments)
     else:
-        assert binning.zero_share is not None
         bins, choice = _native.bin_dense(
-            table.values, *where, binning.may_miss, binning.zero_share, *options
+            table.values,
+            may_miss=binning.may_miss,
+            zero_share=binning.zero_share,
+            **arguments,
         )
     return BinnedTable(binning, bins, choice)
 

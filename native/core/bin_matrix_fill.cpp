@@ -1,0 +1,443 @@
+// The part of the binned table that takes data in.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "core/bin_matrix.h"
+#include "kernels/kernels.h"
+
+namespace gossamer {
+namespace {
+
+constexpr std::int64_t kTileRows = 256;  // a tile's input and output stay in the first cache levels
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Bounds in the type of the values, padded to a power of two for the branchless search.
+template <class T>
+struct SearchBounds {
+  std::vector<T> bounds;
+  int n_steps = 0;
+
+  explicit SearchBounds(const std::vector<double>& upper) {
+    const auto n = std::bit_ceil(std::max<std::size_t>(upper.size(), 1));
+    n_steps = std::countr_zero(n);
+    bounds.assign(n, std::numeric_limits<T>::infinity());
+    for (std::size_t b = 0; b < upper.size(); ++b) bounds[b] = round_down(upper[b]);
+  }
+
+  // The largest T at or below the bound: for a T x, `x <= bound` is then the same question.
+  static T round_down(double bound) {
+    auto t = static_cast<T>(bound);
+    if (static_cast<double>(t) > bound) t = std::nextafter(t, -std::numeric_limits<T>::infinity());
+    return t;
+  }
+};
+
+}  // namespace
+
+// Puts entries of features in lanes where they belong; one per stretch of rows.
+class BinMatrix::Placer {
+ public:
+  Placer(BinMatrix& matrix, Use use) : is_training_(use != Use::other) {
+    places_.reserve(matrix.features_.size());
+    for (const Feature& feature : matrix.features_) {
+      Place place;
+      if (!feature.loose()) {
+        Group& group = matrix.groups_[at(feature.group)];
+        place.lane8 = group.two_bytes ? nullptr : group.bins8.data() + feature.lane;
+        place.lane16 = group.two_bytes ? group.bins16.data() + feature.lane : nullptr;
+        place.row_stride = group.row_stride;
+        place.feature = &feature;
+        // Of a lane of its own every value but zero is taken.
+        place.taken_modulo = feature.shared ? feature.stride * feature.radix : 0;
+      }
+      places_.push_back(place);
+    }
+  }
+
+  void put(const Entry& entry) {
+    const Place& place = places_[at(entry.feature)];
+    if (place.lane8 != nullptr) {
+      put(entry, place, place.lane8[entry.row * place.row_stride]);
+    } else {
+      put(entry, place, place.lane16[entry.row * place.row_stride]);
+    }
+  }
+
+  std::int64_t n_dropped = 0;
+  std::vector<Entry> odd;  // what did not fit its bundle
+
+ private:
+  struct Place {
+    std::uint8_t* lane8 = nullptr;
+    std::uint16_t* lane16 = nullptr;
+    std::int64_t row_stride = 0;
+    const Feature* feature = nullptr;
+    std::int32_t taken_modulo = 0;
+  };
+
+  template <class Bin>
+  void put(const Entry& entry, const Place& place, Bin& lane) {
+    const Feature& feature = *place.feature;
+    const bool fits = entry.bin < feature.n_bins();
+    if (!feature.bundled) {
+      if (!fits) throw std::invalid_argument("missing value in a column said to have none");
+      // From the bin of zero to this one.
+      lane = static_cast<Bin>(lane + (entry.bin - feature.zero_bin) * feature.stride);
+      return;
+    }
+    const std::int32_t taken = place.taken_modulo == 0 ? lane : lane % place.taken_modulo / feature.stride;
+    if (taken == 0 && fits) {
+      lane = static_cast<Bin>(lane + (feature.first_value + feature.other_of(entry.bin)) * feature.stride);
+    } else if (is_training_) {
+      ++n_dropped;
+    } else {
+      odd.push_back(entry);
+    }
+  }
+
+  std::vector<Place> places_;
+  bool is_training_;
+};
+
+bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, Use use) {
+  const bool is_training = use != Use::other;
+  const Stretches stretches(n_rows_, team.n_threads());
+  EntryCounts own_counts;
+  // Where zero is missing, only counting tells whether some row is.
+  const bool zero_is_missing = !features_.empty() && features_.front().missing_kind == MissingKind::zero;
+  if (counts == nullptr && (!storage_.loose.empty() || (is_training && zero_is_missing))) {
+    own_counts = count_entries(team, source, static_cast<std::int64_t>(features_.size()), stretches);
+    counts = &own_counts;
+  }
+  std::vector<std::int32_t> column_of;
+  if (!storage_.loose.empty()) {
+    sparse_ = make_columns_for(storage_.loose, *counts, true, column_of);
+    for (std::size_t c = 0; c < storage_.loose.size(); ++c) {
+      features_[at(storage_.loose[c])].entries = static_cast<std::int32_t>(c);
+    }
+  }
+  std::atomic<bool> stop = false;
+  std::vector<std::vector<Entry>> odd(at(stretches.n));
+  std::vector<std::int64_t> dropped(at(stretches.n));
+  std::vector<std::atomic<bool>> missing_seen(is_training ? features_.size() : 0);
+  team.for_each(stretches.n, [&](std::int64_t s, int) {
+    Placer placer(*this, use);
+    std::unique_ptr<ColumnWriter> writer;
+    if (!storage_.loose.empty()) writer = std::make_unique<ColumnWriter>(sparse_, column_of, *counts, s);
+    const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
+    std::vector<Entry> entries;
+    std::int64_t begin = 0, end = 0;
+    while (!stop.load(std::memory_order_relaxed) && reader->next(entries, begin, end)) {
+      for (const Entry& entry : entries) {
+        if (!writer || !writer->write(entry)) placer.put(entry);
+        if (entry.missing && is_training) missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
+      }
+      if (use == Use::exact_training && placer.n_dropped > 0) stop.store(true, std::memory_order_relaxed);
+    }
+    odd[at(s)] = std::move(placer.odd);
+    dropped[at(s)] = placer.n_dropped;
+  });
+  if (stop.load()) return false;
+  n_dropped_ = std::accumulate(dropped.begin(), dropped.end(), std::int64_t{0});
+  for (std::size_t f = 0; f < missing_seen.size(); ++f) {
+    Feature& feature = features_[f];
+    // Where zero is missing, so is every row without an entry.
+    if (zero_is_missing && source.wants(f)) {
+      feature.has_missing = counts->total(static_cast<std::int64_t>(f)) < n_rows_;
+    }
+    if (missing_seen[f].load()) feature.has_missing = true;
+  }
+  std::vector<Entry> all_odd;
+  for (const auto& part : odd) all_odd.insert(all_odd.end(), part.begin(), part.end());
+  if (!all_odd.empty()) keep_odd_entries(std::move(all_odd));
+  return true;
+}
+
+// Sparse columns for entries that did not fit a bundle.
+void BinMatrix::keep_odd_entries(std::vector<Entry> odd) {
+  std::stable_sort(odd.begin(), odd.end(), [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+  SparseColumns merged;
+  merged.features = std::move(sparse_.features);
+  merged.begin = std::move(sparse_.begin);
+  const std::int64_t before = merged.begin.back();
+  merged.rows.reset(before + static_cast<std::int64_t>(odd.size()));
+  merged.bins.reset(before + static_cast<std::int64_t>(odd.size()));
+  std::copy_n(sparse_.rows.data(), before, merged.rows.data());
+  std::copy_n(sparse_.bins.data(), before, merged.bins.data());
+  for (std::size_t i = 0; i < odd.size(); ++i) {
+    if (i == 0 || odd[i].feature != odd[i - 1].feature) {
+      features_[at(odd[i].feature)].entries = static_cast<std::int32_t>(merged.features.size());
+      merged.features.push_back(odd[i].feature);
+      merged.begin.push_back(merged.begin.back());
+    }
+    merged.rows[merged.begin.back()] = odd[i].row;
+    merged.bins[merged.begin.back()++] = odd[i].bin;
+  }
+  sparse_ = std::move(merged);
+}
+
+// Every row as if all values were zero.
+void BinMatrix::clear(Team& team) {
+  for (Group& group : groups_) {
+    std::vector<std::uint16_t> row(at(group.row_stride), 0);
+    for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+      for (const Digit& digit : group.lanes[lane].digits) {
+        if (digit.bundle) continue;
+        const Feature& feature = features_[at(digit.features.front())];
+        if (feature.zero_bin < feature.n_bins()) {
+          row[lane] = static_cast<std::uint16_t>(row[lane] + feature.zero_bin * digit.stride);
+        }
+      }
+    }
+    for_blocks(team, n_rows_, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+      for (std::int64_t r = begin; r < end; ++r) {
+        for (std::int64_t lane = 0; lane < group.row_stride; ++lane) {
+          if (group.two_bytes) {
+            group.bins16[r * group.row_stride + lane] = row[at(lane)];
+          } else {
+            group.bins8[r * group.row_stride + lane] = static_cast<std::uint8_t>(row[at(lane)]);
+          }
+        }
+      }
+    });
+  }
+  cleared_ = true;
+}
+
+bool BinMatrix::fill(Team& team, const SparseView& matrix, Use use, const EntryCounts* counts) {
+  for (const Feature& feature : features_) {
+    // A column without a single zero may have no bin for it: then every row brings an entry.
+    if (feature.zero_bin >= feature.n_bins() && !feature.bundled && !feature.loose()) {
+      throw std::invalid_argument("missing value in a column said to have none");
+    }
+  }
+  clear(team);
+  const auto source = make_source(matrix, features_, std::vector<char>(features_.size(), 1));
+  return fill_entries(team, *source, counts, use);
+}
+
+bool BinMatrix::fill(Team& team, const MatrixView& matrix, Use use, const EntryCounts* counts) {
+  fill_plain(team, matrix, use != Use::other);
+  std::vector<char> wanted(features_.size(), 0);
+  bool any = false;
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    wanted[f] = features_[f].bundled || features_[f].loose();
+    any |= wanted[f] != 0;
+  }
+  return !any || fill_entries(team, *make_source(matrix, features_, std::move(wanted)), counts, use);
+}
+
+// Lanes of a dense matrix; bundles stay at zero.
+void BinMatrix::fill_plain(Team& team, const MatrixView& matrix, bool find_missing) {
+  cleared_ = true;
+  std::vector<std::atomic<bool>> missing_seen(features_.size());
+  visit(matrix, [&]<class T>(TypedView<T> view) {
+    using Float = std::conditional_t<std::is_same_v<T, float>, float, double>;
+    std::vector<SearchBounds<Float>> bounds;
+    bounds.reserve(features_.size());
+    for (const Feature& feature : features_) {
+      const bool is_plain = !feature.loose() && !feature.bundled;
+      bounds.emplace_back(is_plain ? feature.upper : std::vector<double>{});
+    }
+    for_blocks(team, n_rows_, kTileRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+      Float values[kTileRows];
+      std::uint16_t bins[kTileRows];
+      std::uint16_t lane_values[kTileRows];
+      const std::int64_t n = end - begin;
+      for (Group& group : groups_) {
+        for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+          std::fill(lane_values, lane_values + n, std::uint16_t{0});
+          for (const Digit& digit : group.lanes[lane].digits) {
+            if (digit.bundle) continue;
+            const std::int32_t f = digit.features.front();
+            const Feature& feature = features_[static_cast<std::size_t>(f)];
+            for (std::int64_t r = 0; r < n; ++r) values[r] = static_cast<Float>(view(begin + r, feature.column));
+            BinValuesArgs<Float> args;
+            args.values = values;
+            args.n = n;
+            args.bounds = bounds[static_cast<std::size_t>(f)].bounds.data();
+            args.n_steps = bounds[static_cast<std::size_t>(f)].n_steps;
+            args.missing_bin = static_cast<std::uint16_t>(feature.n_value_bins);
+            args.zero_is_missing = feature.missing_kind == MissingKind::zero;
+            args.nan_is_zero = feature.missing_kind == MissingKind::nan_is_zero;
+            args.bins = bins;
+            if constexpr (std::is_same_v<Float, float>) {
+              kernels().bin_values_f32(args);
+            } else {
+              kernels().bin_values_f64(args);
+            }
+            bool missing = false;
+            for (std::int64_t r = 0; r < n; ++r) {
+              missing |= bins[r] == args.missing_bin;
+              lane_values[r] = static_cast<std::uint16_t>(lane_values[r] + bins[r] * feature.stride);
+            }
+            if (missing && !feature.may_miss)
+              throw std::invalid_argument("missing value in a column said to have none");
+            if (missing) missing_seen[static_cast<std::size_t>(f)].store(true, std::memory_order_relaxed);
+          }
+          const std::int64_t at = begin * group.row_stride + static_cast<std::int64_t>(lane);
+          if (group.two_bytes) {
+            std::uint16_t* const out = group.bins16.data() + at;
+            for (std::int64_t r = 0; r < n; ++r) out[r * group.row_stride] = lane_values[r];
+          } else {
+            std::uint8_t* const out = group.bins8.data() + at;
+            for (std::int64_t r = 0; r < n; ++r) out[r * group.row_stride] = static_cast<std::uint8_t>(lane_values[r]);
+          }
+        }
+      }
+    });
+  });
+  if (find_missing) {
+    for (std::size_t f = 0; f < features_.size(); ++f) features_[f].has_missing = missing_seen[f].load();
+  }
+}
+
+void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows) {
+  const auto n = static_cast<std::int64_t>(rows.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    const Group& from = other.groups_[g];
+    const std::int64_t stride = group.row_stride;
+    for_blocks(team, n, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t row = rows[at(i)];
+        if (group.two_bytes) {
+          std::copy_n(from.bins16.data() + row * stride, stride, group.bins16.data() + i * stride);
+        } else {
+          std::copy_n(from.bins8.data() + row * stride, stride, group.bins8.data() + i * stride);
+        }
+      }
+    });
+  }
+  cleared_ = true;
+  for (std::size_t f = 0; f < features_.size(); ++f) features_[f].entries = other.features_[f].entries;
+  // The new places of every old row: rows may be asked for in any order, and more than once.
+  std::vector<std::int64_t> first(at(other.n_rows_) + 1, 0);
+  for (const RowIdx row : rows) ++first[row + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<RowIdx> places(rows.size());
+  std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+  for (std::int64_t i = 0; i < n; ++i) places[at(next[rows[at(i)]]++)] = static_cast<RowIdx>(i);
+
+  const SparseColumns& from = other.sparse_;
+  sparse_.features = from.features;
+  sparse_.begin.assign(1, 0);
+  for (std::int64_t c = 0; c < from.n_columns(); ++c) {
+    std::int64_t count = 0;
+    for (const RowIdx row : from.rows_of(c)) count += first[row + 1] - first[row];
+    sparse_.begin.push_back(sparse_.begin.back() + count);
+  }
+  sparse_.rows.reset(sparse_.n_entries());
+  sparse_.bins.reset(sparse_.n_entries());
+  const bool in_order = std::is_sorted(rows.begin(), rows.end());
+  team.for_each(from.n_columns(), [&](std::int64_t c, int) {
+    std::vector<std::pair<RowIdx, std::uint16_t>> column;
+    const auto old_rows = from.rows_of(c);
+    const auto old_bins = from.bins_of(c);
+    for (std::size_t e = 0; e < old_rows.size(); ++e) {
+      for (std::int64_t p = first[old_rows[e]]; p < first[old_rows[e] + 1]; ++p) {
+        column.emplace_back(places[at(p)], old_bins[e]);
+      }
+    }
+    if (!in_order) std::sort(column.begin(), column.end());
+    std::int64_t to = sparse_.begin[at(c)];
+    for (const auto& [row, bin] : column) {
+      sparse_.rows[to] = row;
+      sparse_.bins[to++] = bin;
+    }
+  });
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    features_[f].has_missing = other.features_[f].has_missing && is_missing_somewhere(features_[f]);
+  }
+}
+
+bool BinMatrix::is_missing_somewhere(const Feature& feature) const {
+  if (feature.entries >= 0) {
+    const auto bins = sparse_.bins_of(feature.entries);
+    if (std::find(bins.begin(), bins.end(), feature.n_value_bins) != bins.end()) return true;
+    if (feature.loose() && feature.zero_bin == feature.n_value_bins) {
+      return static_cast<std::int64_t>(bins.size()) < n_rows_;
+    }
+  }
+  if (feature.loose()) return feature.zero_bin == feature.n_value_bins;
+  const Group& group = groups_[at(feature.group)];
+  for (std::int64_t row = 0; row < n_rows_; ++row) {
+    if (feature.bin_of_lane(lane_value(group, row, feature.lane)) == feature.n_value_bins) return true;
+  }
+  return false;
+}
+
+// ---- entries ----
+
+SparseColumns BinMatrix::copy_sparse() const {
+  std::vector<Entry> entries;
+  for (const Group& group : groups_) {
+    for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+      for (const Digit& digit : group.lanes[lane].digits) {
+        if (!digit.bundle) continue;
+        std::vector<std::int32_t> feature_of(at(digit.radix), -1);
+        for (const std::int32_t f : digit.features) {
+          const Feature& feature = features_[at(f)];
+          std::fill_n(feature_of.begin() + feature.first_value, feature.n_other_bins(), f);
+        }
+        for (std::int64_t row = 0; row < n_rows_; ++row) {
+          const auto value = static_cast<std::int32_t>(lane_value(group, row, static_cast<std::int64_t>(lane)));
+          const std::int32_t d = value / digit.stride % digit.radix;
+          if (d == 0) continue;
+          const std::int32_t f = feature_of[at(d)];
+          const auto bin = static_cast<std::uint16_t>(features_[at(f)].bin_of_digit(d));
+          entries.push_back({static_cast<RowIdx>(row), f, bin, false});
+        }
+      }
+    }
+  }
+  for (std::int64_t c = 0; c < sparse_.n_columns(); ++c) {
+    const auto rows = sparse_.rows_of(c);
+    const auto bins = sparse_.bins_of(c);
+    for (std::size_t e = 0; e < rows.size(); ++e) entries.push_back({rows[e], sparse_.features[at(c)], bins[e], false});
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.feature != b.feature ? a.feature < b.feature : a.row < b.row;
+  });
+  SparseColumns columns;
+  columns.rows.reset(static_cast<std::int64_t>(entries.size()));
+  columns.bins.reset(static_cast<std::int64_t>(entries.size()));
+  std::size_t e = 0;
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    if (!features_[f].bundled && !features_[f].loose()) continue;
+    columns.features.push_back(static_cast<std::int32_t>(f));
+    for (; e < entries.size() && entries[e].feature == static_cast<std::int32_t>(f); ++e) {
+      columns.rows[static_cast<std::int64_t>(e)] = entries[e].row;
+      columns.bins[static_cast<std::int64_t>(e)] = entries[e].bin;
+    }
+    columns.begin.push_back(static_cast<std::int64_t>(e));
+  }
+  return columns;
+}
+
+void BinMatrix::set_sparse(const SparseColumns& columns) {
+  zero_lanes();
+  sparse_ = {};
+  Placer placer(*this, Use::other);
+  std::vector<Entry> loose;
+  for (std::int64_t c = 0; c < columns.n_columns(); ++c) {
+    const auto rows = columns.rows_of(c);
+    const auto bins = columns.bins_of(c);
+    for (std::size_t e = 0; e < rows.size(); ++e) {
+      Feature& feature = features_[at(columns.features[at(c)])];
+      const Entry entry{rows[e], columns.features[at(c)], bins[e], bins[e] == feature.n_value_bins};
+      feature.loose() ? loose.push_back(entry) : placer.put(entry);
+      feature.has_missing |= entry.missing;
+    }
+  }
+  loose.insert(loose.end(), placer.odd.begin(), placer.odd.end());
+  if (!loose.empty()) keep_odd_entries(std::move(loose));
+}
+
+}  // namespace gossamer

@@ -1,0 +1,45 @@
+// How the features of training data are kept: in lanes, in bundles or as sparse columns, whatever is
+// cheapest; and the binned table that follows from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/bin_matrix.h"
+#include "core/bundling.h"
+#include "core/feature.h"
+#include "core/matrix_view.h"
+#include "core/parallel.h"
+#include "core/sparse_view.h"
+
+namespace gossamer {
+
+struct StorageOptions {
+  bool share_lanes = false;
+  bool bundle = true;
+  bool sparse = true;              // sparse columns may be used
+  double max_conflict_rate = 0.0;  // share of the rows that may be in conflict, per bundle
+  BundleOrder order = BundleOrder::automatic;
+};
+
+// What was chosen, and why.
+struct StorageReport {
+  std::int64_t n_candidates = 0;               // features that are zero in most rows
+  std::int64_t n_conflicts = 0;                // rows in conflict, over all bundles
+  BundleOrder order = BundleOrder::automatic;  // that won
+  double seconds = 0.0;                        // finding the bundles
+};
+
+// Training data: chooses the storage, then bins the matrix. `zero_share[f]` is the share of zeros in
+// a sample of a dense matrix.
+std::shared_ptr<BinMatrix> bin_training(Team& team, const MatrixView& matrix, std::vector<Feature> features,
+                                        const std::vector<double>& zero_share, const StorageOptions& options,
+                                        StorageReport& report);
+std::shared_ptr<BinMatrix> bin_training(Team& team, const SparseView& matrix, std::vector<Feature> features,
+                                        const StorageOptions& options, StorageReport& report);
+
+// Other data in the bins, and with the bundles, of training data; not filled yet.
+std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_rows);
+
+}  // namespace gossamer
