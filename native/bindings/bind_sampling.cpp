@@ -47,20 +47,11 @@ struct PyGradientSampler {
   }
 };
 
-void score_by_product(PyGradientSampler& self, const In<float>& gradient, const In<float>& hessian, int n_threads) {
+void score(PyGradientSampler& self, const In<float>& gradient, const In<float>& hessian, double reg, int n_threads) {
   self.check(gradient, hessian);
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  self.sampler.score_by_product(*team, gradient.data(), hessian.data());
-  self.has_scores = true;
-}
-
-void score_by_norm(PyGradientSampler& self, const In<float>& gradient, const In<float>& hessian, double reg,
-                   int n_threads) {
-  self.check(gradient, hessian);
-  nb::gil_scoped_release release;
-  TeamLease team(n_threads);
-  self.sampler.score_by_norm(*team, gradient.data(), hessian.data(), reg);
+  self.sampler.score(*team, gradient.data(), hessian.data(), reg);
   self.has_scores = true;
 }
 
@@ -112,9 +103,7 @@ void bind_sampling(nb::module_& m) {
 
   nb::class_<PyGradientSampler>(m, "GradientSampler", "Samples rows by their gradients; scores serve one sample.")
       .def(nb::init<std::int64_t, int>(), "n_rows"_a, "n_outputs"_a)
-      .def("score_by_product", &score_by_product, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a,
-           "Scores rows by the sum over outputs of |gradient x hessian|.")
-      .def("score_by_norm", &score_by_norm, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "reg"_a, "n_threads"_a,
+      .def("score", &score, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "reg"_a, "n_threads"_a,
            "Scores rows by sqrt(sum over outputs of gradient^2 + reg x hessian^2).")
       .def(
           "histogram",

@@ -74,7 +74,7 @@ GradientSampler::GradientSampler(std::int64_t n_rows, int n_outputs)
 
 // fill(begin, n, scores) writes the scores of a chunk; here they are counted and kept.
 template <class Fill>
-void GradientSampler::score(Team& team, const Fill& fill) {
+void GradientSampler::score_chunks(Team& team, const Fill& fill) {
   counts_.clear(team.n_threads());
   for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
     const std::int64_t n = end - begin;
@@ -88,25 +88,14 @@ void GradientSampler::score(Team& team, const Fill& fill) {
   });
 }
 
-void GradientSampler::score_by_product(Team& team, const float* gradient, const float* hessian) {
-  score(team, [&](std::int64_t first, std::int64_t n, float* scores) {
-    std::fill_n(scores, n, 0.0f);
-    for (int k = 0; k < n_outputs_; ++k) {
-      const float* const g = gradient + k * n_rows_ + first;
-      const float* const h = hessian + k * n_rows_ + first;
-      for (std::int64_t i = 0; i < n; ++i) scores[i] += std::fabs(g[i] * h[i]);
-    }
-  });
-}
-
-void GradientSampler::score_by_norm(Team& team, const float* gradient, const float* hessian, double reg) {
+void GradientSampler::score(Team& team, const float* gradient, const float* hessian, double reg) {
   if (n_outputs_ == 1 && reg == 0.0) {
-    score(team, [&](std::int64_t first, std::int64_t n, float* scores) {
+    score_chunks(team, [&](std::int64_t first, std::int64_t n, float* scores) {
       for (std::int64_t i = 0; i < n; ++i) scores[i] = std::fabs(gradient[first + i]);
     });
     return;
   }
-  score(team, [&](std::int64_t first, std::int64_t n, float* scores) {
+  score_chunks(team, [&](std::int64_t first, std::int64_t n, float* scores) {
     double squares[kChunk];  // those of large and of tiny gradients do not fit float
     std::fill_n(squares, n, 0.0);
     for (int k = 0; k < n_outputs_; ++k) {

@@ -24,10 +24,9 @@ class GradientSampler {
  public:
   GradientSampler(std::int64_t n_rows, int n_outputs);
 
-  // LightGBM's score: the sum over outputs of |gradient x hessian|. Not a number counts as 0.
-  void score_by_product(Team& team, const float* gradient, const float* hessian);
-  // The size of the gradient: sqrt(sum over outputs of gradient^2 + reg x hessian^2).
-  void score_by_norm(Team& team, const float* gradient, const float* hessian, double reg);
+  // The size of the gradient: sqrt(sum over outputs of gradient^2 + reg x hessian^2). Not a number
+  // counts as 0.
+  void score(Team& team, const float* gradient, const float* hessian, double reg);
   // Rows by the leading bits of their score: exponent and 4 bits of mantissa.
   const std::vector<std::uint32_t>& histogram() { return counts_.sum(); }
 
@@ -44,7 +43,7 @@ class GradientSampler {
 
  private:
   template <class Fill>
-  void score(Team& team, const Fill& fill);
+  void score_chunks(Team& team, const Fill& fill);
   void mark_top(Team& team, const Border& top, std::uint64_t key);
   double estimate_mu(double n_expected);
   double find_mu(Team& team, double n_expected);

@@ -48,7 +48,7 @@ Sample empty_sample(const Data& data) {
 Sample goss(const Data& data, std::int64_t n_top, std::int64_t n_other, std::uint64_t key, int n_threads = 1) {
   Team team(n_threads);
   GradientSampler sampler(data.n_rows(), data.n_outputs);
-  sampler.score_by_product(team, data.gradient.data(), data.hessian.data());
+  sampler.score(team, data.gradient.data(), data.hessian.data(), 0.0);
   Sample s = empty_sample(data);
   sampler.sample_goss(team, n_top, n_other, key, s.gradient.data(), s.hessian.data(), s.rows.data());
   s.n_inside = n_top + n_other;
@@ -58,7 +58,7 @@ Sample goss(const Data& data, std::int64_t n_top, std::int64_t n_other, std::uin
 Sample mvs(const Data& data, double n_expected, double reg, std::uint64_t key, int n_threads = 1) {
   Team team(n_threads);
   GradientSampler sampler(data.n_rows(), data.n_outputs);
-  sampler.score_by_norm(team, data.gradient.data(), data.hessian.data(), reg);
+  sampler.score(team, data.gradient.data(), data.hessian.data(), reg);
   Sample s = empty_sample(data);
   s.n_inside = sampler.sample_mvs(team, n_expected, key, s.gradient.data(), s.hessian.data(), s.rows.data());
   return s;
@@ -248,7 +248,7 @@ TEST_SUITE("gradient_sampler") {
     data.hessian.assign(7, 1.0f);
     Team team(2);
     GradientSampler sampler(7, 1);
-    sampler.score_by_norm(team, data.gradient.data(), data.hessian.data(), 0.0);
+    sampler.score(team, data.gradient.data(), data.hessian.data(), 0.0);
     const auto digit = [](float score) { return std::bit_cast<std::uint32_t>(score) >> kLeadingShift; };
     CHECK(sampler.histogram()[0] == 2);  // 0 and what is not a number
     CHECK(sampler.histogram()[digit(1.0f)] == 3);

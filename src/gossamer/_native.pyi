@@ -414,19 +414,7 @@ class GradientSampler:
     """Samples rows by their gradients; scores serve one sample."""
 
     def __init__(self, n_rows: int, n_outputs: int) -> None: ...
-    def score_by_product(
-        self,
-        gradient: Annotated[
-            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        hessian: Annotated[
-            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        n_threads: int,
-    ) -> None:
-        """Scores rows by the sum over outputs of |gradient x hessian|."""
-
-    def score_by_norm(
+    def score(
         self,
         gradient: Annotated[
             NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)

@@ -24,15 +24,7 @@ def random_bits(key: int, counter: np.ndarray) -> np.ndarray:
         return x ^ (x >> np.uint64(31))
 
 
-def score_by_product(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """Sum over outputs of |gradient x hessian|, one output after another, in float32."""
-    score = np.zeros(gradient.shape[1], dtype=np.float32)
-    for g, h in zip(gradient, hessian, strict=True):
-        score += np.abs(g * h)
-    return score
-
-
-def score_by_norm(gradient: np.ndarray, hessian: np.ndarray, reg: float) -> np.ndarray:
+def score_rows(gradient: np.ndarray, hessian: np.ndarray, reg: float) -> np.ndarray:
     """Length of the gradient, with a part of the hessian."""
     square = (gradient.astype(float) ** 2 + reg * hessian.astype(float) ** 2).sum(axis=0)
     return np.sqrt(square).astype(np.float32)

@@ -16,7 +16,7 @@ from gossamer import _native
 from gossamer.objectives import Gradients
 from gossamer.params import resolve
 from gossamer.sampling import Goss, make_key
-from gossamer.sampling.goss_rates import choose_counts
+from gossamer.sampling.goss_rates import choose_counts, divide_counts
 from gossamer.sampling.keys import Stream
 
 RNG = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def test_same_as_with_sorts(n_rows: int, n_outputs: int, top: float, other: floa
     gradient, hessian = random_data(n_rows, n_outputs)
     n_top = max(1, int(n_rows * top))
     n_other = min(int(n_rows * other), n_rows - n_top)
-    score = oracle.score_by_product(gradient, hessian)
+    score = oracle.score_rows(gradient, hessian, 0.0)
     expected = oracle.goss(score, n_top, n_other, make_key(3, Stream.GOSS, 7))
     gradients = make_gradients(gradient, hessian)
     bag = make_goss(n_rows, n_outputs, top_rate=top, other_rate=other).draw(7, gradients, 2)
@@ -108,7 +108,7 @@ def test_selection_of_anything(score: np.ndarray, a: float, b: float, key: int) 
     n_other = int(b * (n_rows - n_top))
     gradient, hessian, rows = score.copy(), np.ones_like(score), np.empty(n_rows, np.uint32)
     sampler = _native.GradientSampler(n_rows, 1)
-    sampler.score_by_product(gradient, hessian, 2)
+    sampler.score(gradient, hessian, 0.0, 2)
     sampler.sample_goss(n_top, n_other, key, gradient, hessian, rows, 3)
     inside = rows[: n_top + n_other]
     expected = oracle.goss(np.abs(score), n_top, n_other, key)
@@ -256,7 +256,7 @@ def test_automatic_rates_of_several_outputs() -> None:
     bag = goss.draw(0, make_gradients(gradient, hessian), 1)
     assert bag is not None
     n_top, n_other = (round(rate * 5000) for rate in goss.rates)
-    score = oracle.score_by_norm(gradient, hessian, 0.0)
+    score = oracle.score_rows(gradient, hessian, 0.0)
     expected = oracle.goss(score, n_top, n_other, make_key(3, Stream.GOSS, 0))
     np.testing.assert_array_equal(bag.inside, expected.inside)
 
@@ -284,9 +284,9 @@ def test_bad_arguments() -> None:
     sampler = _native.GradientSampler(10, 2)
     good, short, rows = np.ones(20, np.float32), np.ones(10, np.float32), np.empty(10, np.uint32)
     with pytest.raises(ValueError, match="gradient has length 10, expected 20"):
-        sampler.score_by_product(short, good, 1)
+        sampler.score(short, good, 0.0, 1)
     with pytest.raises(ValueError, match="hessian has length 10, expected 20"):
-        sampler.score_by_norm(good, short, 0.0, 1)
+        sampler.score(good, short, 0.0, 1)
     for use in (
         sampler.histogram,
         lambda: sampler.sample_goss(1, 1, 1, good, good, rows, 1),
@@ -294,7 +294,7 @@ def test_bad_arguments() -> None:
     ):
         with pytest.raises(ValueError, match="no scores"):
             use()
-    sampler.score_by_product(good, good, 1)
+    sampler.score(good, good, 0.0, 1)
     for n_top, n_other in ((0, 1), (1, -1), (5, 6)):
         with pytest.raises(ValueError, match="rows"):
             sampler.sample_goss(n_top, n_other, 1, good, good, rows, 1)
@@ -303,4 +303,39 @@ def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="n_expected"):
         sampler.sample_mvs(0.0, 1, good, good, rows, 1)
     with pytest.raises(TypeError):
-        sampler.score_by_product(good.astype(float), good, 1)
+        sampler.score(good.astype(float), good, 0.0, 1)
+
+
+def test_a_given_share_is_divided_for_the_smallest_error() -> None:
+    """No other border between bins does better, and the share is exact."""
+    rng = np.random.default_rng(5)
+    histogram = np.zeros(4096, dtype=np.uint32)
+    histogram[1900:2100:7] = rng.integers(1, 2000, len(range(1900, 2100, 7)))
+    n_rows = int(histogram.sum())
+    for share in (0.05, 0.1, 0.3, 0.8):
+        n_used = int(share * n_rows)
+        counts = divide_counts(histogram, n_used)
+        assert sum(counts) == n_used
+
+        middles = ((np.arange(4096, dtype=np.uint32) << 19) | (1 << 18)).view(np.float32)
+        scores = np.repeat(middles.astype(float), histogram)[::-1]
+        squares = np.append(np.cumsum(scores[::-1] ** 2)[::-1], 0.0) / (scores**2).sum()
+
+        def error(n_top: int, n_used: int = n_used, squares: np.ndarray = squares) -> float:
+            return float(squares[n_top] * ((n_rows - n_top) / (n_used - n_top) - 1))
+
+        borders = np.cumsum(histogram[::-1])[histogram[::-1] > 0]
+        possible = [0, *(b for b in borders if n_used - b >= (n_rows - b) / 32)]
+        best = min(error(int(b)) for b in possible)
+        assert error(counts.n_top if counts.n_top > 1 else 0) == pytest.approx(best)
+
+
+def test_auto_uses_the_share_that_is_asked_for() -> None:
+    params = resolve({"boosting": "goss", "top_rate": "auto", "bagging_fraction": 0.25})
+    goss = Goss(params, 4000, 1)
+    gradients = Gradients.empty(4000, 1, has_hessian=False, weighable=True)
+    gradients.gradient[:] = np.random.default_rng(6).standard_normal(4000)
+    bag = goss.draw(20, gradients, 2)
+    assert bag is not None
+    assert len(bag.inside) == 1000
+    assert sum(goss.rates) == pytest.approx(0.25)

@@ -57,7 +57,7 @@ def test_same_as_with_sorts(n_outputs: int, reg: float | str, share: float) -> N
     if reg == "auto":
         number = (np.abs(gradient).sum(dtype=float) / hessian.sum(dtype=float)) ** 2
     assert not isinstance(number, str)
-    score = oracle.score_by_norm(gradient, hessian, number)
+    score = oracle.score_rows(gradient, hessian, number)
     chance = oracle.mvs_chances(score, share * n_rows)
     assert chance.sum() == pytest.approx(share * n_rows)
     key = make_key(3, Stream.MVS, 4)
@@ -106,7 +106,7 @@ def test_less_noise_than_goss_and_bagging() -> None:
         gradients, rows = make_gradients(gradient), np.empty(n_rows, np.uint32)
         sampler = _native.GradientSampler(n_rows, 1)
         hessian = gradients.restore_hessian()
-        sampler.score_by_product(gradients.gradient, hessian, 1)
+        sampler.score(gradients.gradient, hessian, 0.0, 1)
         sampler.sample_goss(400, 200, n_round * 977, gradients.gradient, hessian, rows, 1)
         return float(gradients.gradient[rows[:600]].sum())
 

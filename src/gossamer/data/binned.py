@@ -77,6 +77,7 @@ def bin_table(table: Table, params: Params) -> BinnedTable:
     if isinstance(table.values, _native.SparseMatrix):
         bins, choice = _native.bin_sparse(table.values, **arguments)
     else:
+        assert binning.zero_share is not None  # found just now
         bins, choice = _native.bin_dense(
             table.values,
             may_miss=binning.may_miss,

@@ -43,11 +43,11 @@ def _check_no_bagging(params: Params) -> None:
     for name in ("pos_bagging_fraction", "neg_bagging_fraction"):
         if params[name] != 1:
             raise _contradiction(strategy, name, params[name], "1", f"Leave {name} out.")
-    if strategy == "mvs":
+    if strategy == "mvs" or params.top_rate == "auto":
         if params.bagging_freq > 1:
-            hint = "Leave bagging_freq out: mvs draws rows every round."
+            hint = f"Leave bagging_freq out: {strategy} draws rows every round."
             raise _contradiction(strategy, "bagging_freq", params.bagging_freq, "0 or 1", hint)
-    elif params.bagging_fraction < 1 and params.bagging_freq > 0:
+    elif params.bagging_fraction < 1 and params.bagging_freq > 0 and params.top_rate != "auto":
         hint = "Leave bagging_fraction out, and set top_rate and other_rate."
         raise _contradiction(strategy, "bagging_fraction", params.bagging_fraction, "1", hint)
 

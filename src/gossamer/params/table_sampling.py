@@ -26,8 +26,8 @@ SAMPLING: Final = (
         name="bagging_fraction",
         aliases=("sub_row", "subsample", "bagging"),
         doc="Share of the rows used for a round, drawn without replacement. "
-        "Below 1 it turns bagging on, see `bagging_freq`. For `mvs` it is the share of rows kept, "
-        "instead of `top_rate` + `other_rate`.",
+        "Below 1 it turns bagging on, see `bagging_freq`. For `mvs`, and for `goss` with "
+        "`top_rate=auto`, it is the share of rows used.",
     ),
     _fraction(
         name="pos_bagging_fraction",
@@ -62,7 +62,8 @@ SAMPLING: Final = (
         "auto_float",
         0.2,
         "Share of rows with the largest gradients that GOSS keeps. `auto` chooses both rates anew "
-        "each round, see `goss_error`.",
+        "each round: those of the smallest error if `bagging_fraction` says how many rows to use, "
+        "otherwise the fewest rows that hold `goss_error`.",
         low=0,
         high=1,
     ),

@@ -1,4 +1,5 @@
-"""How many rows GOSS should keep and draw: the fewest that hold a target error.
+"""How many rows GOSS should keep and draw: the fewest that hold a target error, or those of a given
+number of rows that make the error smallest.
 
 Write s for the length of a row's gradient, a for the share kept and b for the share drawn from the
 rest. To the sum of gradients over all n rows, whose own noise is sqrt(n mean(s^2)), sampling adds
@@ -54,15 +55,52 @@ def choose_counts(histogram: npt.NDArray[np.uint32], error: float) -> Counts:
         >>> choose_counts(histogram, error=1.0)
         Counts(n_top=1000, n_other=2778)
     """
-    bins = np.flatnonzero(histogram)
-    count = histogram[bins].astype(np.float64)
-    # Entry i: bins[i:] are kept, bins[:i] are the rest; the last entry keeps nothing.
-    n_rest = np.append(0.0, np.cumsum(count))
-    squares = np.append(0.0, np.cumsum(count * _SQUARE[bins]))
-    q = squares / squares[-1]
+    n_rest, q = _rest(histogram)
     n_other = np.ceil(np.maximum(n_rest * q / (q + error**2), n_rest / _HEAVIEST))
     n_rows = n_rest[-1]
     n_used = n_rows - n_rest + n_other
     best = len(n_used) - 1 - int(np.argmin(n_used[::-1]))  # of equals the one that keeps least
     n_top = max(1, int(n_rows - n_rest[best]))
     return Counts(n_top, min(int(n_other[best]), int(n_rows) - n_top))
+
+
+def divide_counts(histogram: npt.NDArray[np.uint32], n_used: int) -> Counts:
+    """Divide a number of rows into kept and drawn so that the error is smallest.
+
+    Args:
+        histogram: Rows by their score, as for `choose_counts`.
+        n_used: Rows to use in all.
+
+    Example:
+        >>> histogram = np.zeros(4096, dtype=np.uint32)
+        >>> histogram[2000] = 10_000  # all gradients are of one size: no reason to keep any
+        >>> divide_counts(histogram, 3000)
+        Counts(n_top=1, n_other=2999)
+        >>> histogram[2032] = 1000  # and some four times as large
+        >>> divide_counts(histogram, 3000)
+        Counts(n_top=1000, n_other=2000)
+    """
+    n_rest, q = _rest(histogram)
+    n_rows = n_rest[-1]
+    n_other = n_used - (n_rows - n_rest)
+    is_possible = n_other >= np.maximum(n_rest / _HEAVIEST, 1.0)
+    is_possible[-1] = True
+    error = np.full(len(q), np.inf)
+    error[is_possible] = (q * (n_rest / np.maximum(n_other, 1.0) - 1.0))[is_possible]
+    best = len(error) - 1 - int(np.argmin(error[::-1]))
+    n_top = max(1, int(n_rows - n_rest[best]))
+    return Counts(n_top, min(n_used, int(n_rows)) - n_top)
+
+
+def _rest(
+    histogram: npt.NDArray[np.uint32],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Rows that are not kept, and their share q of the squares, for every border between bins.
+
+    Entry i keeps all bins from the i-th filled one on; the last entry keeps nothing.
+    """
+    bins = np.flatnonzero(histogram)
+    count = histogram[bins].astype(np.float64)
+    n_rest = np.append(0.0, np.cumsum(count))
+    squares = np.append(0.0, np.cumsum(count * _SQUARE[bins]))
+    return n_rest, squares / squares[-1]

@@ -69,7 +69,7 @@ class Mvs(RowSampler):
             reg = _native.mean_step(gradient, hessian, n_threads) ** 2
         else:
             reg = self._reg
-        self._native.score_by_norm(gradient, hessian, reg, n_threads)
+        self._native.score(gradient, hessian, reg, n_threads)
         rows = np.empty(self._n_rows, dtype=np.uint32)
         key = make_key(self._seed, Stream.MVS, n_round)
         n_expected = self._share * self._n_rows
