@@ -39,8 +39,8 @@ PySparse make_sparse(const AnyVector& values, const AnyVector& indices, const In
 
 void bind_sparse(nb::module_& m) {
   nb::class_<PySparse>(m, "SparseMatrix",
-                       "Compressed rows or columns; checked when made: ValueError for arrays that do not fit each "
-                       "other, IndexError for an index outside the shape.")
+                       "Compressed rows or columns; checked when made: ValueError when arrays do not fit, "
+                       "IndexError for an index outside.")
       .def(nb::new_(&make_sparse), "values"_a.noconvert(), "indices"_a.noconvert(), "begin"_a.noconvert(), "n_rows"_a,
            "n_columns"_a, "by_row"_a)
       .def_prop_ro("n_rows", [](const PySparse& self) { return self.view.n_rows; })

@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
-#include "support.h"
+#include "sparse_table.h"
 
 namespace gossamer::tests {
 namespace {
@@ -31,38 +32,6 @@ std::vector<Feature> make_features(const std::vector<std::vector<double>>& upper
     features.push_back(std::move(feature));
   }
   return features;
-}
-
-std::uint16_t naive_bin(const Feature& f, double x) {
-  const bool nan = x != x;
-  if (f.missing_kind == MissingKind::nan && nan) return static_cast<std::uint16_t>(f.n_value_bins);
-  if (f.missing_kind == MissingKind::zero && (nan || std::abs(x) <= kZero)) {
-    return static_cast<std::uint16_t>(f.n_value_bins);
-  }
-  if (nan) x = 0.0;
-  std::uint16_t b = 0;
-  while (x > f.upper[b]) ++b;
-  return b;
-}
-
-std::vector<std::uint16_t> column_of(const BinMatrix& matrix, std::size_t feature) {
-  std::vector<std::uint16_t> bins(at(matrix.n_rows()));
-  matrix.copy_column(static_cast<std::int64_t>(feature), bins.data());
-  return bins;
-}
-
-template <class T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>) return DType::f32;
-  if constexpr (std::is_same_v<T, double>) return DType::f64;
-  if constexpr (std::is_same_v<T, std::int8_t>) return DType::i8;
-  if constexpr (std::is_same_v<T, std::int16_t>) return DType::i16;
-  if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
-  if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
-  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
-  if constexpr (std::is_same_v<T, std::uint16_t>) return DType::u16;
-  if constexpr (std::is_same_v<T, std::uint32_t>) return DType::u32;
-  return DType::u64;
 }
 
 template <class T>
@@ -132,6 +101,105 @@ void check_type(MissingKind kind, int n_threads, bool share) {
       CHECK(feature.has_missing == missing);
     }
   }
+}
+
+// Data to be binned like the training table: values meet where they never did, and are missing where
+// none was.
+void disturb(Table<float>& table, Random& random) {
+  for (std::int64_t row = 0; row < table.n_rows(); ++row) {
+    for (std::int64_t c = 0; c < table.n_columns(); ++c) {
+      if (random.chance(0.05)) table(row, c) = random.chance(0.3) ? NAN : static_cast<float>(random.below(6) - 2);
+    }
+  }
+}
+
+struct Sides {
+  std::vector<RowIdx> left, right;
+};
+
+Sides naive_sides(const Feature& f, const std::vector<std::uint16_t>& bins, std::int32_t threshold, bool missing_left,
+                  const std::vector<RowIdx>& rows) {
+  Sides sides;
+  for (const RowIdx row : rows) {
+    const bool goes_left = bins[row] == f.n_value_bins ? missing_left : bins[row] <= threshold;
+    (goes_left ? sides.left : sides.right).push_back(row);
+  }
+  return sides;
+}
+
+// Whole columns, stretches of rows, lists of rows; in place or not.
+void check_partition(const BinMatrix& matrix, std::int32_t f, Random& random) {
+  const Feature& feature = matrix.features()[at(f)];
+  const auto bins = column_of(matrix, at(f));
+  std::vector<RowIdx> all(at(matrix.n_rows())), stretch, some, none;
+  std::iota(all.begin(), all.end(), RowIdx{0});
+  for (const RowIdx row : all) {
+    if (row >= 17 && row < 200) stretch.push_back(row);
+    if (random.chance(0.4)) some.push_back(row);
+  }
+  for (int trial = 0; trial < 4; ++trial) {
+    const auto threshold = static_cast<std::int32_t>(trial == 0 ? feature.zero_bin % feature.n_value_bins
+                                                                : random.below(feature.n_value_bins));
+    for (const bool missing_left : {false, true}) {
+      for (const auto* const rows : {&all, &stretch, &some, &none}) {
+        for (const bool listed : {false, true}) {
+          if (!listed && rows == &some) continue;
+          const Sides expected = naive_sides(feature, bins, threshold, missing_left, *rows);
+          std::vector<RowIdx> left = *rows, right(rows->size());
+          const std::int64_t first = rows->empty() ? 0 : static_cast<std::int64_t>(rows->front());
+          const std::int64_t n_left =
+              matrix.partition(f, threshold, missing_left, listed ? left.data() : nullptr, first,
+                               static_cast<std::int64_t>(rows->size()), left.data(), right.data());
+          CAPTURE(f);
+          CAPTURE(threshold);
+          CAPTURE(missing_left);
+          CAPTURE(listed);
+          CAPTURE(rows->size());
+          REQUIRE(n_left == static_cast<std::int64_t>(expected.left.size()));
+          left.resize(expected.left.size());
+          right.resize(expected.right.size());
+          CHECK(left == expected.left);
+          CHECK(right == expected.right);
+        }
+      }
+    }
+  }
+}
+
+std::vector<std::vector<std::uint16_t>> all_columns(const BinMatrix& matrix) {
+  std::vector<std::vector<std::uint16_t>> columns;
+  for (std::size_t f = 0; f < matrix.features().size(); ++f) columns.push_back(column_of(matrix, f));
+  return columns;
+}
+
+// A matrix kept like another one, with these columns put in by hand.
+std::unique_ptr<BinMatrix> copy_by_hand(const BinMatrix& matrix) {
+  auto copy = std::make_unique<BinMatrix>(matrix.features(), matrix.n_rows(), matrix.storage());
+  for (Feature& f : copy->features()) {
+    f.has_missing = false;
+    f.entries = -1;
+  }
+  for (std::size_t f = 0; f < matrix.features().size(); ++f) {
+    if (matrix.features()[f].bundled || matrix.features()[f].loose()) continue;
+    copy->set_column(static_cast<std::int64_t>(f), column_of(matrix, f));
+  }
+  copy->set_sparse(matrix.copy_sparse());
+  return copy;
+}
+
+// Features with so many bins that their bundle needs two bytes.
+Mixed make_wide_bundle(std::int64_t n_rows) {
+  Random random(81);
+  Mixed m{Table<float>(n_rows, 7), {}, {{0, 1, 2, 3}}, {4}, {5, 6}};
+  for (std::int32_t c = 0; c < 7; ++c) {
+    m.features.push_back(make_feature(c, bounds(c < 4 ? 90 : 12, -3.5, 1.0), MissingKind::nan));
+  }
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    m.table(row, random.below(4)) = random.chance(0.1) ? NAN : static_cast<float>(random.below(90) - 4);
+    if (random.chance(0.1)) m.table(row, 4) = static_cast<float>(random.below(12) - 4);
+    for (std::int64_t c = 5; c < 7; ++c) m.table(row, c) = static_cast<float>(random.below(12) - 4);
+  }
+  return m;
 }
 
 }  // namespace
@@ -337,7 +405,8 @@ TEST_SUITE("bin_matrix") {
     CHECK(column_of(matrix, 0) == std::vector<std::uint16_t>{0, 1, 2, 5});
     CHECK(column_of(matrix, 1) == std::vector<std::uint16_t>{0, 1, 2, 3});
     BinMatrix other(features, 4, true);
-    CHECK_THROWS_AS(other.fill(team, {incomplete.data(), DType::f64, 4, 1, 1, 1}, Use::training), std::invalid_argument);
+    CHECK_THROWS_AS(other.fill(team, {incomplete.data(), DType::f64, 4, 1, 1, 1}, Use::training),
+                    std::invalid_argument);
   }
 
   TEST_CASE("no rows, no features") {
@@ -368,6 +437,332 @@ TEST_SUITE("bin_matrix") {
     std::vector<std::int64_t> counts(found[0].upper.size());
     for (const std::uint16_t b : column_of(matrix, 0)) ++counts[b];
     for (const std::int64_t count : counts) CHECK(count >= options.min_data_in_bin);
+  }
+
+  // ---- bundles and sparse columns ----
+
+  TEST_CASE("any storage, any view, any kind of missing: the bins of a plain loop") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.n_rows = 1501;
+      shape.kind = kind;
+      Mixed m = make_mixed(shape, 82);
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(s.name);
+        for_views(m.table, [&](const auto& view) {
+          for (const int n_threads : {1, 3}) {
+            const auto matrix = fill_training(m, s.storage, view, n_threads);
+            check_bins(*matrix, m.table);
+            CHECK(matrix->n_dropped() == 0);
+          }
+        });
+      }
+    }
+  }
+
+  TEST_CASE("a bundle of two bytes") {
+    Mixed m = make_wide_bundle(1200);
+    for_views(m.table, [&](const auto& view) {
+      const auto matrix = fill_training(m, {true, m.groups, m.sparse}, view, 2);
+      CHECK(matrix->groups()[0].two_bytes);
+      CHECK(matrix->features()[0].radix > 256);
+      check_bins(*matrix, m.table);
+      auto like = make_like(*matrix, m.n_rows());
+      Team team(2);
+      like->fill(team, view, Use::other);
+      check_bins(*like, m.table, false);
+    });
+  }
+
+  TEST_CASE("the plan of bundles: ranges of values that do not meet, cells that do not overlap") {
+    const Mixed m = make_mixed({}, 83);
+    for (const NamedStorage& s : storages_of(m)) {
+      CAPTURE(s.name);
+      const BinMatrix matrix(with_may_miss(m), 100, s.storage);
+      std::vector<int> seen(m.features.size(), 0);
+      for (const std::int32_t f : s.storage.loose) {
+        ++seen[at(f)];
+        CHECK(matrix.features()[at(f)].loose());
+        CHECK_FALSE(matrix.features()[at(f)].bundled);
+      }
+      for (std::size_t g = 0; g < matrix.groups().size(); ++g) {
+        const Group& group = matrix.groups()[g];
+        for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+          std::int32_t n_values = 1;
+          for (const Digit& digit : group.lanes[lane].digits) {
+            CHECK(digit.stride == n_values);
+            n_values *= digit.radix;
+            std::vector<int> taken(at(digit.radix), 0);
+            for (const std::int32_t f : digit.features) {
+              ++seen[at(f)];
+              const Feature& feature = matrix.features()[at(f)];
+              CHECK(feature.group == static_cast<std::int32_t>(g));
+              CHECK(feature.lane == static_cast<std::int32_t>(lane));
+              CHECK(feature.stride == digit.stride);
+              CHECK(feature.radix == digit.radix);
+              CHECK(feature.bundled == digit.bundle);
+              CHECK(feature.shared == (group.lanes[lane].digits.size() > 1));
+              CHECK(feature.lane_values == group.lanes[lane].n_values);
+              if (!digit.bundle) continue;
+              for (std::int32_t other = 0; other < feature.n_other_bins(); ++other) {
+                const std::int32_t value = feature.first_value + other;
+                REQUIRE(value > 0);
+                REQUIRE(value < digit.radix);
+                ++taken[at(value)];
+                const std::int32_t bin = feature.bin_of_digit(value);
+                CHECK(bin != feature.zero_bin);
+                CHECK(feature.other_of(bin) == other);
+              }
+              CHECK(feature.bin_of_digit(0) == feature.zero_bin);
+            }
+            // Each value but that of zero is somebody's.
+            if (digit.bundle) CHECK(std::count(taken.begin(), taken.end(), 1) == digit.radix - 1);
+          }
+          CHECK(n_values == group.lanes[lane].n_values);
+          CHECK(n_values <= group.lane_begin(static_cast<std::int64_t>(lane) + 1) -
+                                group.lane_begin(static_cast<std::int64_t>(lane)));
+        }
+      }
+      CHECK(seen == std::vector<int>(m.features.size(), 1));
+    }
+  }
+
+  TEST_CASE("storages that are none") {
+    const Mixed m = make_mixed({}, 84);
+    const auto n = static_cast<std::int32_t>(m.features.size());
+    for (const Storage& storage :
+         {Storage{false, {{0, 1}, {1, 2}}, {}}, Storage{false, {{0, 1}}, {1}}, Storage{false, {}, {2, 2}},
+          Storage{false, {{0, 0}}, {}}, Storage{false, {{0, n}}, {}}, Storage{false, {{-1, 0}}, {}},
+          Storage{false, {}, {n}}, Storage{false, {}, {-1}}, Storage{false, {{}}, {}}}) {
+      CHECK_THROWS_AS(BinMatrix(m.features, 10, storage), std::invalid_argument);
+    }
+    std::vector<Feature> many;
+    for (int f = 0; f < 3; ++f) many.push_back(make_feature(f, bounds(30000, 0.5, 1.0), MissingKind::nan));
+    CHECK_THROWS_AS(BinMatrix(many, 10, Storage{false, {{0, 1, 2}}, {}}), std::invalid_argument);
+    CHECK_NOTHROW(BinMatrix(many, 10, Storage{false, {{0, 1}}, {}}));
+  }
+
+  TEST_CASE("training: conflicts are dropped, or filling stops") {
+    Random random(85);
+    Mixed m = make_mixed({}, 85);
+    const auto& group = m.groups[0];
+    std::int64_t lost = 0;
+    const Table<float> before = m.table;
+    std::vector<std::pair<std::int64_t, std::int32_t>> dropped;
+    for (std::int64_t row = 40; row < 700; row += 31) {
+      // The first two of the group: the second one is lost.
+      for (const std::int32_t c : group) m.table(row, c) = 0.0f;
+      m.table(row, group[0]) = m.table(row, group[1]) = 1.0f;
+      dropped.emplace_back(row, group[1]);
+      ++lost;
+    }
+    Team team(3);
+    for_views(m.table, [&](const auto& view) {
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(s.name);
+        const bool has_bundles = !s.storage.bundles.empty();
+        BinMatrix exact(with_may_miss(m), m.n_rows(), s.storage);
+        CHECK(exact.fill(team, view, Use::exact_training) == !has_bundles);
+        BinMatrix matrix(with_may_miss(m), m.n_rows(), s.storage);
+        CHECK(matrix.fill(team, view, Use::training));
+        CHECK(matrix.n_dropped() == (has_bundles ? lost : 0));
+        Table<float> seen = m.table;
+        if (has_bundles) {
+          for (const auto& [row, c] : dropped) seen(row, c) = 0.0f;
+        }
+        check_bins(matrix, seen);
+      }
+    });
+  }
+
+  TEST_CASE("other data: what does not fit a bundle is kept beside it") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      shape.with_missing = false;
+      Mixed m = make_mixed(shape, 86);
+      Table<float> other = make_mixed(shape, 87).table;
+      Random random(87);
+      disturb(other, random);
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(s.name);
+        const auto training = fill_training(m, s.storage, m.table.dense());
+        for_views(other, [&](const auto& view) {
+          for (const int n_threads : {1, 3}) {
+            Team team(n_threads);
+            const auto like = make_like(*training, other.n_rows());
+            CHECK(like->fill(team, view, Use::other));
+            CHECK(like->n_dropped() == 0);
+            check_bins(*like, other, false);
+            bool any_odd = false;
+            for (const Feature& f : like->features()) any_odd |= f.bundled && f.entries >= 0;
+            CHECK(any_odd == !s.storage.bundles.empty());
+            for (const Feature& f : like->features()) {
+              if (f.entries < 0) continue;
+              const auto rows = like->sparse().rows_of(f.entries);
+              CHECK(std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) == rows.end());
+            }
+          }
+        });
+      }
+    }
+  }
+
+  TEST_CASE("some rows: in any order, more than once, none") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      Mixed m = make_mixed(shape, 88);
+      Table<float> other = make_mixed(shape, 89).table;
+      Random random(89);
+      disturb(other, random);
+      std::vector<RowIdx> increasing, repeated, backwards, shuffled;
+      for (RowIdx row = 0; row < 1000; ++row) {
+        if (random.chance(0.3)) increasing.push_back(row);
+        if (random.chance(0.2)) repeated.insert(repeated.end(), 1 + at(random.below(3)), row);
+        backwards.push_back(999 - row);
+        shuffled.push_back(static_cast<RowIdx>(random.below(1000)));
+      }
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(s.name);
+        Team team(3);
+        const auto training = fill_training(m, s.storage, m.table.by_row());
+        const auto like = make_like(*training, other.n_rows());
+        like->fill(team, other.by_row(), Use::other);
+        for (const BinMatrix* const from : {training.get(), like.get()}) {
+          const bool is_training = from == training.get();
+          for (const auto& rows : {increasing, repeated, backwards, shuffled, std::vector<RowIdx>{7},
+                                   std::vector<RowIdx>{3, 3, 3}, std::vector<RowIdx>{}}) {
+            CAPTURE(is_training);
+            CAPTURE(rows.size());
+            const auto n = static_cast<std::int64_t>(rows.size());
+            BinMatrix taken(from->features(), n, from->storage());
+            taken.fill_from(team, *from, rows);
+            Table<float> expected(n, m.table.n_columns());
+            for (std::int64_t i = 0; i < n; ++i) {
+              for (std::int64_t c = 0; c < expected.n_columns(); ++c) {
+                expected(i, c) = (is_training ? m.table : other)(rows[at(i)], c);
+              }
+            }
+            check_bins(taken, expected, is_training);
+            for (std::int64_t c = 0; c < taken.sparse().n_columns(); ++c) {
+              const auto own = taken.sparse().rows_of(c);
+              CHECK(std::adjacent_find(own.begin(), own.end(), std::greater_equal<>()) == own.end());
+            }
+            taken.make_columns(team);
+            if (is_training && n > 200) check_partition(taken, 0, random);
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("entries out and in again") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      Mixed m = make_mixed(shape, 90);
+      Table<float> other = make_mixed(shape, 91).table;
+      Random random(91);
+      disturb(other, random);
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(s.name);
+        Team team(2);
+        const auto training = fill_training(m, s.storage, m.table.dense());
+        const auto like = make_like(*training, other.n_rows());
+        like->fill(team, other.dense(), Use::other);
+        for (const BinMatrix* const from : {training.get(), like.get()}) {
+          const SparseColumns columns = from->copy_sparse();
+          // All features in bundles and sparse columns, by number; entries are never in the bin of zero.
+          std::vector<std::int32_t> expected;
+          for (std::size_t f = 0; f < from->features().size(); ++f) {
+            const Feature& feature = from->features()[f];
+            if (!feature.bundled && !feature.loose()) continue;
+            const auto c = static_cast<std::int64_t>(expected.size());
+            expected.push_back(static_cast<std::int32_t>(f));
+            REQUIRE(c < columns.n_columns());
+            const auto bins = column_of(*from, f);
+            std::vector<RowIdx> rows;
+            std::vector<std::uint16_t> own;
+            for (std::size_t row = 0; row < bins.size(); ++row) {
+              if (bins[row] == feature.zero_bin) continue;
+              rows.push_back(static_cast<RowIdx>(row));
+              own.push_back(bins[row]);
+            }
+            const auto got_rows = columns.rows_of(c);
+            const auto got_bins = columns.bins_of(c);
+            CHECK(std::vector<RowIdx>(got_rows.begin(), got_rows.end()) == rows);
+            CHECK(std::vector<std::uint16_t>(got_bins.begin(), got_bins.end()) == own);
+          }
+          CHECK(columns.features == expected);
+          const auto copy = copy_by_hand(*from);
+          CHECK(all_columns(*copy) == all_columns(*from));
+          if (kind == MissingKind::nan && from == training.get()) {
+            for (std::size_t f = 0; f < m.features.size(); ++f) {
+              if (from->features()[f].bundled || from->features()[f].loose()) {
+                CHECK(copy->features()[f].has_missing == from->features()[f].has_missing);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("splits of features in bundles, shared lanes and sparse columns") {
+    Random random(92);
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      Mixed m = make_mixed(shape, 92);
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(s.name);
+        CAPTURE(static_cast<int>(kind));
+        const auto matrix = fill_training(m, s.storage, m.table.by_column());
+        Team team(2);
+        matrix->make_columns(team);
+        at_every_level([&] {
+          for (std::size_t f = 0; f < m.features.size(); ++f) {
+            check_partition(*matrix, static_cast<std::int32_t>(f), random);
+          }
+        });
+      }
+    }
+    Mixed m = make_wide_bundle(1000);
+    const auto matrix = fill_training(m, {true, m.groups, m.sparse}, m.table.by_row());
+    Team team(2);
+    matrix->make_columns(team);
+    at_every_level([&] {
+      for (std::int32_t f = 0; f < 7; ++f) check_partition(*matrix, f, random);
+    });
+  }
+
+  TEST_CASE("sparse tables, columns said to have no missing values") {
+    Table<float> table(4, 2);
+    table(1, 0) = 1.0f;
+    table(2, 1) = NAN;
+    std::vector<Feature> features;
+    for (int c = 0; c < 2; ++c) features.push_back(make_feature(c, {0.5, kInf}, MissingKind::nan));
+    features[0].may_miss = features[1].may_miss = false;
+    Team team(2);
+    for_views(table, [&](const auto& view) {
+      BinMatrix matrix(features, 4, true);
+      CHECK_THROWS_AS(matrix.fill(team, view, Use::training), std::invalid_argument);
+    });
+    // Where zero is missing, a sparse table always has missing values.
+    for (Feature& f : features) f.missing_kind = MissingKind::zero;
+    BinMatrix matrix(features, 4, true);
+    CHECK_THROWS_AS(matrix.fill(team, table.by_row(), Use::training), std::invalid_argument);
+  }
+
+  TEST_CASE("features in bundles and sparse columns have no column to set") {
+    const Mixed m = make_mixed({}, 93);
+    BinMatrix matrix(m.features, 3, Storage{false, {{0, 1}}, {2}});
+    const std::vector<std::uint16_t> bins{0, 1, 0};
+    for (const std::int64_t f : {0, 1, 2}) CHECK_THROWS_AS(matrix.set_column(f, bins), std::invalid_argument);
+    CHECK_NOTHROW(matrix.set_column(3, bins));
   }
 }
 

@@ -317,14 +317,15 @@ def test_a_given_share_is_divided_for_the_smallest_error() -> None:
         counts = divide_counts(histogram, n_used)
         assert sum(counts) == n_used
 
-        middles = ((np.arange(4096, dtype=np.uint32) << 19) | (1 << 18)).view(np.float32)
-        scores = np.repeat(middles.astype(float), histogram)[::-1]
+        bins = np.flatnonzero(histogram).astype(np.uint32)
+        middles = ((bins << 19) | (1 << 18)).view(np.float32).astype(float)
+        scores = np.repeat(middles, histogram[bins])[::-1]
         squares = np.append(np.cumsum(scores[::-1] ** 2)[::-1], 0.0) / (scores**2).sum()
 
         def error(n_top: int, n_used: int = n_used, squares: np.ndarray = squares) -> float:
             return float(squares[n_top] * ((n_rows - n_top) / (n_used - n_top) - 1))
 
-        borders = np.cumsum(histogram[::-1])[histogram[::-1] > 0]
+        borders = np.cumsum(histogram[::-1], dtype=np.int64)[histogram[::-1] > 0]
         possible = [0, *(b for b in borders if n_used - b >= (n_rows - b) / 32)]
         best = min(error(int(b)) for b in possible)
         assert error(counts.n_top if counts.n_top > 1 else 0) == pytest.approx(best)

@@ -20,7 +20,7 @@ _logger = logging.getLogger("gossamer")
 class Goss(RowSampler):
     """Keeps the rows of large gradients, and draws some of the others, which then count for all.
 
-    Rows are scored by the length of their gradient: |gradient| as in the paper; with several outputs
+    Rows are scored by the length of their gradient: |gradient| as in the paper; of several outputs
     sqrt(sum of gradient^2). (LightGBM multiplies by the hessian, which did worse wherever it made a
     difference.) With `top_rate="auto"` the rates follow from the scores of each round: the fewest
     rows that hold the error `goss_error`, or, where `bagging_fraction` gives the share of rows, the
