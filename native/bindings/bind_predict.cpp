@@ -1,4 +1,5 @@
 #include "bindings/arrays.h"
+#include "bindings/sparse.h"
 #include "core/predict.h"
 
 namespace gossamer::bindings {
@@ -22,30 +23,46 @@ Forest make_forest(std::int64_t n_outputs, std::int64_t n_columns, const In<std:
                 to_vector(left),
                 to_vector(right),
                 to_vector(leaf_value),
+                {},
+                {},
+                {},
                 {}};
   prepare_forest(forest);
   return forest;
 }
 
-MatrixView checked_view(const Forest& forest, const Matrix& matrix, std::int64_t first, std::int64_t last) {
+MatrixView checked_view(const Forest& forest, const Matrix& matrix) {
   const MatrixView view = view_of(matrix);
   if (view.n_columns != forest.n_columns) throw std::invalid_argument("the number of columns differs");
-  if (first < 0 || first > last || last > forest.n_trees()) throw std::invalid_argument("tree range out of bounds");
   return view;
 }
 
-void scores(const Forest& self, const Matrix& matrix, std::int64_t first, std::int64_t last, const Out<double>& out,
+const SparseView& checked_view(const Forest&, const PySparse& matrix) {
+  if (!matrix.view.by_row) throw std::invalid_argument("compressed rows are needed");
+  check_canonical(matrix);
+  return matrix.view;
+}
+
+void check_trees(const Forest& forest, std::int64_t first, std::int64_t last) {
+  if (first < 0 || first > last || last > forest.n_trees()) throw std::invalid_argument("tree range out of bounds");
+}
+
+template <class AnyMatrix>
+void scores(const Forest& self, const AnyMatrix& matrix, std::int64_t first, std::int64_t last, const Out<double>& out,
             int n_threads) {
-  const MatrixView view = checked_view(self, matrix, first, last);
+  const auto& view = checked_view(self, matrix);
+  check_trees(self, first, last);
   check_length(out, view.n_rows * self.n_outputs, "out");
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
   predict_scores(*team, self, view, first, last, out.data());
 }
 
-void leaves(const Forest& self, const Matrix& matrix, std::int64_t first, std::int64_t last,
+template <class AnyMatrix>
+void leaves(const Forest& self, const AnyMatrix& matrix, std::int64_t first, std::int64_t last,
             const Out<std::int32_t>& out, int n_threads) {
-  const MatrixView view = checked_view(self, matrix, first, last);
+  const auto& view = checked_view(self, matrix);
+  check_trees(self, first, last);
   check_length(out, view.n_rows * (last - first), "out");
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
@@ -60,9 +77,13 @@ void bind_predict(nb::module_& m) {
            "column"_a.noconvert(), "threshold"_a.noconvert(), "missing_kind"_a.noconvert(),
            "default_left"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "leaf_value"_a.noconvert())
       .def_prop_ro("n_trees", &Forest::n_trees)
-      .def("predict", &scores, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
+      .def("predict", &scores<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
            "n_threads"_a, "Adds raw scores to `out` (rows x outputs, flattened).")
-      .def("predict_leaves", &leaves, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
+      .def("predict", &scores<PySparse>, "matrix"_a, "first_tree"_a, "last_tree"_a, "out"_a.noconvert(), "n_threads"_a,
+           "The same from compressed rows; columns they lack are missing, further ones are ignored.")
+      .def("predict_leaves", &leaves<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a,
+           "out"_a.noconvert(), "n_threads"_a)
+      .def("predict_leaves", &leaves<PySparse>, "matrix"_a, "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
            "n_threads"_a);
 }
 

@@ -8,6 +8,8 @@ using namespace nb::literals;
 
 namespace {
 
+using Kept = nb::ndarray<nb::numpy, nb::ro, nb::ndim<1>>;
+
 PySparse make_sparse(const AnyVector& values, const AnyVector& indices, const In<std::int64_t>& begin,
                      std::int64_t n_rows, std::int64_t n_columns, bool by_row) {
   PySparse sparse{values, indices, begin, {}, false};
@@ -38,14 +40,16 @@ PySparse make_sparse(const AnyVector& values, const AnyVector& indices, const In
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
-  nb::class_<PySparse>(m, "SparseMatrix",
-                       "Compressed rows or columns; checked when made: ValueError when arrays do not fit, "
-                       "IndexError for an index outside.")
+  nb::class_<PySparse>(m, "SparseMatrix", "Compressed rows or columns; checked when made (ValueError, IndexError).")
       .def(nb::new_(&make_sparse), "values"_a.noconvert(), "indices"_a.noconvert(), "begin"_a.noconvert(), "n_rows"_a,
            "n_columns"_a, "by_row"_a)
       .def_prop_ro("n_rows", [](const PySparse& self) { return self.view.n_rows; })
       .def_prop_ro("n_columns", [](const PySparse& self) { return self.view.n_columns; })
       .def_prop_ro("by_row", [](const PySparse& self) { return self.view.by_row; })
+      // The very arrays it was made from.
+      .def_prop_ro("values", [](const PySparse& self) { return Kept(self.values); })
+      .def_prop_ro("indices", [](const PySparse& self) { return Kept(self.indices); })
+      .def_prop_ro("begin", [](const PySparse& self) { return Kept(self.begin); })
       .def_prop_ro("n_entries", [](const PySparse& self) { return self.view.n_entries(); })
       .def_prop_ro(
           "is_canonical", [](const PySparse& self) { return self.canonical; },

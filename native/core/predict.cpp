@@ -2,61 +2,86 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
-#include "core/bin_bounds.h"
-#include "core/bin_matrix.h"
+#include "core/feature.h"
+#include "core/walk.h"
 
 namespace gossamer {
 namespace {
 
-template <class T>
-inline std::int32_t step(const ForestNode& node, const TypedView<T>& view, std::int64_t row) {
-  auto x = static_cast<double>(view(row, node.column));
-  bool missing = x != x;
-  if (node.missing_kind == static_cast<std::int8_t>(MissingKind::nan_is_zero) && missing) {
-    x = 0.0;
-    missing = false;
-  } else if (node.missing_kind == static_cast<std::int8_t>(MissingKind::zero)) {
-    missing |= std::abs(x) <= kZero;
-  }
-  return node.child[missing ? node.default_left : x <= node.threshold];
-}
-
-// Calls emit(row, tree, leaf) for every row and tree. Rows walk eight at a time so that their cache
-// misses overlap; a block of rows goes through all trees while it is in cache.
+// A block of rows goes through all trees while it is in cache.
 template <class Emit>
-void walk(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree, std::int64_t last_tree,
-          const Emit& emit) {
+void walk_dense(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
+                std::int64_t last_tree, const Emit& emit) {
   visit(matrix, [&]<class T>(TypedView<T> view) {
     for_blocks(team, matrix.n_rows, 512, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-      constexpr int kLanes = 8;
-      for (std::int64_t tree = first_tree; tree < last_tree; ++tree) {
-        const std::int64_t first_node = forest.node_begin[static_cast<std::size_t>(tree)];
-        const ForestNode* const nodes = forest.nodes.data() + first_node;
-        const bool empty = forest.node_begin[static_cast<std::size_t>(tree) + 1] == first_node;
-        for (std::int64_t i = begin; i < end; i += kLanes) {
-          const int lanes = static_cast<int>(std::min<std::int64_t>(end - i, kLanes));
-          std::int32_t at[kLanes];
-          for (int k = 0; k < lanes; ++k) at[k] = empty ? ~0 : 0;
-          for (bool walking = !empty; walking;) {
-            walking = false;
-            for (int k = 0; k < lanes; ++k) {
-              if (at[k] < 0) continue;
-              at[k] = step(nodes[at[k]], view, i + k);
-              walking |= at[k] >= 0;
-            }
-          }
-          for (int k = 0; k < lanes; ++k) emit(i + k, tree, ~at[k]);
-        }
-      }
+      walk(
+          forest, begin, end, first_tree, last_tree,
+          [&](std::int64_t, std::int64_t tree) { return root_of(forest, tree); },
+          [&](const ForestNode& node, std::int64_t row) { return static_cast<double>(view(row, node.column)); }, emit);
     });
   });
 }
 
 void check(bool condition, const std::string& what, std::int64_t tree) {
   if (!condition) throw std::invalid_argument("tree " + std::to_string(tree) + ": " + what);
+}
+
+ForestNode make_node(const Forest& f, std::size_t i) {
+  const auto kind = static_cast<MissingKind>(f.missing_kind[i]);
+  const double threshold = f.threshold[i];
+  const double above = std::nextafter(threshold, std::numeric_limits<double>::infinity());
+  const bool missing_left = kind == MissingKind::nan_is_zero ? 0.0 <= threshold : f.default_left[i] != 0;
+  ForestNode node{threshold, 1.0f, f.column[i], f.place_of[static_cast<std::size_t>(f.column[i])], {}, NodeTest::plain};
+  node.child[missing_left] = f.right[i];
+  node.child[!missing_left] = f.left[i];
+  if (kind == MissingKind::zero) node.test = NodeTest::zero_is_missing;
+  if (missing_left) {
+    node.sign = -1.0f;
+    node.bound = above == threshold ? NAN : -above;  // nothing is above infinity
+    if (kind != MissingKind::zero && std::fpclassify(above) == FP_SUBNORMAL) {
+      node.test = NodeTest::above;
+      node.bound = threshold;
+    }
+  }
+  return node;
+}
+
+// Where each column stands among those asked about.
+void find_used_columns(Forest& f) {
+  f.used_columns = f.column;
+  std::sort(f.used_columns.begin(), f.used_columns.end());
+  f.used_columns.erase(std::unique(f.used_columns.begin(), f.used_columns.end()), f.used_columns.end());
+  const auto n_used = static_cast<std::int32_t>(f.used_columns.size());
+  f.place_of.assign(n_used == 0 ? 0 : static_cast<std::size_t>(f.used_columns.back()) + 1, n_used);
+  for (std::int32_t p = 0; p < n_used; ++p) {
+    f.place_of[static_cast<std::size_t>(f.used_columns[static_cast<std::size_t>(p)])] = p;
+  }
+}
+
+ZeroPaths find_zero_paths(const Forest& f) {
+  ZeroPaths paths;
+  for (std::int64_t t = 0; t < f.n_trees(); ++t) {
+    const auto first = static_cast<std::int32_t>(f.node_begin[static_cast<std::size_t>(t)]);
+    std::int32_t at = root_of(f, t);
+    for (std::int32_t depth = 0; at >= 0; ++depth) {
+      const std::int32_t next = step(f.nodes[static_cast<std::size_t>(first + at)], 0.0);
+      paths.steps.push_back({static_cast<std::int32_t>(t), depth, first + at, next});
+      at = next;
+    }
+    paths.leaf.push_back(~at);
+  }
+  const auto place = [&](const ZeroPaths::Step& s) { return f.nodes[static_cast<std::size_t>(s.node)].place; };
+  std::stable_sort(paths.steps.begin(), paths.steps.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  paths.begin.assign(f.used_columns.size() + 2, 0);
+  for (const ZeroPaths::Step& s : paths.steps) ++paths.begin[static_cast<std::size_t>(place(s)) + 1];
+  std::partial_sum(paths.begin.begin(), paths.begin.end(), paths.begin.begin());
+  return paths;
 }
 
 }  // namespace
@@ -71,6 +96,7 @@ void prepare_forest(Forest& f) {
   check(f.node_begin.size() == f.leaf_begin.size() && !f.node_begin.empty(), "offsets differ in length", 0);
   check(f.node_begin.front() == 0 && f.leaf_begin.front() == 0, "offsets do not start at 0", 0);
   check(f.node_begin.back() == n_nodes && f.leaf_begin.back() == n_leaves, "offsets do not end at the array ends", 0);
+  check(n_leaves <= std::numeric_limits<std::int32_t>::max(), "too many leaves", 0);
   check(f.n_outputs >= 1 && f.n_trees() % f.n_outputs == 0, "the number of trees is no multiple of the outputs", 0);
   for (std::int64_t t = 0; t < f.n_trees(); ++t) {
     const auto i = static_cast<std::size_t>(t);
@@ -103,27 +129,21 @@ void prepare_forest(Forest& f) {
       check(std::isfinite(f.leaf_value[static_cast<std::size_t>(f.leaf_begin[i] + l)]), "leaf value is not finite", t);
     }
   }
+  find_used_columns(f);
   f.nodes.clear();
   f.nodes.reserve(f.column.size());
-  for (std::size_t i = 0; i < f.column.size(); ++i) {
-    f.nodes.push_back(
-        {f.threshold[i], f.column[i], {f.right[i], f.left[i]}, f.missing_kind[i], f.default_left[i] != 0});
-  }
+  for (std::size_t i = 0; i < f.column.size(); ++i) f.nodes.push_back(make_node(f, i));
+  f.zero_paths = find_zero_paths(f);
 }
 
 void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, double* out) {
-  walk(team, forest, matrix, first_tree, last_tree, [&](std::int64_t row, std::int64_t tree, std::int32_t leaf) {
-    const std::int64_t at = forest.leaf_begin[static_cast<std::size_t>(tree)] + leaf;
-    out[row * forest.n_outputs + tree % forest.n_outputs] += forest.leaf_value[static_cast<std::size_t>(at)];
-  });
+  walk_dense(team, forest, matrix, first_tree, last_tree, add_scores(forest, out));
 }
 
 void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, std::int32_t* out) {
-  const std::int64_t n = last_tree - first_tree;
-  walk(team, forest, matrix, first_tree, last_tree,
-       [&](std::int64_t row, std::int64_t tree, std::int32_t leaf) { out[row * n + tree - first_tree] = leaf; });
+  walk_dense(team, forest, matrix, first_tree, last_tree, note_leaves(first_tree, last_tree, out));
 }
 
 }  // namespace gossamer

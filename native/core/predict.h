@@ -6,16 +6,42 @@
 
 #include "core/matrix_view.h"
 #include "core/parallel.h"
+#include "core/sparse_view.h"
 
 namespace gossamer {
 
+// How a node decides. NaN makes every comparison false, so child[0] is where missing values go, and a single
+// comparison, x * sign <= bound, leads to child[1]:
+//   missing right: child[1] is left,  x <= threshold.  sign +1, bound = threshold
+//   missing left:  child[1] is right, x > threshold.   sign -1, bound = -(the next number above threshold)
+enum class NodeTest : std::int8_t {
+  plain,            // as above
+  zero_is_missing,  // the same, after zero has become NaN
+  above,            // x > bound: the next number is subnormal, and processors can be set to take that for 0
+};
+
 // All that a step of a walk needs, in half a cache line.
 struct ForestNode {
-  double threshold;
+  double bound;
+  float sign;
   std::int32_t column;
-  std::int32_t child[2];  // [0] right, [1] left
-  std::int8_t missing_kind;
-  bool default_left;
+  std::int32_t place;  // of the column among used_columns
+  std::int32_t child[2];
+  NodeTest test;
+};
+
+// The way that a row of zeros takes down each tree. A sparse row takes the same one up to the first node
+// whose column it has an entry in that leads elsewhere.
+struct ZeroPaths {
+  struct Step {
+    std::int32_t tree;
+    std::int32_t depth;
+    std::int32_t node;  // among the nodes of all trees
+    std::int32_t next;  // where zero goes
+  };
+  std::vector<std::int32_t> leaf;   // by tree
+  std::vector<Step> steps;          // those that ask about the used column p: [begin[p], begin[p + 1])
+  std::vector<std::int64_t> begin;  // one more p stands for all columns that are not used
 };
 
 // Trees one after another. Tree t has nodes [node_begin[t], node_begin[t + 1]) and likewise leaves;
@@ -32,7 +58,11 @@ struct Forest {
   std::vector<std::int32_t> left;
   std::vector<std::int32_t> right;
   std::vector<double> leaf_value;
-  std::vector<ForestNode> nodes;  // made by prepare_forest
+  // Made by prepare_forest.
+  std::vector<ForestNode> nodes;
+  std::vector<std::int32_t> used_columns;  // that some node asks about; increasing
+  std::vector<std::int32_t> place_of;      // by column, up to the last used; the size of used_columns: not used
+  ZeroPaths zero_paths;
 
   std::int64_t n_trees() const { return static_cast<std::int64_t>(node_begin.size()) - 1; }
 };
@@ -47,6 +77,13 @@ void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, 
                     std::int64_t last_tree, double* out);
 // out[row * (last_tree - first_tree) + t] = leaf index.
 void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
+                    std::int64_t last_tree, std::int32_t* out);
+
+// The same from a sparse matrix: compressed rows with increasing indices. It need not have the forest's
+// columns: those it lacks are missing, further ones are ignored.
+void predict_scores(Team& team, const Forest& forest, const SparseView& matrix, std::int64_t first_tree,
+                    std::int64_t last_tree, double* out);
+void predict_leaves(Team& team, const Forest& forest, const SparseView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, std::int32_t* out);
 
 }  // namespace gossamer

@@ -5,7 +5,7 @@
 
 #include "core/bin_bounds.h"
 #include "core/radix_sort.h"
-#include "support.h"
+#include "sparse_table.h"
 
 namespace gossamer::tests {
 namespace {
@@ -50,6 +50,40 @@ BinOptions options(std::int64_t n_columns, std::int32_t max_bin) {
 std::vector<ColumnBounds> bounds_of_column(const std::vector<double>& values, const BinOptions& o) {
   Team team(1);
   return find_bounds(team, {values.data(), DType::f64, static_cast<std::int64_t>(values.size()), 1, 1, 1}, {}, o);
+}
+
+// Columns from empty to full, with few and many values, on both sides of zero and at it.
+template <class T>
+Table<T> sparse_values(std::int64_t n_rows, std::int64_t n_columns, Random& random) {
+  Table<T> table(n_rows, n_columns);
+  for (std::int64_t c = 0; c < n_columns; ++c) {
+    const double share = c == 0 ? 0.0 : c == 1 ? 1.0 : std::pow(0.5, static_cast<double>(c % 9));
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      if (random.chance(0.02)) table.keep_zero(row, c);
+      if (!random.chance(share)) continue;
+      const bool few = c % 3 == 0;
+      if constexpr (std::is_floating_point_v<T>) {
+        T x = static_cast<T>(few ? random.below(7) - 3 : random.normal());
+        if (random.chance(0.03)) x = std::numeric_limits<T>::quiet_NaN();
+        if (random.chance(0.03)) x = static_cast<T>(random.chance(0.5) ? -0.0 : 1e-37);
+        if (c == 5) x = std::numeric_limits<T>::quiet_NaN();
+        table(row, c) = x;
+      } else {
+        table(row, c) = static_cast<T>(random.below(few ? 7 : 100) - (std::is_signed_v<T> ? (few ? 3 : 50) : 0));
+      }
+    }
+  }
+  return table;
+}
+
+void check_same(const std::vector<ColumnBounds>& a, const std::vector<ColumnBounds>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t c = 0; c < a.size(); ++c) {
+    CAPTURE(c);
+    CHECK(first_difference(a[c].upper, b[c].upper) == -1);
+    CHECK(a[c].missing_in_sample == b[c].missing_in_sample);
+    CHECK(a[c].zero_share == b[c].zero_share);
+  }
 }
 
 }  // namespace
@@ -229,6 +263,86 @@ TEST_SUITE("bin_bounds") {
     CHECK(items == expected);
     for (const float x : {-1.5f, 0.0f, 3e38f, -1e-45f}) CHECK(key_value(ordered_key(x)) == x);
     for (const double x : {-1.5, 0.0, 1e308, -5e-324}) CHECK(key_value(ordered_key(x)) == x);
+  }
+
+  TEST_CASE_TEMPLATE("sparse tables: the bounds of the dense table with the same values", T, float, double,
+                     std::int16_t, std::uint8_t, std::int64_t) {
+    Random random(54);
+    Table<T> table = sparse_values<T>(3001, 14, random);
+    std::vector<std::int64_t> everything, some, few;  // none stands for all
+    for (std::int64_t row = 0; row < table.n_rows(); ++row) {
+      if (random.chance(0.4)) some.push_back(row);
+      if (row % 500 == 17) few.push_back(row);
+    }
+    for (const bool use_missing : {true, false}) {
+      for (const bool zero_as_missing : {false, true}) {
+        for (const std::int32_t max_bin : {2, 5, 63, 255}) {
+          for (const std::int64_t min_data : {1, 3, 40}) {
+            BinOptions o = options(14, max_bin);
+            o.max_bin[3] = 2;
+            o.use_missing = use_missing;
+            o.zero_as_missing = zero_as_missing;
+            o.min_data_in_bin = min_data;
+            for (const auto* const sample : {&everything, &some, &few}) {
+              Team team(1);
+              const auto expected = find_bounds(team, table.dense(), *sample, o);
+              CAPTURE(use_missing);
+              CAPTURE(zero_as_missing);
+              CAPTURE(max_bin);
+              CAPTURE(min_data);
+              CAPTURE(sample->size());
+              for (const int n_threads : {1, 3}) {
+                Team other(n_threads);
+                for (const bool wide : {false, true}) {
+                  check_same(find_bounds(other, table.by_row(wide), *sample, o), expected);
+                  check_same(find_bounds(other, table.by_column(wide), *sample, o), expected);
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("the share of zeros, in dense and sparse tables") {
+    Table<double> table(10, 4);
+    for (std::int64_t row = 0; row < 10; ++row) {
+      table(row, 0) = row < 3 ? 1.0 : row == 5 ? 1e-40 : row == 6 ? -0.0 : 0.0;
+      table(row, 1) = row < 4 ? NAN : 0.0;
+      table(row, 2) = 7.0;
+    }
+    table.keep_zero(9, 3);
+    Team team(2);
+    const std::vector<std::int64_t> sample{0, 2, 4, 6, 8};
+    for_views(table, [&](const auto& view) {
+      const auto shares = [&](bool use_missing, std::span<const std::int64_t> rows) {
+        BinOptions o = options(4, 255);
+        o.use_missing = use_missing;
+        std::vector<double> all;
+        for (const ColumnBounds& c : find_bounds(team, view, rows, o)) all.push_back(c.zero_share);
+        return all;
+      };
+      // NaN is a zero where it is read as one.
+      CHECK(shares(true, {}) == std::vector<double>{0.7, 0.6, 0.0, 1.0});
+      CHECK(shares(false, {}) == std::vector<double>{0.7, 1.0, 0.0, 1.0});
+      CHECK(shares(true, sample) == std::vector<double>{0.6, 0.6, 0.0, 1.0});
+    });
+  }
+
+  TEST_CASE("sparse tables without rows, columns or values") {
+    for (const auto& [n_rows, n_columns] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {5, 0}, {5, 3}}) {
+      Table<float> table(n_rows, n_columns);
+      for (const bool zero_as_missing : {false, true}) {
+        BinOptions o = options(n_columns, 255);
+        o.zero_as_missing = zero_as_missing;
+        Team team(3);
+        const auto expected = find_bounds(team, table.dense(), {}, o);
+        check_same(find_bounds(team, table.by_row(), {}, o), expected);
+        check_same(find_bounds(team, table.by_column(), {}, o), expected);
+        for (const ColumnBounds& c : expected) CHECK(c.upper == std::vector<double>{kInf});
+      }
+    }
   }
 }
 

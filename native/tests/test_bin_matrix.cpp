@@ -544,11 +544,9 @@ TEST_SUITE("bin_matrix") {
   }
 
   TEST_CASE("training: conflicts are dropped, or filling stops") {
-    Random random(85);
     Mixed m = make_mixed({}, 85);
     const auto& group = m.groups[0];
     std::int64_t lost = 0;
-    const Table<float> before = m.table;
     std::vector<std::pair<std::int64_t, std::int32_t>> dropped;
     for (std::int64_t row = 40; row < 700; row += 31) {
       // The first two of the group: the second one is lost.

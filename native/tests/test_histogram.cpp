@@ -195,6 +195,136 @@ CellSums read_features(const BinMatrix& matrix, Histogram& h, const CellLayout& 
   return sums;
 }
 
+// Rows of different lengths: the cells each one adds to.
+struct Codes {
+  std::int64_t n_cells;
+  std::int64_t n_heavy;
+  bool wide;
+  Buffer<std::int64_t> row_begin;
+  std::vector<std::vector<std::uint32_t>> of_row;
+  Buffer<std::uint16_t> codes16;
+  Buffer<std::uint32_t> codes32;
+
+  Codes(std::int64_t n_rows, std::int64_t cells, std::int64_t heavy, bool wide_codes, Random& random)
+      : n_cells(cells), n_heavy(heavy), wide(wide_codes), row_begin(n_rows + 1), of_row(at(n_rows)) {
+    row_begin[0] = 0;
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      const double share = row % 5 == 0 ? 0.0 : row % 7 == 0 ? 0.5 : 0.03;
+      for (std::int64_t c = 0; c < cells; ++c) {
+        if (random.chance(share)) of_row[at(row)].push_back(static_cast<std::uint32_t>(c));
+      }
+      row_begin[row + 1] = row_begin[row] + static_cast<std::int64_t>(of_row[at(row)].size());
+    }
+    codes16.reset(row_begin[n_rows]);
+    codes32.reset(row_begin[n_rows]);
+    std::int64_t e = 0;
+    for (const auto& row : of_row) {
+      for (const std::uint32_t code : row) {
+        codes16[e] = static_cast<std::uint16_t>(code);
+        codes32[e++] = code;
+      }
+    }
+  }
+};
+
+// Words of the heavy cells, then of the light ones.
+std::vector<std::uint64_t> build(const Codes& codes, const Rows& rows, const Selection& s) {
+  const std::int64_t width = rows.layout.wide ? 2 : 1;
+  Buffer<std::uint64_t> heavy(codes.n_heavy * width), light((codes.n_cells - codes.n_heavy) * width);
+  std::fill(heavy.begin(), heavy.end(), std::uint64_t{0});
+  std::fill(light.begin(), light.end(), std::uint64_t{0});
+  SparseBuildArgs args;
+  args.row_begin = codes.row_begin.data();
+  args.codes = codes.wide ? static_cast<const void*>(codes.codes32.data()) : codes.codes16.data();
+  args.wide_codes = codes.wide;
+  args.rows = s.rows.empty() ? nullptr : s.rows.data();
+  args.first_row = s.first_row;
+  args.n_rows = s.n_rows;
+  args.row_values = rows.values();
+  args.layout = &rows.layout;
+  args.n_heavy = static_cast<std::uint32_t>(codes.n_heavy);
+  args.heavy = heavy.data();
+  args.light = light.data();
+  kernels().build_sparse(args);
+  std::vector<std::uint64_t> cells(heavy.begin(), heavy.end());
+  cells.insert(cells.end(), light.begin(), light.end());
+  return cells;
+}
+
+void check(const Codes& codes, const Rows& rows, const Selection& s) {
+  CellSums expected(codes.n_cells);
+  for (std::int64_t i = 0; i < s.n_rows; ++i) {
+    const std::size_t row = at(s.row(i));
+    for (const std::uint32_t code : codes.of_row[row]) {
+      expected.gradient[code] += rows.gradient[row];
+      expected.hessian[code] += rows.hessian[row];
+      expected.count[code] += 1;
+    }
+  }
+  const auto cells = same_at_every_level([&] { return build(codes, rows, s); });
+  CHECK(unpack(cells, rows.layout) == expected);
+}
+
+CellSums read_cells(const FeatureCells& cells, std::int64_t n, const CellLayout& layout) {
+  CellSums sums(n);
+  for (std::int64_t c = 0; c < n; ++c) {
+    const Sums s = sum_bins(cells, c, 1, layout);
+    sums.gradient[at(c)] = s.gradient;
+    sums.hessian[at(c)] = s.hessian;
+    sums.count[at(c)] = static_cast<std::uint32_t>(s.count);
+  }
+  return sums;
+}
+
+// A leaf with rows in every bin; all but the cell of zero are handed over.
+void check_zero_cell(const Feature& f, const CellLayout& layout, std::int64_t n_rows, Random& random) {
+  const std::int64_t n = f.n_bins();
+  CellSums all(n);
+  Sums leaf;
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    // Bins other than zero's hold so few rows that they fit packed cells whatever the leaf.
+    const std::size_t b = i < 4000 ? at(random.below(n)) : at(f.zero_bin);
+    const std::int64_t gradient = random.below(2 * layout.gradient_limit + 1) - layout.gradient_limit;
+    const std::int64_t hessian = layout.constant_hessian() ? 0 : random.below(layout.hessian_limit + 1);
+    all.gradient[b] += gradient;
+    all.hessian[b] += hessian;
+    all.count[b] += 1;
+    leaf += {gradient, hessian, 1};
+  }
+  CellSums others(f.n_other_bins());
+  std::size_t o = 0;
+  for (std::int64_t b = 0; b < n; ++b) {
+    if (b == f.zero_bin) continue;
+    others.gradient[o] = all.gradient[at(b)];
+    others.hessian[o] = all.hessian[at(b)];
+    others.count[o++] = all.count[at(b)];
+  }
+  Buffer<std::uint64_t> packed(2 * others.size() + 2);
+  kernels().pack(others.view(), others.size(), layout, packed.data());
+  struct Case {
+    bool large, packed;
+  };
+  for (const Case c : {Case{false, true}, {true, true}, {true, false}}) {
+    if (!c.large && n_rows > layout.max_rows) continue;
+    FeatureCells from;
+    if (c.packed) {
+      from.cells = packed.data();
+    } else {
+      from.large = others.view();
+    }
+    // Exactly as much room as the grower has, and nothing in it that helps.
+    std::vector<std::uint64_t> scratch(at(zero_scratch_words(f.n_value_bins + 1)), ~std::uint64_t{0});
+    CAPTURE(n_rows);
+    CAPTURE(c.large);
+    CAPTURE(c.packed);
+    at_every_level([&] {
+      const FeatureCells got = with_zero_cell(from, f, leaf, c.large, layout, scratch.data());
+      CHECK((got.cells == nullptr) == c.large);
+      CHECK(read_cells(got, n, layout) == all);
+    });
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("histogram") {
@@ -421,6 +551,118 @@ TEST_SUITE("histogram") {
     pool.configure(2000, 0, false, 1 << 20);
     CHECK(pool.acquire(false)->words.size() == 2000);
     CHECK(pool.acquire(true)->words.size() == 5000);
+  }
+
+  // ---- sparse columns ----
+
+  TEST_CASE("entries of rows: narrow and wide codes, heavy and light cells") {
+    Random random(20);
+    for (const Form form : kForms) {
+      const Rows rows(900, layout_of(form), random);
+      for (const bool wide_codes : {false, true}) {
+        for (const std::int64_t n_heavy : {0, 7, 300}) {
+          const Codes codes(rows.size(), 300, n_heavy, wide_codes, random);
+          CAPTURE(static_cast<int>(form));
+          CAPTURE(wide_codes);
+          CAPTURE(n_heavy);
+          check(codes, rows, contiguous(0, rows.size()));
+          check(codes, rows, contiguous(123, 400));
+          check(codes, rows, gathered(rows.size(), 0.4, random));
+          check(codes, rows, gathered(rows.size(), 0.01, random));
+          for (std::int64_t n = 0; n <= 30; ++n) check(codes, rows, contiguous(5, n));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("the cell of zero is what the others leave") {
+    Random random(21);
+    for (const Form form : kForms) {
+      const CellLayout layout = layout_of(form);
+      for (const MissingKind kind : {MissingKind::nan, MissingKind::zero}) {
+        for (const bool may_miss : {false, true}) {
+          for (const int zero_bin : {0, 3, 8}) {
+            Feature f;
+            f.n_value_bins = 9;
+            f.missing_kind = kind;
+            f.may_miss = may_miss || kind == MissingKind::zero;
+            f.zero_bin = kind == MissingKind::zero ? 9 : zero_bin;
+            CAPTURE(static_cast<int>(form));
+            CAPTURE(static_cast<int>(kind));
+            CAPTURE(f.may_miss);
+            CAPTURE(f.zero_bin);
+            for (const std::int64_t n_rows : {0, 1, 200, 5000, 200000}) check_zero_cell(f, layout, n_rows, random);
+          }
+        }
+      }
+      // Zero is the only bin; and there are two.
+      Feature one;
+      one.n_value_bins = 1;
+      one.may_miss = false;
+      check_zero_cell(one, layout, 50, random);
+      one.may_miss = true;
+      check_zero_cell(one, layout, 50, random);
+      one.n_value_bins = 2;
+      one.may_miss = false;
+      check_zero_cell(one, layout, 50, random);
+    }
+  }
+
+  TEST_CASE("sums from each cell upwards, feature by feature") {
+    Random random(22);
+    const std::vector<std::int64_t> first_cell{40, 41, 46, 46 + 70, 46 + 71, 46 + 74};
+    const std::int64_t n = first_cell.back() - first_cell.front();
+    for (const Form form : kForms) {
+      const CellLayout layout = layout_of(form);
+      CellSums cells(n);
+      for (std::int64_t c = 0; c < n; ++c) {
+        cells.gradient[at(c)] = random.below(2 * 50 * layout.gradient_limit) - 50 * layout.gradient_limit;
+        cells.hessian[at(c)] = layout.constant_hessian() ? 0 : random.below(50 * layout.hessian_limit);
+        cells.count[at(c)] = static_cast<std::uint32_t>(random.below(100));
+      }
+      CellSums expected(n);
+      for (std::size_t k = 0; k + 1 < first_cell.size(); ++k) {
+        for (std::int64_t c = first_cell[k] - 40; c < first_cell[k + 1] - 40; ++c) {
+          for (std::int64_t d = c; d < first_cell[k + 1] - 40; ++d) {
+            expected.gradient[at(c)] += cells.gradient[at(d)];
+            expected.hessian[at(c)] += cells.hessian[at(d)];
+            expected.count[at(c)] += cells.count[at(d)];
+          }
+        }
+      }
+      Buffer<std::uint64_t> packed(2 * n);
+      kernels().pack(cells.view(), n, layout, packed.data());
+      for (const bool large : {false, true}) {
+        FeatureCells from;
+        if (large) {
+          from.large = cells.view();
+        } else {
+          from.cells = packed.data();
+        }
+        // Exactly as much room as the grower has.
+        std::vector<std::uint64_t> scratch(at(zero_scratch_words(n)), ~std::uint64_t{0});
+        const FeatureCells got = sums_from_above(from, first_cell, layout, scratch.data());
+        CAPTURE(static_cast<int>(form));
+        CAPTURE(large);
+        CHECK(read_cells(got, n, layout) == expected);
+      }
+    }
+  }
+
+  TEST_CASE("the pool has room for light cells") {
+    HistogramPool pool;
+    pool.configure(100, 30, true, 8 * 260);
+    auto first = pool.acquire(false);
+    CHECK(first->words.size() == 200);
+    CHECK(first->light.size() == 60);
+    CHECK(pool.exhausted(false));
+    pool.release(std::move(first));
+    CHECK_FALSE(pool.exhausted(false));
+    pool.configure(100, 40, true, 1 << 20);
+    CHECK(pool.acquire(false)->light.size() == 80);
+    CHECK(pool.acquire(true)->light.size() == 80);
+    pool.configure(100, 40, false, 1 << 20);
+    CHECK(pool.acquire(true)->light.size() == 40);
   }
 }
 

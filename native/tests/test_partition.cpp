@@ -100,6 +100,56 @@ void check_size(std::int64_t n_rows, std::int64_t n_bins, Random& random) {
   }
 }
 
+// Lane values that stand 2^shift apart: by a table, or by a threshold.
+template <class Bin>
+void check_lane(std::int64_t n_rows, std::int64_t n_values, int shift, Random& random) {
+  const std::int64_t n_all = 2 * n_rows + 20;
+  Buffer<Bin> lanes((n_all << shift) + 1);
+  for (auto& v : lanes) v = static_cast<Bin>(random.below(n_values));
+  std::vector<std::uint8_t> table(at(n_values));
+  for (auto& left : table) left = random.chance(0.5);
+  std::vector<RowIdx> gathered;
+  for (std::int64_t i = 0; i < n_rows; ++i) gathered.push_back(static_cast<RowIdx>(2 * i + random.below(2)));
+  for (const bool by_table : {true, false}) {
+    for (const bool contiguous : {true, false}) {
+      for (const bool missing_left : {true, false}) {
+        PartitionArgs args;
+        args.column = lanes.data();
+        args.row_shift = shift;
+        args.goes_left = by_table ? table.data() : nullptr;
+        args.first_row = 13;
+        args.n_rows = n_rows;
+        args.threshold = static_cast<std::uint32_t>(n_values / 3);
+        args.missing_bin = static_cast<std::uint32_t>(n_values - 1);
+        args.missing_left = missing_left;
+        std::vector<RowIdx> expected[2];
+        for (std::int64_t i = 0; i < n_rows; ++i) {
+          const RowIdx row = contiguous ? static_cast<RowIdx>(13 + i) : gathered[at(i)];
+          const std::uint32_t v = lanes[static_cast<std::int64_t>(row) << shift];
+          const bool by_value = v == args.missing_bin ? missing_left : v <= args.threshold;
+          expected[by_table ? 1 - table[v] : 1 - by_value].push_back(row);
+        }
+        // In place, too: the outputs are exactly n_rows long.
+        std::vector<RowIdx> left = gathered, right(at(n_rows));
+        args.rows = contiguous ? nullptr : left.data();
+        args.left = left.data();
+        args.right = right.data();
+        const std::int64_t n_left = sizeof(Bin) == 1 ? kernels().partition_u8(args) : kernels().partition_u16(args);
+        CAPTURE(n_rows);
+        CAPTURE(n_values);
+        CAPTURE(shift);
+        CAPTURE(by_table);
+        CAPTURE(contiguous);
+        REQUIRE(n_left == static_cast<std::int64_t>(expected[0].size()));
+        left.resize(at(n_left));
+        right.resize(at(n_rows - n_left));
+        CHECK(left == expected[0]);
+        CHECK(right == expected[1]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("partition") {
@@ -165,6 +215,20 @@ TEST_SUITE("partition") {
       const Buffer<std::uint8_t> column = random_column<std::uint8_t>(c.n_all, 200, random);
       for (std::int64_t i = 0; i < c.n_rows; ++i) c.rows.push_back(static_cast<RowIdx>(random.below(c.n_all)));
       check(c, column);
+    });
+  }
+
+  TEST_CASE("a table of lane values decides, lanes stand apart") {
+    at_every_level([] {
+      Random random(6);
+      for (const std::int64_t n : {0, 1, 15, 16, 17, 100, 1001}) {
+        for (const int shift : {0, 1, 5}) {
+          check_lane<std::uint8_t>(n, 256, shift, random);
+          check_lane<std::uint8_t>(n, 3, shift, random);
+          check_lane<std::uint16_t>(n, 1000, shift, random);
+          check_lane<std::uint16_t>(n, 65536, shift, random);
+        }
+      }
     });
   }
 }

@@ -5,6 +5,7 @@
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
 #include "core/predict.h"
+#include "random_forest.h"
 #include "support.h"
 
 namespace gossamer::tests {
@@ -54,36 +55,6 @@ std::int32_t naive_leaf(const Forest& f, std::int64_t tree, const std::vector<do
     n = left ? f.left[k] : f.right[k];
   }
   return ~n;
-}
-
-// A random tree of `n_nodes` nodes: leaves are split one after another.
-void add_random_tree(Forest& f, std::int64_t n_nodes, Random& random) {
-  struct Open {
-    std::int64_t parent;
-    bool left;
-  };
-  std::vector<Open> open;
-  const auto first = static_cast<std::int64_t>(f.column.size());
-  for (std::int64_t n = 0; n < n_nodes; ++n) {
-    if (n > 0) {
-      const std::size_t pick = at(random.below(static_cast<std::int64_t>(open.size())));
-      (open[pick].left ? f.left : f.right)[at(first + open[pick].parent)] = static_cast<std::int32_t>(n);
-      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
-    }
-    f.column.push_back(static_cast<std::int32_t>(random.below(f.n_columns)));
-    f.threshold.push_back(std::floor(random.between(-3.0, 3.0)));
-    f.missing_kind.push_back(static_cast<std::int8_t>(random.below(3)));
-    f.default_left.push_back(static_cast<std::int8_t>(random.below(2)));
-    f.left.push_back(0);
-    f.right.push_back(0);
-    open.push_back({n, true});
-    open.push_back({n, false});
-  }
-  std::int32_t leaf = 0;
-  for (const Open& o : open) (o.left ? f.left : f.right)[at(first + o.parent)] = ~leaf++;
-  for (std::int64_t l = 0; l <= n_nodes; ++l) f.leaf_value.push_back(random.normal());
-  f.node_begin.push_back(static_cast<std::int64_t>(f.column.size()));
-  f.leaf_begin.push_back(static_cast<std::int64_t>(f.leaf_value.size()));
 }
 
 }  // namespace
@@ -204,6 +175,50 @@ TEST_SUITE("predict") {
         std::vector<std::int32_t> leaves(expected_leaves.size());
         predict_leaves(team, f, view, first, last, leaves.data());
         CHECK(first_difference(leaves, expected_leaves) == -1);
+      }
+    }
+  }
+
+  TEST_CASE("thresholds at the ends of the numbers") {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    constexpr double kMax = std::numeric_limits<double>::max();
+    constexpr double kMin = std::numeric_limits<double>::min();
+    constexpr double kTiny = std::numeric_limits<double>::denorm_min();
+    std::vector<double> numbers{0.0, -0.0, kZero, 1.0, kMin, kTiny, 2 * kTiny, kMin - kTiny, kMax, kInf};
+    for (std::size_t i = 0, n = numbers.size(); i < n; ++i) {
+      numbers.push_back(-numbers[i]);
+      numbers.push_back(std::nextafter(numbers[i], kInf));
+      numbers.push_back(std::nextafter(numbers[i], -kInf));
+    }
+    Forest f;
+    f.n_columns = 1;
+    f.node_begin = f.leaf_begin = {0};
+    for (const double threshold : numbers) {
+      for (int kind = 0; kind < 3; ++kind) {
+        for (int default_left = 0; default_left < 2; ++default_left) {
+          f.column.push_back(0);
+          f.threshold.push_back(threshold);
+          f.missing_kind.push_back(static_cast<std::int8_t>(kind));
+          f.default_left.push_back(static_cast<std::int8_t>(default_left));
+          f.left.push_back(~0);
+          f.right.push_back(~1);
+          f.leaf_value.insert(f.leaf_value.end(), {1.0, 2.0});
+          f.node_begin.push_back(static_cast<std::int64_t>(f.column.size()));
+          f.leaf_begin.push_back(static_cast<std::int64_t>(f.leaf_value.size()));
+        }
+      }
+    }
+    prepare_forest(f);
+    numbers.push_back(NAN);
+    const auto n_rows = static_cast<std::int64_t>(numbers.size());
+    std::vector<std::int32_t> leaves(at(n_rows * f.n_trees()));
+    Team team(1);
+    predict_leaves(team, f, {numbers.data(), DType::f64, n_rows, 1, 1, 1}, 0, f.n_trees(), leaves.data());
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      for (std::int64_t t = 0; t < f.n_trees(); ++t) {
+        CAPTURE(numbers[at(row)]);
+        CAPTURE(f.threshold[at(t)]);
+        CHECK(leaves[at(row * f.n_trees() + t)] == naive_leaf(f, t, {numbers[at(row)]}));
       }
     }
   }

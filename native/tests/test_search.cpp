@@ -1,6 +1,7 @@
 // The best threshold of a feature against a plain loop over thresholds in double precision.
 #include <algorithm>
 
+#include "core/histogram.h"
 #include "support.h"
 
 namespace gossamer::tests {
@@ -196,6 +197,161 @@ std::vector<SplitRules> all_rules() {
   return rules;
 }
 
+// A leaf with several features, each zero (bin 0) in some of its rows and never missing.
+struct Leaves {
+  CellLayout layout;
+  Sums sums;
+  std::vector<CellSums> bins;            // by feature
+  std::vector<std::int64_t> first_cell;  // of the cells without zero's, and the end
+
+  Leaves(const CellLayout& l, int n_features, int max_bins, std::int64_t n_rows, Random& random,
+         std::int64_t n_filled = 1 << 30)
+      : layout(l), first_cell{0} {
+    for (int f = 0; f < n_features; ++f) {
+      const std::int64_t n_bins = max_bins == 2 ? 2 : 2 + random.below(max_bins - 1);
+      bins.emplace_back(n_bins);
+      first_cell.push_back(first_cell.back() + n_bins - 1);
+    }
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      const std::int64_t limit = l.wide ? l.gradient_limit : std::min<std::int64_t>(l.gradient_limit, 1 << 13);
+      const std::int64_t gradient = random.below(2 * limit + 1) - limit;
+      const std::int64_t hessian = l.constant_hessian() ? 0 : 1 + random.below(l.hessian_limit);
+      sums += {gradient, hessian, 1};
+      for (int f = 0; f < n_features; ++f) {
+        const bool zero = i >= n_filled || random.chance(f % 3 == 0 ? 0.9 : 0.4);
+        const std::size_t b = zero ? 0 : at(random.below(bins[at(f)].size()));
+        bins[at(f)].gradient[b] += gradient;
+        bins[at(f)].hessian[b] += hessian;
+        bins[at(f)].count[b] += 1;
+      }
+    }
+  }
+
+  std::int64_t n_cells() const { return first_cell.back(); }
+
+  // The cells without zero's, one feature after another.
+  CellSums others() const {
+    CellSums cells(n_cells());
+    for (std::size_t f = 0; f < bins.size(); ++f) {
+      for (std::int64_t b = 1; b < bins[f].size(); ++b) {
+        const std::size_t c = at(first_cell[f] + b - 1);
+        cells.gradient[c] = bins[f].gradient[at(b)];
+        cells.hessian[c] = bins[f].hessian[at(b)];
+        cells.count[c] = bins[f].count[at(b)];
+      }
+    }
+    return cells;
+  }
+};
+
+struct RightSplit {
+  double gain = kNone;
+  std::int64_t feature = -1;
+  std::int64_t threshold = -1;
+  bool operator==(const RightSplit&) const = default;
+};
+
+// One feature after another, each with all of its cells.
+RightSplit one_by_one(const Leaves& leaves, const SplitRules& rules, double parent_output,
+                      const std::vector<std::int32_t>& names, const char* allowed) {
+  RightSplit best;
+  for (std::size_t f = 0; f < leaves.bins.size(); ++f) {
+    if (allowed != nullptr && !allowed[names[f]]) continue;
+    CellSums own = leaves.bins[f];
+    std::vector<double> scratch(at(search_scratch_size(static_cast<int>(own.size()))));
+    SearchArgs args;
+    args.large = own.view();
+    args.n_value_bins = static_cast<int>(own.size());
+    args.gradient = static_cast<double>(leaves.sums.gradient);
+    args.hessian = static_cast<double>(leaves.layout.constant_hessian() ? leaves.sums.count : leaves.sums.hessian);
+    args.count = static_cast<double>(leaves.sums.count);
+    args.parent_output = parent_output;
+    args.scratch = scratch.data();
+    Candidate candidate;
+    if (!kernels().search(args, leaves.layout, rules, candidate)) continue;
+    const RightSplit found{candidate.gain, names[f], candidate.threshold};
+    if (found.gain > best.gain || (found.gain == best.gain && found.feature < best.feature)) best = found;
+  }
+  return best;
+}
+
+void check_right(const Leaves& leaves, Storage storage, const SplitRules& rules, Random& random) {
+  const double parent_output = 0.75;
+  // Numbers that do not increase: places are by other things than the feature.
+  std::vector<std::int32_t> names;
+  for (std::size_t f = 0; f < leaves.bins.size(); ++f) names.push_back(static_cast<std::int32_t>(f * 7 % 29));
+  std::vector<std::int32_t> of_cell;
+  for (std::size_t f = 0; f < leaves.bins.size(); ++f) {
+    of_cell.insert(of_cell.end(), at(leaves.first_cell[f + 1] - leaves.first_cell[f]), names[f]);
+  }
+  CellSums others = leaves.others();
+  Buffer<std::uint64_t> packed(2 * others.size());
+  kernels().pack(others.view(), others.size(), leaves.layout, packed.data());
+  FeatureCells from;
+  if (storage == Storage::cells) {
+    from.cells = packed.data();
+  } else {
+    from.large = others.view();
+  }
+  Buffer<std::uint64_t> scratch(zero_scratch_words(others.size()));
+  const FeatureCells above = sums_from_above(from, leaves.first_cell, leaves.layout, scratch.data());
+  std::vector<char> allowed(29, 1);
+  for (char& a : allowed) a = random.chance(0.5);
+  for (const char* const mask : {static_cast<const char*>(nullptr), static_cast<const char*>(allowed.data())}) {
+    const RightSplit expected = one_by_one(leaves, rules, parent_output, names, mask);
+    at_every_level([&] {
+      SearchRightArgs args;
+      args.cells = above.cells;
+      args.large = above.large;
+      args.n = static_cast<int>(others.size());
+      args.features = of_cell.data();
+      args.allowed = mask;
+      args.leaf = leaves.sums;
+      args.parent_output = parent_output;
+      FeatureCandidate best;
+      const bool found = kernels().search_right(args, leaves.layout, rules, best);
+      CHECK(found == (expected.feature >= 0));
+      RightSplit got{best.gain, best.feature, -1};
+      if (found) {
+        REQUIRE(best.cell >= 0);
+        CHECK(of_cell[at(best.cell)] == best.feature);
+        const auto f = std::find(names.begin(), names.end(), best.feature) - names.begin();
+        got.threshold = best.cell - leaves.first_cell[at(f)];
+      }
+      CAPTURE(leaves.bins.size());
+      CAPTURE(leaves.sums.count);
+      CAPTURE(static_cast<int>(storage));
+      CAPTURE(expected.gain);
+      CAPTURE(got.gain);
+      CHECK(got.feature == expected.feature);
+      CHECK(got.threshold == expected.threshold);
+      CHECK(std::memcmp(&got.gain, &expected.gain, sizeof(double)) == 0);
+      // In two calls, the second one first: the same in the end.
+      const auto half = static_cast<std::size_t>(leaves.bins.size() / 2);
+      const auto middle = static_cast<int>(leaves.first_cell[half]);
+      SearchRightArgs part = args;
+      const FeatureCells upper = above.from(middle, leaves.layout);
+      part.cells = upper.cells;
+      part.large = upper.large;
+      part.n = args.n - middle;
+      part.features = args.features + middle;
+      FeatureCandidate twice;
+      kernels().search_right(part, leaves.layout, rules, twice);
+      part = args;
+      part.n = middle;
+      kernels().search_right(part, leaves.layout, rules, twice);
+      CHECK(twice.gain == best.gain);
+      CHECK(twice.feature == best.feature);
+      CHECK(twice.any_filled == best.any_filled);
+      bool any_filled = false;
+      for (std::int64_t c = 0; c < others.size(); ++c) {
+        any_filled |= static_cast<double>(sum_bins(above, c, 1, leaves.layout).count) >= rules.min_data;
+      }
+      CHECK(best.any_filled == any_filled);
+    });
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("search") {
@@ -283,6 +439,128 @@ TEST_SUITE("search") {
       leaf.finish();
       check(leaf, Storage::cells, plain_rules(), -1);
       check(leaf, Storage::large, plain_rules(), -1);
+    }
+  }
+
+  // ---- many splits, one cell each ----
+
+  TEST_CASE("many features at once: the split that each one alone would have") {
+    Random random(27);
+    for (const Form form : kForms) {
+      for (const int n_features : {1, 3, 8, 20}) {
+        for (const int max_bins : {2, 3, 40}) {
+          for (const std::int64_t n_rows : {1, 6, 100, 3000}) {
+            const Leaves leaves(layout_of(form), n_features, max_bins, n_rows, random);
+            for (const SplitRules& r : all_rules()) {
+              for (const Storage storage : {Storage::cells, Storage::large}) check_right(leaves, storage, r, random);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("many features at once: a leaf beyond packed cells, features within") {
+    Random random(28);
+    for (const Form form : kForms) {
+      // All rows but some thousands are zero in every feature.
+      const Leaves leaves(layout_of(form), 12, 9, 150000, random, 6000);
+      for (const SplitRules& r : all_rules()) {
+        for (const Storage storage : {Storage::cells, Storage::large}) check_right(leaves, storage, r, random);
+      }
+    }
+  }
+
+  TEST_CASE("many features at once: sums that no double holds exactly") {
+    Random random(29);
+    CellLayout layout = layout_of(Form::wide);
+    layout.gradient_limit = std::int64_t{1} << 52;
+    const Leaves leaves(layout, 15, 6, 900, random);
+    for (const SplitRules& r : all_rules()) {
+      for (const Storage storage : {Storage::cells, Storage::large}) check_right(leaves, storage, r, random);
+    }
+  }
+
+  TEST_CASE("many features at once: equal gains go to the smaller feature, then to the first cell") {
+    Random random(30);
+    for (const Form form : kForms) {
+      const CellLayout layout = layout_of(form);
+      CellSums cells(10);
+      for (std::size_t c = 0; c < 10; ++c) {
+        cells.gradient[c] = 500;
+        cells.hessian[c] = layout.constant_hessian() ? 0 : 40;
+        cells.count[c] = 30;
+      }
+      Buffer<std::uint64_t> packed(20);
+      kernels().pack(cells.view(), 10, layout, packed.data());
+      const std::vector<std::int32_t> features{7, 7, 5, 9, 3, 3, 3, 8, 4, 6};
+      at_every_level([&] {
+        for (const Storage storage : {Storage::cells, Storage::large}) {
+          SearchRightArgs args;
+          if (storage == Storage::cells) {
+            args.cells = packed.data();
+          } else {
+            args.large = cells.view();
+          }
+          args.n = 10;
+          args.features = features.data();
+          args.leaf = {-200, layout.constant_hessian() ? 0 : 400, 100};
+          FeatureCandidate best;
+          CHECK(kernels().search_right(args, layout, plain_rules(), best));
+          CHECK(best.feature == 3);
+          CHECK(best.cell == 4);
+          // As good already: a smaller feature stays, a larger one gives way.
+          FeatureCandidate smaller = best;
+          smaller.feature = 2;
+          smaller.cell = -1;
+          CHECK_FALSE(kernels().search_right(args, layout, plain_rules(), smaller));
+          CHECK(smaller.feature == 2);
+          CHECK(smaller.cell == -1);
+          FeatureCandidate larger = best;
+          larger.feature = 4;
+          larger.cell = -1;
+          CHECK(kernels().search_right(args, layout, plain_rules(), larger));
+          CHECK(larger.feature == 3);
+          // Only allowed ones.
+          std::vector<char> allowed(10, 1);
+          allowed[3] = allowed[4] = 0;
+          args.allowed = allowed.data();
+          FeatureCandidate other;
+          CHECK(kernels().search_right(args, layout, plain_rules(), other));
+          CHECK(other.feature == 5);
+          CHECK(other.cell == 2);
+          std::fill(allowed.begin(), allowed.end(), 0);
+          FeatureCandidate none;
+          CHECK_FALSE(kernels().search_right(args, layout, plain_rules(), none));
+          CHECK(none.cell == -1);
+          CHECK(none.any_filled);  // nobody was asked, but there were rows
+        }
+      });
+    }
+  }
+
+  TEST_CASE("many features at once: whether any cell has enough rows") {
+    for (const Form form : kForms) {
+      const CellLayout layout = layout_of(form);
+      for (int n = 1; n <= 17; ++n) {
+        for (int filled = -1; filled < n; ++filled) {
+          CellSums cells(n);
+          for (std::size_t c = 0; c < at(n); ++c) cells.count[c] = static_cast<int>(c) == filled ? 20 : 19;
+          Buffer<std::uint64_t> packed(2 * n);
+          kernels().pack(cells.view(), n, layout, packed.data());
+          std::vector<std::int32_t> features(at(n), 1);
+          SplitRules rules = plain_rules();
+          rules.min_data = 20;
+          SearchRightArgs args;
+          args.cells = packed.data();
+          args.n = n;
+          args.features = features.data();
+          args.leaf = {0, 0, 25};  // the other side is too small: no split, but the cell is filled
+          FeatureCandidate best;
+          CHECK_FALSE(kernels().search_right(args, layout, rules, best));
+          CHECK(best.any_filled == (filled >= 0));
+        }
+      }
     }
   }
 }

@@ -18,7 +18,7 @@ def set_kernel_level(name: str) -> bool:
 
 class SparseMatrix:
     """
-    Compressed rows or columns; checked when made: ValueError for arrays that do not fit each other, IndexError for an index outside the shape.
+    Compressed rows or columns; checked when made (ValueError, IndexError).
     """
 
     def __init__(
@@ -38,6 +38,12 @@ class SparseMatrix:
     def n_columns(self) -> int: ...
     @property
     def by_row(self) -> bool: ...
+    @property
+    def values(self) -> Annotated[NDArray, dict(shape=(None,), writable=False)]: ...
+    @property
+    def indices(self) -> Annotated[NDArray, dict(shape=(None,), writable=False)]: ...
+    @property
+    def begin(self) -> Annotated[NDArray, dict(shape=(None,), writable=False)]: ...
     @property
     def n_entries(self) -> int: ...
     @property
@@ -670,6 +676,7 @@ class Forest:
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...
+    @overload
     def predict(
         self,
         matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
@@ -680,9 +687,32 @@ class Forest:
     ) -> None:
         """Adds raw scores to `out` (rows x outputs, flattened)."""
 
+    @overload
+    def predict(
+        self,
+        matrix: SparseMatrix,
+        first_tree: int,
+        last_tree: int,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None:
+        """
+        The same from compressed rows; columns they lack are missing, further ones are ignored.
+        """
+
+    @overload
     def predict_leaves(
         self,
         matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        first_tree: int,
+        last_tree: int,
+        out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    @overload
+    def predict_leaves(
+        self,
+        matrix: SparseMatrix,
         first_tree: int,
         last_tree: int,
         out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from gossamer.data.matrix import as_table
 from gossamer.errors import DataError
@@ -92,8 +91,6 @@ def test_lists_of_rows() -> None:
         (np.array([["a", "b"]]), "must be numeric: got '<U1'.*Encode"),
         (np.zeros((2, 2), dtype="M8[s]"), "must be numeric: got 'datetime64"),
         (np.zeros((2, 2), dtype=[("a", "f8")]), "must be numeric"),
-        (scipy.sparse.csr_matrix(NUMBERS), "sparse.*toarray"),
-        (scipy.sparse.coo_array(NUMBERS), "sparse.*toarray"),
         ([[1, 2], [3]], "cannot be made an array"),
         ([["a", 1]], "must be numeric"),
         (None, "expected 2 dimensions"),

@@ -1,4 +1,4 @@
-"""docs/estimators.md says what is true."""
+"""docs/estimators.md and docs/sparse.md say what is true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from gossamer import GossamerClassifier
 
-PAGE = Path(__file__).parents[2] / "docs" / "estimators.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "estimators.md"
 
 
 @pytest.mark.filterwarnings("ignore:no split is possible:UserWarning")
@@ -33,3 +34,12 @@ def test_named_attributes_exist(binary_rows: Any) -> None:
     assert len(named) > 5
     for name in named:
         assert np.ndim(getattr(model, name)) >= 0
+
+
+def test_code_for_sparse_tables_runs() -> None:
+    page = (DOCS / "sparse.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["prediction"].std() > 0

@@ -111,13 +111,6 @@ def test_bad_tables(x: Any, error: type[Exception], what: str) -> None:
         GossamerRegressor().fit(x, np.zeros(5))
 
 
-def test_sparse_is_refused(number_rows: Any) -> None:
-    import scipy.sparse
-
-    with pytest.raises(TypeError, match=r"toarray"):
-        GossamerRegressor().fit(scipy.sparse.csr_array(number_rows[0]), number_rows[1])
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
 def test_bad_labels(number_rows: Any, bad: float) -> None:
     x, y = number_rows

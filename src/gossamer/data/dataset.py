@@ -194,7 +194,7 @@ class Dataset:
         if table.names is None or names == default_names(n_columns):
             return table
         order = match_names(names, table.names)
-        return table if order is None else Table(table.values[:, order], names)
+        return table if order is None else table.take_columns(order, names)
 
     @property
     def binned(self) -> BinnedTable:
@@ -423,7 +423,7 @@ class Dataset:
             DataError: If it was freed after binning.
         """
         if self._parent is not None:
-            return as_table(self._parent.get_data()).values[self.used_indices]
+            return as_table(self._parent.get_data()).matrix[self.used_indices]
         if self.data is None:
             raise _freed("get_data()")
         return self.data

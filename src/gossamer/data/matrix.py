@@ -1,36 +1,59 @@
-"""The user's table as a NumPy matrix, without copying what the native core can read."""
+"""The user's table as a matrix, without copying what the native core can read."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
+from gossamer.data.dtypes import NUMERIC_KINDS, check_shape, readable
+from gossamer.data.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.errors import DataError, message
-
-# Kinds of NumPy types that are numbers: truth values, integers (signed or not), floats.
-_NUMERIC_KINDS = "biuf"
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A matrix that the native core can read, and the names of its columns where it has any."""
+    """A matrix that the native core can read, and the names of its columns where it has any.
 
-    values: npt.NDArray[Any]
+    Attributes:
+        values: An array, or the compressed rows or columns of a sparse matrix.
+        names: Names of the columns.
+    """
+
+    values: npt.NDArray[Any] | _native.SparseMatrix
     names: list[str] | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.values.shape[0])
+        values = self.values
+        return values.n_rows if isinstance(values, _native.SparseMatrix) else values.shape[0]
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return int(self.values.shape[1])
+        values = self.values
+        return values.n_columns if isinstance(values, _native.SparseMatrix) else values.shape[1]
+
+    @property
+    def matrix(self) -> Any:
+        """The values as what a user can index: an array, or one of scipy's sparse arrays."""
+        values = self.values
+        return to_scipy(values) if isinstance(values, _native.SparseMatrix) else values
+
+    def take_columns(self, order: Sequence[int], names: list[str] | None) -> Table:
+        """Return a table of these columns in this order.
+
+        Example:
+            >>> as_table([[1, 2], [3, 4]]).take_columns([1, 0], None).values
+            array([[2, 1],
+                   [4, 3]])
+        """
+        return Table(as_table(self.matrix[:, order]).values, names)
 
 
 def as_table(data: object) -> Table:
@@ -39,6 +62,9 @@ def as_table(data: object) -> Table:
     NumPy arrays of floats, integers or truth values are used as they are, whatever their order
     and strides; half and extended precision, foreign byte order and unaligned memory are
     converted. Lists of rows and data frames with numeric columns become arrays.
+
+    scipy's sparse matrices and arrays stay sparse, see `read_sparse`; so do data frames in which
+    every column is sparse and leaves out zeros.
 
     Raises:
         DataError: If the data are no such table.
@@ -53,17 +79,10 @@ def as_table(data: object) -> Table:
         gossamer.errors.DataError: data must be a table of rows and columns: got shape (3,), \
 expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) for a single row.
     """
-    if _is_sparse(data):
-        raise DataError(
-            message(
-                "data is a sparse matrix, which this version cannot read",
-                got=type(data).__name__,
-                expected="a dense array",
-                hint="Convert it with .toarray() if memory allows.",
-            )
-        )
+    if is_sparse(data):
+        return Table(read_sparse(data))
     if isinstance(data, np.ndarray):
-        return Table(_readable(without_mask(data)))
+        return Table(_dense(without_mask(data)))
     if _is_frame(data):
         return _from_frame(data)
     try:
@@ -72,7 +91,7 @@ expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) fo
         raise DataError(
             message(f"data cannot be made an array ({error})", got=type(data).__name__)
         ) from None
-    return Table(_readable(array))
+    return Table(_dense(array))
 
 
 def check_not_empty(table: Table) -> None:
@@ -84,7 +103,10 @@ def check_not_empty(table: Table) -> None:
     if table.n_rows == 0 or table.n_columns == 0:
         what = "rows" if table.n_rows == 0 else "columns"
         raise DataError(
-            message(f"data has no {what}: got shape {table.values.shape}, expected at least 1 x 1")
+            message(
+                f"data has no {what}: got shape {(table.n_rows, table.n_columns)}, "
+                "expected at least 1 x 1"
+            )
         )
 
 
@@ -95,53 +117,15 @@ def without_mask(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         >>> without_mask(np.ma.masked_equal([1, 2, 3], 2))
         array([ 1., nan,  3.])
     """
-    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in _NUMERIC_KINDS:
+    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in NUMERIC_KINDS:
         floats = array.astype(np.result_type(array.dtype, np.float32))
         return np.asarray(np.ma.filled(floats, np.nan))
     return np.asarray(array)
 
 
-def _readable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Check the array; convert it only where the native core cannot read it."""
-    if array.ndim != 2:
-        hint = ""
-        if array.ndim == 1:
-            hint = "Use reshape(-1, 1) for a single column, reshape(1, -1) for a single row."
-        raise DataError(
-            message(
-                f"data must be a table of rows and columns: got shape {array.shape}, "
-                "expected 2 dimensions",
-                hint=hint,
-            )
-        )
-    dtype = array.dtype
-    if dtype.kind not in _NUMERIC_KINDS:
-        raise DataError(
-            message(
-                "data must be numeric",
-                got=str(dtype),
-                expected="floats, integers or truth values",
-                hint="Encode text and categories as numbers first; convert object arrays with "
-                ".astype(float)."
-                if dtype.kind in "OUS"
-                else "",
-            )
-        )
-    if dtype.kind == "b":
-        array = array.view(np.uint8)
-    elif dtype.kind == "f" and dtype.itemsize not in (4, 8):
-        array = array.astype(np.float32 if dtype.itemsize < 4 else np.float64)
-    elif not dtype.isnative:
-        array = array.astype(dtype.newbyteorder("="))
-    if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
-        array = array.copy()
-    return array
-
-
-def _is_sparse(data: object) -> bool:
-    """Whether this is a scipy matrix; asks without importing scipy."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(data))
+def _dense(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    check_shape(array.shape)
+    return readable(array)
 
 
 def _is_frame(data: object) -> bool:
@@ -163,6 +147,8 @@ def _from_frame(frame: Any) -> Table:
                     "categories as numbers first.",
                 )
             )
+    if dtypes and all(_leaves_out_zeros(dtype) for dtype in dtypes):
+        return Table(read_sparse(_to_coo(frame, dtypes)), names)
     if hasattr(frame, "iloc"):  # pandas: without a target type, mixed columns become objects
         is_plain = all(isinstance(dtype, np.dtype) for dtype in dtypes)
         if is_plain and dtypes:
@@ -171,12 +157,27 @@ def _from_frame(frame: Any) -> Table:
             array = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         array = frame.to_numpy()
-    return Table(_readable(array), names)
+    return Table(_dense(array), names)
 
 
 def _is_numeric(dtype: Any) -> bool:
     """Whether a frame's column holds numbers; asks its type as pandas or as polars does."""
     if hasattr(dtype, "kind"):
-        return dtype.kind in _NUMERIC_KINDS
+        return dtype.kind in NUMERIC_KINDS
     is_numeric = getattr(dtype, "is_numeric", None)
     return bool(is_numeric and is_numeric()) or str(dtype) == "Boolean"
+
+
+def _leaves_out_zeros(dtype: Any) -> bool:
+    """Whether this is one of pandas' sparse types, and what is not there is zero."""
+    return hasattr(dtype, "subtype") and bool(getattr(dtype, "fill_value", None) == 0)
+
+
+def _to_coo(frame: Any, dtypes: list[Any]) -> Any:
+    """Convert a frame of sparse columns; pandas itself would mix types to objects."""
+    common = np.result_type(*(dtype.subtype for dtype in dtypes))
+    if common.kind == "f" and common.itemsize < 4:  # scipy has no half precision
+        common = np.dtype(np.float32)
+    if any(dtype.subtype != common for dtype in dtypes):
+        frame = frame.astype(type(dtypes[0])(common, common.type(0)))
+    return frame.sparse.to_coo()

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.names import match_names
+from gossamer.data.sparse import by_row
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.params import Params
@@ -67,12 +69,13 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     Returns:
         (rows,); with several outputs (rows, outputs); for leaves (rows, trees).
     """
-    values = _fitting_values(model, data, options.disable_shape_check)
+    table = _fitting_table(model, data, options.disable_shape_check)
+    values, n_rows = table.values, table.n_rows
     k = model.objective.n_outputs
     last = model.forest.n_rounds if options.last_round is None else options.last_round
     last = min(last, model.forest.n_rounds)
     first = min(options.first_round, last)
-    n_rows, n_trees = len(values), (last - first) * k
+    n_trees = (last - first) * k
     n_threads = resolve_threads(options.num_threads, n_rows, n_trees)
     if options.pred_leaf:
         leaves = np.empty(n_rows * n_trees, dtype=np.int32)
@@ -81,16 +84,16 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     start = model.start if options.first_round == 0 else np.zeros_like(model.start)
     score = np.tile(start, n_rows)
     model.forest.native.predict(values, first * k, last * k, score, n_threads)
-    by_row = score.reshape(n_rows, k) if k > 1 else score
+    rows = score.reshape(n_rows, k) if k > 1 else score
     if options.raw_score or not model.objective.has_link:
-        return by_row
+        return rows
     # Objectives take scores class after class.
-    class_major = np.ascontiguousarray(by_row.T).ravel() if k > 1 else score
+    class_major = np.ascontiguousarray(rows.T).ravel() if k > 1 else score
     return model.objective.to_predictions(class_major, n_threads)
 
 
-def _fitting_values(model: Model, data: object, disable_shape_check: bool) -> npt.NDArray[Any]:
-    """Return the table with the columns of the training data, in their order."""
+def _fitting_table(model: Model, data: object, disable_shape_check: bool) -> Table:
+    """Return the table with the columns of the training data, in their order; sparse: by row."""
     if isinstance(data, Dataset):
         raise DataError(
             message("a Dataset cannot be predicted", hint="Pass the table itself to predict().")
@@ -104,9 +107,7 @@ def _fitting_values(model: Model, data: object, disable_shape_check: bool) -> np
             )
         )
     table = _in_order(model, as_table(data), disable_shape_check)
-    if table.n_columns == model.n_columns:
-        return table.values
-    if not disable_shape_check:
+    if table.n_columns != model.n_columns and not disable_shape_check:
         raise DataError(
             message(
                 "the number of columns is not that of the training data",
@@ -116,10 +117,17 @@ def _fitting_values(model: Model, data: object, disable_shape_check: bool) -> np
                 "absent ones as missing.",
             )
         )
-    if table.n_columns > model.n_columns:
-        return table.values[:, : model.n_columns]
-    padded = np.full((table.n_rows, model.n_columns), np.nan)
-    padded[:, : table.n_columns] = table.values
+    if isinstance(table.values, _native.SparseMatrix):
+        return Table(by_row(table.values))  # of any width: the native forest sees to it
+    return Table(_of_width(table.values, model.n_columns))
+
+
+def _of_width(values: npt.NDArray[Any], n_columns: int) -> npt.NDArray[Any]:
+    """Ignore further columns, and add absent ones as missing."""
+    if values.shape[1] >= n_columns:
+        return values[:, :n_columns]
+    padded = np.full((len(values), n_columns), np.nan)
+    padded[:, : values.shape[1]] = values
     return padded
 
 
@@ -127,4 +135,4 @@ def _in_order(model: Model, table: Table, disable_shape_check: bool) -> Table:
     if table.names is None or not model.has_own_names or disable_shape_check:
         return table
     order = match_names(model.names, table.names)
-    return table if order is None else Table(table.values[:, order], model.names)
+    return table if order is None else table.take_columns(order, model.names)

@@ -171,9 +171,10 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may expect: missing values are fine, labels are needed."""
+        """Say what scikit-learn may expect: missing values and sparse tables are fine."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
 
@@ -208,8 +209,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         """Train the model.
 
         Args:
-            X: Rows x columns: an array of numbers or a data frame of numeric columns; NaN is
-                missing.
+            X: Rows x columns: an array of numbers, one of scipy's sparse matrices or arrays, or a
+                data frame of numeric columns; NaN is missing.
             y: One label per row.
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
             init_score: Scores to start from: one per row, or rows x classes.

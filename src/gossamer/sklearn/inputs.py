@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,34 +12,51 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from gossamer.data import Dataset, as_table
+from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
 
 Array = npt.NDArray[Any]
+Matrix = Any  # an array, or one of scipy's sparse matrices in a format of _AS_IT_IS
 # Turns the labels of a data set into numbers; the second argument is its name.
 Encode = Callable[[Any, str], Array]
+# Formats of sparse matrices that are passed on without a copy.
+_AS_IT_IS: Final = ("csr", "csc")
 
 
-def check_rows(estimator: Any, x: Any) -> Array:
+def check_rows(estimator: Any, x: Any) -> Matrix:
     """Check rows to predict or to evaluate against those the estimator was fitted on."""
-    _check_frame(x)
-    values: Array = validate_data(estimator, x, reset=False, ensure_all_finite=False)
-    return values
+    return validate_data(
+        estimator, _prepare(x), reset=False, accept_sparse=_AS_IT_IS, ensure_all_finite=False
+    )
 
 
-def check_training(estimator: Any, x: Any, y: Any, *, y_numeric: bool) -> tuple[Array, Array]:
+def check_training(estimator: Any, x: Any, y: Any, *, y_numeric: bool) -> tuple[Matrix, Array]:
     """Check training data; the estimator remembers the number and the names of its columns."""
-    _check_frame(x)
-    values, labels = validate_data(estimator, x, y, ensure_all_finite=False, y_numeric=y_numeric)
+    values, labels = validate_data(
+        estimator,
+        _prepare(x),
+        y,
+        accept_sparse=_AS_IT_IS,
+        ensure_all_finite=False,
+        y_numeric=y_numeric,
+    )
     return values, labels
 
 
-def _check_frame(x: Any) -> None:
-    """Let a data frame with text or categories fail with the name of the column."""
+def _prepare(x: Any) -> Any:
+    """See to what scikit-learn does not.
+
+    A data frame with text or categories fails with the name of the column. Sparse matrices of
+    other formats are converted here, where their parts are checked first.
+    """
     if hasattr(x, "columns") and hasattr(x, "dtypes"):
         as_table(x[:0])
+    elif is_sparse(x) and len(x.shape) == 2 and x.format not in _AS_IT_IS:
+        return to_compressed_rows(x)
+    return x
 
 
-def check_weight(sample_weight: Any, class_weight: Any, y: Array, values: Array) -> Array | None:
+def check_weight(sample_weight: Any, class_weight: Any, y: Array, values: Matrix) -> Array | None:
     """Return the weight of each row: its own times its class's; None: all count the same."""
     weight: Array | None = None
     if sample_weight is not None:
@@ -53,7 +70,7 @@ def check_weight(sample_weight: Any, class_weight: Any, y: Array, values: Array)
 class TrainingRows(NamedTuple):
     """What there is one of per row of the training data."""
 
-    values: Array
+    values: Matrix
     label: Array
     weight: Array | None
     init_score: Any

@@ -1,0 +1,6 @@
+#include "support.h"
+namespace gossamer::tests {
+TEST_SUITE("scores") {
+  TEST_CASE("x") {}
+}
+}  // namespace gossamer::tests
