@@ -11,7 +11,7 @@ from benchmarks.paper.summary import WARM_UP_ROUNDS, Results, Share, mean_gain
 DENSE_CASE = "allstate_250k"
 SPARSE_CASE = "allstate_1m"
 GOSS_CASES = ("allstate_1m", "flights", "higgs_1m")
-PEER_CASES = ("flights", "allstate_1m", "news20", "kdd_1m")
+PEER_CASES = ("flights", "allstate_1m", "news20", "kdd_300k", "kdd_1m")
 MIN_OVER_DENSE = 20.0
 MIN_OVER_SPARSE = 1.0
 MIN_GOSS_SPEED_UP = 1.8

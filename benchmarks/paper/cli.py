@@ -43,7 +43,7 @@ from benchmarks.paper.variants import (
 
 DEFAULT_OUT = "benchmarks/results/local/paper"
 SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
-METHODS = ("sgb", "goss", "mvs")
+METHODS = ("sgb", "goss", "goss_auto", "mvs")
 _CURVE_STEP = 5  # rounds between those of which the best counts
 _MEMORY_SHARE = 0.9
 _RUN_KEYS = ("case", "variant", "repeat")
@@ -113,7 +113,7 @@ def _plan_sampling(case: Case, args: argparse.Namespace) -> Iterator[Job]:
         for share in args.shares:
             for library in args.libraries:
                 for method in args.methods:
-                    if method != "mvs" or library == "gossamer":
+                    if method in ("sgb", "goss") or library == "gossamer":
                         yield plan(library, method, share, seed)
 
 

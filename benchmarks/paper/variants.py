@@ -53,13 +53,13 @@ def sampling_options(sampling: str, top_rate: float, other_rate: float) -> Optio
     """Parameters of a way to draw rows.
 
     Args:
-        sampling: "goss", "goss_auto" (Gossamer chooses both rates in each round), "sgb" (every
-            row with the same chance), "mvs", or "" for all rows.
+        sampling: "goss", "goss_auto" (Gossamer divides the share into both rates anew in each
+            round), "sgb" (every row with the same chance), "mvs", or "" for all rows.
         top_rate: Share of all rows that are kept for their gradients.
         other_rate: Share of all rows that are drawn from the others.
 
     Returns:
-        Parameters; all ways but "goss_auto" use the same share of rows, top_rate + other_rate.
+        Parameters; all ways use the same share of rows, top_rate + other_rate.
     """
     share = round(top_rate + other_rate, 6)
     if sampling == "":
@@ -67,7 +67,7 @@ def sampling_options(sampling: str, top_rate: float, other_rate: float) -> Optio
     if sampling == "goss":
         return {"data_sample_strategy": "goss", "top_rate": top_rate, "other_rate": other_rate}
     if sampling == "goss_auto":
-        return {"data_sample_strategy": "goss", "top_rate": "auto"}
+        return {"data_sample_strategy": "goss", "top_rate": "auto", "bagging_fraction": share}
     if sampling == "sgb":
         return {"bagging_fraction": share, "bagging_freq": 1}
     if sampling == "mvs":

@@ -5,7 +5,7 @@
 
 #include "core/grower.h"
 #include "core/predict.h"
-#include "support.h"
+#include "sparse_table.h"
 
 namespace gossamer::tests {
 namespace {
@@ -207,6 +207,59 @@ std::vector<Setting> settings() {
   });
   add("gain", [](GrowParams& p) { p.rules.min_gain_to_split = 30.0; });
   return all;
+}
+
+// ---- bundles and sparse columns ----
+
+// Multiples of 1/16, from the bins of every feature.
+std::pair<std::vector<float>, std::vector<float>> random_gradients(const Mixed& m, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<double> signal(at(m.n_rows()), 0.0);
+  for (std::size_t f = 0; f < m.features.size(); ++f) {
+    const auto bins = m.table.naive_bins(m.features[f]);
+    for (std::size_t row = 0; row < bins.size(); ++row) {
+      signal[row] +=
+          std::sin(static_cast<double>(bins[row]) * 5.0 / m.features[f].n_value_bins + 2.0 * static_cast<double>(f));
+    }
+  }
+  std::pair<std::vector<float>, std::vector<float>> result;
+  for (const double s : signal) {
+    result.first.push_back(static_cast<float>(std::round(16.0 * (s + random.normal())) / 16.0));
+    result.second.push_back(static_cast<float>(1 + random.below(31)) / 16.0f);
+  }
+  return result;
+}
+
+Problem problem_of(const Mixed& m, const std::pair<std::vector<float>, std::vector<float>>& gradients,
+                   std::shared_ptr<BinMatrix> matrix) {
+  Problem p;
+  p.matrix = std::move(matrix);
+  p.n_columns = m.table.n_columns();
+  const auto* const values = static_cast<const float*>(m.table.dense().data);
+  p.values.assign(values, values + m.n_rows() * p.n_columns);
+  p.gradient = gradients.first;
+  p.hessian = gradients.second;
+  return p;
+}
+
+// One table in every storage; the first one has plain lanes only.
+struct SparseProblem {
+  std::vector<const char*> names;
+  std::vector<Problem> problems;
+};
+
+SparseProblem make_sparse_problem(const MixedShape& shape, std::uint64_t seed) {
+  Mixed m = make_mixed(shape, seed);
+  const auto gradients = random_gradients(m, seed);
+  const SparseView by_row = m.table.by_row();
+  SparseProblem s;
+  for (const NamedStorage& storage : storages_of(m)) {
+    s.names.push_back(storage.name);
+    s.problems.push_back(problem_of(m, gradients,
+                                    s.names.size() % 2 == 0 ? fill_training(m, storage.storage, m.table.dense())
+                                                            : fill_training(m, storage.storage, by_row)));
+  }
+  return s;
 }
 
 }  // namespace
@@ -475,6 +528,270 @@ TEST_SUITE("grower") {
     for (Grown& g : grown) threads.emplace_back([&p, &g] { g = grow(p, {}, 2); });
     for (auto& t : threads) t.join();
     for (const Grown& g : grown) CHECK(same(g, alone));
+  }
+
+  // ---- bundles and sparse columns ----
+
+  TEST_CASE("any storage, any number of threads: the same tree") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.n_rows = 20000;  // beyond what a packed cell holds
+      shape.kind = kind;
+      const SparseProblem s = make_sparse_problem(shape, 120);
+      const std::vector<RowIdx> rows = bag(s.problems[0], 0.5);
+      int round = 0;
+      for (const Setting& setting : settings()) {
+        for (const bool with_hessian : {true, false}) {
+          const bool bagged = ++round % 3 == 0;
+          const std::vector<RowIdx>* const used = bagged ? &rows : nullptr;
+          const Grown expected = grow(s.problems[0], setting.params, 1, with_hessian, used);
+          CHECK(expected.tree.n_leaves() > 1);
+          for (std::size_t i = 0; i < s.problems.size(); ++i) {
+            CAPTURE(static_cast<int>(kind));
+            CAPTURE(setting.name);
+            CAPTURE(with_hessian);
+            CAPTURE(bagged);
+            CAPTURE(s.names[i]);
+            const int threads[] = {1, 2, 3, 8};
+            const int n_threads = threads[(i + at(round)) % 4];
+            CAPTURE(n_threads);
+            CHECK(same(grow(s.problems[i], setting.params, n_threads, with_hessian, used), expected));
+          }
+        }
+      }
+      // Each storage with every number of threads, at every level.
+      GrowParams params;
+      params.num_leaves = 63;
+      const Grown expected = grow(s.problems[0], params, 1);
+      check_true_to_rows(s.problems[0], params, expected, true, all_rows(s.problems[0]));
+      for (std::size_t i = 0; i < s.problems.size(); ++i) {
+        CAPTURE(s.names[i]);
+        for (const int n_threads : {1, 2, 3, 8}) CHECK(same(grow(s.problems[i], params, n_threads), expected));
+        at_every_level([&] { CHECK(same(grow(s.problems[i], params, 2), expected)); });
+      }
+    }
+  }
+
+  TEST_CASE("any storage: extreme gradients, which take the wide form") {
+    MixedShape shape;
+    shape.n_rows = 15000;
+    SparseProblem s = make_sparse_problem(shape, 121);
+    Random random(121);
+    std::vector<float> factor;
+    for (std::int64_t i = 0; i < shape.n_rows; ++i) {
+      factor.push_back(static_cast<float>(std::exp(5.0 * random.normal())));
+    }
+    for (Problem& p : s.problems) {
+      for (std::size_t i = 0; i < factor.size(); ++i) p.gradient[i] *= factor[i];
+    }
+    for (const bool with_hessian : {true, false}) {
+      for (const double min_data : {1.0, 20.0}) {
+        GrowParams params;
+        params.num_leaves = 100;
+        params.rules.min_data = min_data;
+        Team team(1);
+        Grower grower(s.problems[0].matrix);
+        std::vector<double> score(at(shape.n_rows));
+        grower.grow(team, s.problems[0].gradient.data(), with_hessian ? s.problems[0].hessian.data() : nullptr, nullptr,
+                    shape.n_rows, params, score.data());
+        if (with_hessian) CHECK(grower.stats().wide_rounds == 1);
+        const Grown expected = grow(s.problems[0], params, 1, with_hessian);
+        CHECK(expected.tree.n_leaves() > 10);
+        for (std::size_t i = 0; i < s.problems.size(); ++i) {
+          CAPTURE(s.names[i]);
+          CAPTURE(with_hessian);
+          CAPTURE(min_data);
+          CHECK(same(grow(s.problems[i], params, 1 + static_cast<int>(i % 3), with_hessian), expected));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("any storage: so many rows that every form needs sums of 64 bits, and several parts") {
+    MixedShape shape;
+    shape.n_rows = 90000;
+    shape.n_groups = 6;
+    const SparseProblem s = make_sparse_problem(shape, 122);
+    for (const bool with_hessian : {true, false}) {
+      GrowParams params;
+      params.num_leaves = 20;
+      const Grown expected = grow(s.problems[0], params, 1, with_hessian);
+      for (std::size_t i = 1; i < s.problems.size(); ++i) {
+        for (const int n_threads : {1, 4}) {
+          CAPTURE(s.names[i]);
+          CAPTURE(with_hessian);
+          CAPTURE(n_threads);
+          CHECK(same(grow(s.problems[i], params, n_threads, with_hessian), expected));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("any storage: little memory for histograms") {
+    MixedShape shape;
+    shape.n_rows = 12000;
+    const SparseProblem s = make_sparse_problem(shape, 123);
+    for (const Setting& setting : settings()) {
+      const Grown expected = grow(s.problems[0], setting.params, 1);
+      for (std::size_t i = 1; i < s.problems.size(); ++i) {
+        GrowParams little = setting.params;
+        little.max_histogram_bytes = i % 2 == 0 ? 0 : 40000;
+        CAPTURE(s.names[i]);
+        CAPTURE(setting.name);
+        CHECK(same(grow(s.problems[i], little, 1 + static_cast<int>(i % 3)), expected));
+      }
+    }
+  }
+
+  TEST_CASE("any storage: a grower forgets the tree before") {
+    MixedShape shape;
+    shape.n_rows = 10000;
+    const SparseProblem s = make_sparse_problem(shape, 124);
+    const std::vector<RowIdx> rows = bag(s.problems[0], 0.3);
+    for (std::size_t i = 1; i < s.problems.size(); ++i) {
+      Problem p = s.problems[i];
+      const std::vector<float> calm = p.gradient;
+      Team team(2);
+      Grower grower(p.matrix);
+      for (int round = 0; round < 6; ++round) {
+        for (std::size_t r = 0; r < calm.size(); ++r) {
+          p.gradient[r] = calm[r] * (round % 3 == 1 && r % 1000 == 0 ? 1e6f : 1.0f);
+        }
+        GrowParams params;
+        params.num_leaves = round % 2 == 0 ? 60 : 15;
+        params.rules.min_data = round % 2 == 0 ? 20.0 : round;  // other sparse columns are worth it
+        params.fractions.by_node = round == 4 ? 0.5 : 1.0;
+        const bool bagged = round % 2 == 1;
+        Problem plain = s.problems[0];
+        plain.gradient = p.gradient;
+        const Grown expected = grow(plain, params, 1, true, bagged ? &rows : nullptr);
+        Grown again;
+        again.score.assign(at(p.n_rows()), 0.25);
+        again.tree =
+            grower.grow(team, p.gradient.data(), p.hessian.data(), bagged ? rows.data() : nullptr,
+                        bagged ? static_cast<std::int64_t>(rows.size()) : p.n_rows(), params, again.score.data());
+        CAPTURE(s.names[i]);
+        CAPTURE(round);
+        CHECK(same(again, expected));
+      }
+    }
+  }
+
+  TEST_CASE("the storage that is chosen: the same tree as from plain lanes") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.n_rows = 15000;
+      shape.n_sparse = 30;
+      shape.group_size = 20;
+      shape.kind = kind;
+      Mixed m = make_mixed(shape, 125);
+      const auto gradients = random_gradients(m, 125);
+      const auto grow_with = [&](const StorageOptions& options, const SparseView& view, int n_threads) {
+        Team team(2);
+        StorageReport report;
+        Problem p = problem_of(m, gradients, bin_training(team, view, m.features, options, report));
+        if (options.bundle) CHECK(!p.matrix->storage().bundles.empty());
+        if (options.sparse) CHECK(!p.matrix->storage().loose.empty());
+        GrowParams params;
+        params.rules.min_data = 5.0;
+        return grow(p, params, n_threads);
+      };
+      const Grown expected = grow_with({false, false, false}, m.table.by_row(), 1);
+      CHECK(expected.tree.n_leaves() == 31);
+      for (const bool share : {false, true}) {
+        for (const auto& [bundle, sparse] : {std::pair{true, false}, {false, true}, {true, true}}) {
+          CAPTURE(static_cast<int>(kind));
+          CAPTURE(share);
+          CAPTURE(bundle);
+          CAPTURE(sparse);
+          CHECK(same(grow_with({share, bundle, sparse}, m.table.by_row(), 1), expected));
+          CHECK(same(grow_with({share, bundle, sparse}, m.table.by_column(), 3), expected));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("equal columns, kept in different ways: the smaller one is split") {
+    Random random(126);
+    const std::int64_t n_rows = 3000;
+    // Six copies of one column; others that exclude it, to fill bundles.
+    for (const bool one_hot : {true, false}) {
+      Table<float> table(n_rows, 9);
+      Problem p;
+      p.n_columns = 9;
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        const float x = random.chance(0.3) ? one_hot ? 1.0f : static_cast<float>(1 + random.below(3)) : 0.0f;
+        for (std::int64_t c = 0; c < 6; ++c) table(row, c) = x;
+        for (std::int64_t c = 6; c < 9; ++c) table(row, c) = x == 0.0f && random.chance(0.2) ? 1.0f : 0.0f;
+        p.gradient.push_back(static_cast<float>(std::round(16.0 * (2.0 * static_cast<double>(x) + random.normal()))));
+        p.hessian.push_back(1.0f + static_cast<float>(random.below(3)));
+      }
+      std::vector<Feature> features;
+      for (std::int32_t c = 0; c < 9; ++c) {
+        features.push_back(make_feature(
+            c, one_hot || c >= 6 ? std::vector<double>{0.5, kInfinity} : std::vector<double>{0.5, 1.5, 2.5, kInfinity},
+            MissingKind::nan));
+        features.back().may_miss = false;
+      }
+      for (const Storage& storage :
+           {Storage{false, {}, {}}, Storage{false, {{0, 6}, {3, 7}}, {1, 4}}, Storage{true, {{1, 6}, {3, 7}}, {0, 4}},
+            Storage{true, {{2, 6}, {4, 7}}, {3, 5}}, Storage{false, {{5, 8}}, {0, 1, 2}},
+            Storage{false, {{0, 8}}, {1, 2, 3, 4, 5, 6, 7}}, Storage{false, {{5, 6}}, {4, 3, 2, 1}}}) {
+        p.matrix = std::make_shared<BinMatrix>(features, n_rows, storage);
+        Team team(1);
+        REQUIRE(p.matrix->fill(team, table.by_row(), Use::exact_training));
+        for (const bool with_hessian : {true, false}) {
+          for (const int n_threads : {1, 3}) {
+            const Grown g = grow(p, {}, n_threads, with_hessian);
+            REQUIRE(g.tree.n_leaves() > 1);
+            CHECK(g.tree.feature[0] == 0);
+            for (const std::int32_t f : g.tree.feature) CHECK((f == 0 || f >= 6));
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("several growers on one matrix of sparse columns at once") {
+    MixedShape shape;
+    shape.n_rows = 12000;
+    const SparseProblem s = make_sparse_problem(shape, 127);
+    std::vector<GrowParams> params(4);
+    for (std::size_t i = 0; i < params.size(); ++i) params[i].rules.min_data = i % 2 == 0 ? 20.0 : 2.0;
+    for (std::size_t k = 1; k < s.problems.size(); ++k) {
+      std::vector<Grown> grown(4);
+      std::vector<std::thread> threads;
+      for (std::size_t i = 0; i < grown.size(); ++i) {
+        threads.emplace_back([&, i] { grown[i] = grow(s.problems[k], params[i], 2); });
+      }
+      for (auto& t : threads) t.join();
+      for (std::size_t i = 0; i < grown.size(); ++i) CHECK(same(grown[i], grow(s.problems[0], params[i], 1)));
+    }
+  }
+
+  TEST_CASE("some rows of a matrix, in any storage: the same tree") {
+    MixedShape shape;
+    shape.n_rows = 12000;
+    const SparseProblem s = make_sparse_problem(shape, 128);
+    const std::vector<RowIdx> rows = bag(s.problems[0], 0.4);
+    std::vector<Grown> grown;
+    for (std::size_t i = 0; i < s.problems.size(); ++i) {
+      const BinMatrix& from = *s.problems[i].matrix;
+      Problem p;
+      p.n_columns = s.problems[i].n_columns;
+      p.matrix = std::make_shared<BinMatrix>(from.features(), static_cast<std::int64_t>(rows.size()), from.storage());
+      Team team(2);
+      p.matrix->fill_from(team, from, rows);
+      for (const RowIdx row : rows) {
+        p.gradient.push_back(s.problems[i].gradient[row]);
+        p.hessian.push_back(s.problems[i].hessian[row]);
+      }
+      grown.push_back(grow(p, {}, 2));
+      CAPTURE(s.names[i]);
+      CHECK(same(grown[i], grown[0]));
+    }
+    // And the same as a bag of these rows.
+    CHECK(same_tree(grown[0].tree, grow(s.problems[0], {}, 1, true, &rows).tree));
   }
 }
 

@@ -1,6 +1,165 @@
-#include "support.h"
+// A tree's values added to the scores of binned rows, against walking row by row.
+#include <algorithm>
+#include <numeric>
+
+#include "core/tree.h"
+#include "sparse_table.h"
+
 namespace gossamer::tests {
-TEST_SUITE("scores") {
-  TEST_CASE("x") {}
+namespace {
+
+// Leaves are split one after another, at random bins of random features.
+Tree random_tree(const std::vector<Feature>& features, std::int64_t n_nodes, Random& random) {
+  Tree tree;
+  tree.leaf_value.push_back(random.normal());
+  for (std::int64_t n = 0; n < n_nodes; ++n) {
+    const auto f = random.below(static_cast<std::int64_t>(features.size()));
+    const Feature& feature = features[at(f)];
+    const auto leaf = static_cast<std::int32_t>(random.below(n + 1));
+    for (auto* const children : {&tree.left, &tree.right}) {
+      for (std::int32_t& child : *children) {
+        if (child == ~leaf) child = static_cast<std::int32_t>(n);
+      }
+    }
+    tree.feature.push_back(static_cast<std::int32_t>(f));
+    tree.threshold_bin.push_back(
+        static_cast<std::int32_t>(random.chance(0.5) ? std::min(find_zero_bin(feature), feature.n_value_bins - 1)
+                                                     : random.below(feature.n_value_bins)));
+    tree.default_left.push_back(static_cast<std::int8_t>(random.below(2)));
+    tree.left.push_back(~leaf);
+    tree.right.push_back(~static_cast<std::int32_t>(n + 1));
+    tree.leaf_value.push_back(random.normal());
+  }
+  return tree;
 }
+
+double walk(const Tree& tree, const std::vector<Feature>& features, const Table<float>& table, std::int64_t row) {
+  if (tree.feature.empty()) return tree.leaf_value[0];
+  std::int32_t n = 0;
+  while (n >= 0) {
+    const Feature& f = features[at(tree.feature[at(n)])];
+    const std::int32_t bin = naive_bin(f, static_cast<double>(table(row, f.column)));
+    const bool left = bin == f.n_value_bins ? tree.default_left[at(n)] != 0 : bin <= tree.threshold_bin[at(n)];
+    n = left ? tree.left[at(n)] : tree.right[at(n)];
+  }
+  return tree.leaf_value[at(~n)];
+}
+
+void check_scores(const BinMatrix& matrix, const Table<float>& table, const Tree& tree,
+                  const std::vector<RowIdx>* rows) {
+  std::vector<RowIdx> used(at(table.n_rows()));
+  std::iota(used.begin(), used.end(), RowIdx{0});
+  if (rows != nullptr) used = *rows;
+  std::vector<double> expected(at(table.n_rows()), 0.5);
+  for (const RowIdx row : used) expected[row] += walk(tree, matrix.features(), table, row);
+  for (const int n_threads : {1, 3}) {
+    Team team(n_threads);
+    std::vector<double> score(at(table.n_rows()), 0.5);
+    // A pointer even to no rows: a null pointer would mean all of them.
+    std::vector<RowIdx> copy = used;
+    copy.reserve(1);
+    add_tree_to_scores(team, matrix, tree, rows != nullptr ? copy.data() : nullptr,
+                       static_cast<std::int64_t>(used.size()), score.data());
+    CAPTURE(n_threads);
+    CAPTURE(used.size());
+    CHECK(first_difference(score, expected) == -1);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("scores") {
+  TEST_CASE("any storage, training data and other data; all rows, some, in any order") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      shape.n_rows = 9000;  // more than are split down the tree together
+      shape.with_missing = false;
+      Mixed m = make_mixed(shape, 131);
+      // Conflicts and missing values that training did not have.
+      Table<float> other = make_mixed(shape, 132).table;
+      Random random(132);
+      for (std::int64_t row = 0; row < other.n_rows(); ++row) {
+        for (std::int64_t c = 0; c < other.n_columns(); ++c) {
+          if (random.chance(0.03)) other(row, c) = random.chance(0.3) ? NAN : static_cast<float>(random.below(6) - 2);
+        }
+      }
+      std::vector<RowIdx> some, shuffled, backwards;
+      for (RowIdx row = 0; row < 9000; ++row) {
+        if (random.chance(0.3)) some.push_back(row);
+        if (random.chance(0.9)) shuffled.push_back(row);
+        backwards.push_back(8999 - row);
+      }
+      for (std::size_t i = shuffled.size(); i > 1; --i) {
+        std::swap(shuffled[i - 1], shuffled[at(random.below(static_cast<std::int64_t>(i)))]);
+      }
+      const std::vector<RowIdx>* const everything = nullptr;
+      const std::vector<RowIdx> none, one{4321};
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(s.name);
+        const auto training = fill_training(m, s.storage, m.table.by_row());
+        const auto like = make_like(*training, other.n_rows());
+        Team team(2);
+        like->fill(team, other.by_column(), Use::other);
+        for (const std::int64_t n_nodes : {0, 1, 5, 60}) {
+          CAPTURE(n_nodes);
+          const Tree tree = random_tree(m.features, n_nodes, random);
+          for (const auto* const rows :
+               std::vector<const std::vector<RowIdx>*>{everything, &some, &shuffled, &backwards, &none, &one}) {
+            check_scores(*training, m.table, tree, rows);
+            check_scores(*like, other, tree, rows);
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("every feature on its own, at every level") {
+    MixedShape shape;
+    shape.with_missing = false;
+    Mixed m = make_mixed(shape, 133);
+    Table<float> other = make_mixed(shape, 134).table;
+    Random random(134);
+    for (std::int64_t row = 0; row < other.n_rows(); ++row) {
+      for (std::int64_t c = 0; c < other.n_columns(); ++c) {
+        if (random.chance(0.1)) other(row, c) = random.chance(0.3) ? NAN : static_cast<float>(random.below(6) - 2);
+      }
+    }
+    for (const NamedStorage& s : storages_of(m)) {
+      CAPTURE(s.name);
+      const auto training = fill_training(m, s.storage, m.table.dense());
+      const auto like = make_like(*training, other.n_rows());
+      Team team(1);
+      like->fill(team, other.dense(), Use::other);
+      at_every_level([&] {
+        for (std::size_t f = 0; f < m.features.size(); ++f) {
+          const Tree tree = random_tree({m.features[f]}, 4, random);
+          Tree own = tree;
+          std::fill(own.feature.begin(), own.feature.end(), static_cast<std::int32_t>(f));
+          CAPTURE(f);
+          check_scores(*training, m.table, own, nullptr);
+          check_scores(*like, other, own, nullptr);
+        }
+      });
+    }
+  }
+
+  TEST_CASE("no rows, and rows without anything odd") {
+    Mixed m = make_mixed({}, 135);
+    Random random(135);
+    const auto training = fill_training(m, {false, m.groups, m.sparse}, m.table.dense());
+    Table<float> empty(0, m.table.n_columns());
+    const auto like = make_like(*training, 0);
+    Team team(2);
+    like->fill(team, empty.by_row(), Use::other);
+    add_tree_to_scores(team, *like, random_tree(m.features, 5, random), nullptr, 0, nullptr);
+    // A table of zeros only.
+    Table<float> zeros(500, m.table.n_columns());
+    const auto nothing = make_like(*training, 500);
+    nothing->fill(team, zeros.by_row(), Use::other);
+    check_scores(*nothing, zeros, random_tree(m.features, 30, random), nullptr);
+  }
+}
+
 }  // namespace gossamer::tests

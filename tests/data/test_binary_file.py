@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -172,3 +173,239 @@ def test_what_fits_its_checksum_is_still_checked(tmp_path: Path, damage: Any) ->
     path.write_bytes(files.to_bytes(arrays, facts))
     with pytest.raises(DataError, match="is not a usable data set file"):
         Dataset(path).construct()
+
+
+# ---- bundles and sparse columns ----
+
+
+@pytest.fixture(scope="module")
+def stored() -> tuple[Any, Any]:
+    """Arrays and facts of a file with bundles, sparse columns, plain columns and missing values."""
+    rng = np.random.default_rng(2)
+    table = np.zeros((300, 70))
+    for first, size in ((0, 4), (4, 12)):
+        table[np.arange(300), first + rng.integers(0, size, 300)] = rng.integers(1, 4, 300)
+    filled = rng.random((300, 50)) < 0.08
+    table[:, 16:66] = np.where(filled, rng.integers(-2, 4, filled.shape), 0)
+    table[:, 66:] = rng.integers(0, 9, (300, 4))
+    table[np.nonzero(table[:, 20])[0][:3], 20] = np.nan
+    data = Dataset(table, np.arange(300) % 2, params={"min_data_in_bin": 1})
+    with TemporaryDirectory() as folder:
+        data.save_binary(Path(folder, "data.bin"))
+        arrays, facts = files.from_bytes(Path(folder, "data.bin").read_bytes())
+    assert len(arrays["storage.bundle_ends"]) >= 1
+    assert len(arrays["storage.loose"]) >= 10
+    return arrays, facts
+
+
+def _replace(name: str, change: Any) -> Any:
+    """Damage to one array: a copy is changed, or what `change` returns takes its place."""
+
+    def damage(arrays: Any, facts: Any) -> None:
+        copy = arrays[name].copy()
+        changed = change(copy)
+        arrays[name] = copy if changed is None else changed
+
+    return damage
+
+
+def _set(name: str, index: int, value: Any) -> Any:
+    def change(array: np.ndarray) -> None:
+        array[index] = array.dtype.type(value)
+
+    return _replace(name, change)
+
+
+def _without(name: str) -> Any:
+    def damage(arrays: Any, facts: Any) -> None:
+        del arrays[name]
+
+    return damage
+
+
+def _at_first_entry(name: str, value_of: Any) -> Any:
+    """Changes what belongs to the first entry of the first column that has two or more."""
+
+    def damage(arrays: Any, facts: Any) -> None:
+        column = int(np.flatnonzero(np.diff(arrays["sparse.begin"]) > 1)[0])
+        entry = int(arrays["sparse.begin"][column])
+        arrays[name] = arrays[name].copy()
+        arrays[name][entry] = value_of(arrays, column, entry)
+
+    return damage
+
+
+def _zero_bin(arrays: Any, column: int, entry: int) -> int:
+    """The bin of zero: entries are what is not in it."""
+    feature = arrays["sparse.features"][column]
+    first, last = arrays["binning.offsets"][feature : feature + 2]
+    return int(np.searchsorted(arrays["binning.upper"][first:last], 0.0))
+
+
+def _beyond_missing(arrays: Any, column: int, entry: int) -> int:
+    feature = arrays["sparse.features"][column]
+    return int(np.diff(arrays["binning.offsets"])[feature]) + 1
+
+
+def _plain_feature(arrays: Any) -> int:
+    kept = np.concatenate((arrays["storage.bundled"], arrays["storage.loose"]))
+    return int(np.setdiff1d(np.arange(len(arrays["binning.columns"])), kept)[0])
+
+
+def _entries_of_a_plain_feature(arrays: Any, facts: Any) -> None:
+    arrays["sparse.features"] = arrays["sparse.features"].copy()
+    arrays["sparse.features"][-1] = max(_plain_feature(arrays), arrays["sparse.features"][-2] + 1)
+
+
+def _bundle_takes_a_plain_feature(arrays: Any, facts: Any) -> None:
+    arrays["storage.bundled"] = arrays["storage.bundled"].copy()
+    arrays["storage.bundled"][0] = _plain_feature(arrays)
+
+
+def _loose_feature_in_a_bundle(arrays: Any, facts: Any) -> None:
+    arrays["storage.loose"] = arrays["storage.loose"].copy()
+    arrays["storage.loose"][0] = arrays["storage.bundled"][0]
+
+
+def _too_wide_a_bundle(arrays: Any, facts: Any) -> None:
+    """Bins for more values than a bundle can have."""
+    bundled = arrays["storage.bundled"][:2]
+    n_bins = np.diff(arrays["binning.offsets"])
+    uppers = np.split(arrays["binning.upper"], arrays["binning.offsets"][1:-1])
+    for feature in bundled:
+        uppers[feature] = np.append(np.arange(40_000) + 0.5, np.inf)
+        n_bins[feature] = len(uppers[feature])
+    arrays["binning.upper"] = np.concatenate(uppers)
+    arrays["binning.offsets"] = np.concatenate(([0], np.cumsum(n_bins)))
+
+
+def _begin_far_away(arrays: Any, facts: Any) -> None:
+    """Comes back at the end, so that only a look at each step shows it."""
+    arrays["sparse.begin"] = arrays["sparse.begin"].copy()
+    arrays["sparse.begin"][1] = 2**62
+
+
+DAMAGES = {
+    "no bundles": _without("storage.bundled"),
+    "no ends of bundles": _without("storage.bundle_ends"),
+    "no sparse columns": _without("storage.loose"),
+    "no entries": _without("sparse.rows"),
+    "no may_miss": _without("storage.may_miss"),
+    "bundled feature negative": _set("storage.bundled", 0, -1),
+    "bundled feature too large": _set("storage.bundled", 0, 10_000),
+    "bundled feature twice": _replace("storage.bundled", lambda a: np.repeat(a[:1], len(a))),
+    "bundled features as floats": _replace("storage.bundled", lambda a: a.astype(np.float32)),
+    "bundled features in a matrix": _replace("storage.bundled", lambda a: a[None]),
+    "bundle that takes a plain feature": _bundle_takes_a_plain_feature,
+    "bundle too wide": _too_wide_a_bundle,
+    "ends of bundles decrease": _replace("storage.bundle_ends", lambda a: np.repeat(a[-1:], 2)),
+    "ends of bundles start at zero": _set("storage.bundle_ends", 0, 0),
+    "ends of bundles too large": _set("storage.bundle_ends", -1, 10_000),
+    "ends of bundles too small": _set("storage.bundle_ends", -1, 2),
+    "no end of a bundle": _replace("storage.bundle_ends", lambda a: a[:0]),
+    "loose feature negative": _set("storage.loose", 0, -5),
+    "loose feature too large": _set("storage.loose", -1, 10_000),
+    "loose feature twice": _replace("storage.loose", lambda a: np.repeat(a[:1], len(a))),
+    "loose feature in a bundle": _loose_feature_in_a_bundle,
+    "loose feature forgotten": _replace("storage.loose", lambda a: a[1:]),
+    "may_miss too short": _replace("storage.may_miss", lambda a: a[:-1]),
+    "may_miss as floats": _replace("storage.may_miss", lambda a: a.astype(np.float32)),
+    "entries of a feature too large": _set("sparse.features", -1, 10_000),
+    "entries of a negative feature": _set("sparse.features", 0, -1),
+    "entries of a plain feature": _entries_of_a_plain_feature,
+    "features of entries not in order": _replace("sparse.features", lambda a: a[::-1].copy()),
+    "features of entries too few": _replace("sparse.features", lambda a: a[:-1]),
+    "begin not at zero": _set("sparse.begin", 0, 1),
+    "begin negative": _set("sparse.begin", 0, -1),
+    "begin decreases": _set("sparse.begin", 2, 0),
+    "begin far away": _begin_far_away,
+    "begin ends too late": _set("sparse.begin", -1, 100_000),
+    "begin ends too early": _set("sparse.begin", -1, 3),
+    "begin too short": _replace("sparse.begin", lambda a: a[:-1]),
+    "begin of another type": _replace("sparse.begin", lambda a: a.astype(np.int32)),
+    "row too large": _at_first_entry("sparse.rows", lambda *_: 300),
+    "row far too large": _at_first_entry("sparse.rows", lambda *_: 2**32 - 1),
+    "rows not in order": _replace("sparse.rows", lambda a: a[::-1].copy()),
+    "row twice": _at_first_entry("sparse.rows", lambda arrays, _, e: arrays["sparse.rows"][e + 1]),
+    "rows too few": _replace("sparse.rows", lambda a: a[:-1]),
+    "rows of another type": _replace("sparse.rows", lambda a: a.astype(np.int64)),
+    "bin of zero": _at_first_entry("sparse.bins", _zero_bin),
+    "bin beyond missing": _at_first_entry("sparse.bins", _beyond_missing),
+    "bin far too large": _at_first_entry("sparse.bins", lambda *_: 65_535),
+    "bins too few": _replace("sparse.bins", lambda a: a[:-1]),
+    "bins of another type": _replace("sparse.bins", lambda a: a.astype(np.uint8)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_bundles_and_entries(stored: tuple[Any, Any], damage: str, tmp_path: Path) -> None:
+    arrays, facts = ({**part} for part in stored)
+    path = tmp_path / "data.bin"
+    path.write_bytes(files.to_bytes(arrays, facts))
+    Dataset(path).construct()  # is fine as it is
+    DAMAGES[damage](arrays, facts)
+    path.write_bytes(files.to_bytes(arrays, facts))
+    with pytest.raises(DataError, match="is not a usable data set file"):
+        Dataset(path).construct()
+
+
+def _as_it_is(arrays: Any, facts: Any) -> None:
+    pass
+
+
+def _bundled_twice_in_a_row(arrays: Any, facts: Any) -> None:
+    """Two features of one bundle share a row."""
+    columns = np.searchsorted(arrays["sparse.features"], arrays["storage.bundled"][:2])
+    first, second = arrays["sparse.begin"][columns]
+    arrays["sparse.rows"] = arrays["sparse.rows"].copy()
+    arrays["sparse.rows"][second] = arrays["sparse.rows"][first] = 0
+
+
+def _missing_where_none_was(arrays: Any, facts: Any) -> None:
+    """A missing value in every sparse column and bundle, also where there is no room for it."""
+    n_bins = np.diff(arrays["binning.offsets"])
+    arrays["sparse.bins"] = arrays["sparse.bins"].copy()
+    for column, feature in enumerate(arrays["sparse.features"]):
+        arrays["sparse.bins"][arrays["sparse.begin"][column]] = n_bins[feature]
+
+
+def _no_room_for_missing(arrays: Any, facts: Any) -> None:
+    arrays["storage.may_miss"] = np.zeros_like(arrays["storage.may_miss"])
+
+
+@pytest.mark.parametrize(
+    "change", [_as_it_is, _bundled_twice_in_a_row, _missing_where_none_was, _no_room_for_missing]
+)
+def test_contents_that_no_training_data_has(
+    stored: tuple[Any, Any], change: Any, tmp_path: Path
+) -> None:
+    """Validation data may. A refusal is fine; a model that is not true to its rows is not."""
+    arrays, facts = ({**part} for part in stored)
+    change(arrays, facts)
+    path = tmp_path / "data.bin"
+    path.write_bytes(files.to_bytes(arrays, facts))
+    params = {"min_data_in_leaf": 2, "min_sum_hessian_in_leaf": 0, "verbosity": -1}
+    try:
+        data = Dataset(path).construct()
+        booster = gossamer.Booster(params, data)
+    except DataError:
+        return
+    for _ in range(10):
+        booster.update()
+    forest = booster._model.forest
+    assert forest.arrays["leaf_count"].min() >= 2
+    # The trees send the rows of the file where training sent them.
+    binning = data.binned.binning
+    table = np.zeros((300, data.num_feature()))
+    for feature, column in enumerate(binning.columns):
+        upper = binning.upper_of(feature)
+        values = [
+            *upper[:-1],
+            np.max(upper[:-1], initial=0) + 1,
+            np.nan,
+        ]  # of each bin, and missing
+        table[:, column] = np.take(values, data.binned.bins.copy_column(feature))
+    assert booster._training is not None
+    np.testing.assert_array_equal(
+        booster.predict(table, raw_score=True), booster._training.train.score
+    )

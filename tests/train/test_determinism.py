@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array, csr_array
 
 from gossamer import Dataset, _native, threads, train
 from gossamer.model import model_file
@@ -26,6 +28,19 @@ BINARY = REGRESSION > 0.5
 CLASSES = np.digitize(REGRESSION, [-1.0, 0.2, 1.5])
 HEAVY_TAIL = np.exp(4 * RNG.normal(size=N_ROWS)) * np.sign(SIGNAL)
 WEIGHT = RNG.exponential(size=N_ROWS)
+
+# One-hot encodings of 3, 12 and 300 values, columns that are zero in most rows, and two full ones.
+SPARSE = np.zeros((N_ROWS, 3 + 12 + 300 + 60 + 2), dtype=np.float32)
+for _first, _size in ((0, 3), (3, 12), (15, 300)):
+    SPARSE[np.arange(N_ROWS), _first + RNG.integers(0, _size, N_ROWS)] = 1
+for _column in range(315, 375):
+    _filled = RNG.random(N_ROWS) < 0.01 * (_column % 20)
+    SPARSE[_filled, _column] = RNG.integers(-2, 5, _filled.sum())
+SPARSE[:, 375:] = TABLE[:, :2]
+SPARSE_SIGNAL = SPARSE @ RNG.normal(size=SPARSE.shape[1]).astype(np.float32)
+SPARSE_HOLES = SPARSE.copy()
+SPARSE_HOLES[RNG.random(SPARSE.shape) < 0.002] = np.nan
+SPARSE_BINARY = SPARSE_SIGNAL + RNG.normal(size=N_ROWS) > 0
 
 
 def logistic(scores: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -131,6 +146,59 @@ CASES: dict[str, dict[str, Any]] = {
         "table": np.asfortranarray(HOLES, dtype=np.float64),
         "label": REGRESSION,
     },
+    "bundles": {"table": SPARSE, "label": SPARSE_SIGNAL},
+    "compressed rows": {"table": csr_array(SPARSE), "label": SPARSE_BINARY, **BINARY_PARAMS},
+    "compressed columns, missing": {"table": csc_array(SPARSE_HOLES), "label": SPARSE_SIGNAL},
+    "sparse columns alone": {
+        "table": csr_array(SPARSE_HOLES),
+        "label": SPARSE_BINARY,
+        "weight": WEIGHT,
+        "enable_bundle": False,
+        **BINARY_PARAMS,
+    },
+    "bundles alone": {
+        "table": csr_array(SPARSE),
+        "label": SPARSE_SIGNAL,
+        "is_enable_sparse": False,
+    },
+    "bundles with conflicts": {
+        "table": csr_array(SPARSE_HOLES),
+        "label": SPARSE_SIGNAL,
+        "max_conflict_rate": 0.02,
+    },
+    "compressed rows, zero as missing": {
+        "table": csr_array(SPARSE_HOLES),
+        "label": SPARSE_SIGNAL,
+        "zero_as_missing": True,
+        "extra_trees": True,
+    },
+    "compressed rows, sampled": {
+        "table": csr_array(SPARSE_HOLES),
+        "label": np.digitize(SPARSE_SIGNAL, [-1.0, 1.0]),
+        "objective": "multiclass",
+        "num_class": 3,
+        "bagging_fraction": 0.5,
+        "feature_fraction": 0.7,
+        "feature_fraction_bynode": 0.7,
+        "bin_construct_sample_cnt": 3000,
+    },
+    "compressed columns, goss": {
+        "table": csc_array(SPARSE_HOLES),
+        "label": SPARSE_BINARY,
+        **GOSS,
+        **BINARY_PARAMS,
+    },
+    "sparse heavy tail": {
+        "table": csr_array(SPARSE),
+        "label": np.exp(4 * RNG.normal(size=N_ROWS)) * np.sign(SPARSE_SIGNAL),
+        "min_data_in_leaf": 1,
+    },
+    "small histogram pool, sparse": {
+        "table": csr_array(SPARSE),
+        "label": SPARSE_SIGNAL,
+        "num_leaves": 63,
+        "histogram_pool_size": 0.05,
+    },
 }
 
 
@@ -164,6 +232,30 @@ def test_bytes_are_the_same_for_any_threads_and_kernels(name: str) -> None:
     for i, level in enumerate(_native.kernel_levels()):
         assert _native.set_kernel_level(level)
         assert train_bytes(case, 1 + i) == expected, f"kernels {level}"
+
+
+STORAGES: dict[str, dict[str, Any]] = {
+    "bundles and sparse columns": {},
+    "bundles": {"is_enable_sparse": False},
+    "sparse columns": {"enable_bundle": False},
+    "by degree": {"bundle_order": "degree"},
+    "by count": {"bundle_order": "count"},
+}
+
+
+@pytest.mark.parametrize("table", [SPARSE, SPARSE_HOLES], ids=["complete", "missing"])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_model_does_not_depend_on_the_storage(storage: str, table: np.ndarray) -> None:
+    """Nor on whether the table is dense; the parameters in the file differ, of course."""
+
+    def trees(data: Any, num_threads: int, params: dict[str, Any]) -> bytes:
+        settings = {"num_threads": num_threads, "num_leaves": 63, "verbosity": -1, **params}
+        booster = train(settings, Dataset(data, SPARSE_SIGNAL), 5)
+        return model_file.to_bytes(replace(booster._model, params={}))
+
+    expected = trees(table, 1, {"enable_bundle": False, "is_enable_sparse": False})
+    for num_threads, read in enumerate((np.asarray, csr_array, csc_array), start=1):
+        assert trees(read(table), num_threads, STORAGES[storage]) == expected, read.__name__
 
 
 def test_predictions_are_the_same_for_any_threads() -> None:

@@ -47,8 +47,9 @@ class Dataset:
     unless `free_raw_data=False`, no longer referred to.
 
     Args:
-        data: Rows x columns: a NumPy array of numbers (never copied), a list of rows, a data frame
-            of numeric columns, or the path of a file written by `save_binary`.
+        data: Rows x columns: a NumPy array of numbers or a scipy.sparse matrix (never copied, nor
+            made dense), a list of rows, a data frame of numeric columns, or the path of a file
+            written by `save_binary`.
         label: One number per row.
         reference: For validation data: the training data, whose bins are used.
         weight: One number >= 0 per row.
@@ -129,20 +130,24 @@ class Dataset:
             else:
                 table = self._like_reference(table)
                 self._binned = bin_like(table, self.reference.construct().binned, params)
-            names = table.names or default_names(table.n_columns)
-        self._n_columns = len(names)
-        if not _is_auto(self.feature_name):
-            names = check_names(self.feature_name, len(names))
-        elif self.reference is not None:
-            names = self.reference.get_feature_name()
+            names = table.names or []  # none: made below
+        self._n_columns = self._binned.binning.n_columns
         try:
-            self._names = check_names(names, len(names))
+            self._names = self._choose_names(names)
             self._set_fields()
         except DataError:
             self._binned = None
             raise
         if self.free_raw_data and self._parent is None:
             self.data = None
+
+    def _choose_names(self, found: list[str]) -> list[str]:
+        """Names that were given, or those of the reference, or those found with the data."""
+        if not _is_auto(self.feature_name):
+            return check_names(self.feature_name, self._n_columns)
+        if self.reference is not None:
+            return self.reference.get_feature_name()
+        return check_names(found, self._n_columns) if found else default_names(self._n_columns)
 
     def _set_fields(self) -> None:
         """Check and keep what there is one of per row."""
