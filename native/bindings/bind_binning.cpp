@@ -336,6 +336,14 @@ void bind_binning(nb::module_& m) {
            "Entries of features in bundles and sparse columns: features, begin, rows, bins.")
       .def("set_sparse", &set_sparse, "features"_a.noconvert(), "begin"_a.noconvert(), "rows"_a.noconvert(),
            "bins"_a.noconvert())
+      .def_prop_ro("is_trainable", &BinMatrix::is_trainable)
+      .def(
+          "make_trainable",
+          [](const BinMatrix& self) {
+            nb::gil_scoped_release release;
+            return make_trainable(self);
+          },
+          "The same table, stored so that it can be trained on.")
       .def("take_rows", &take_rows, "rows"_a.noconvert(), "n_threads"_a)
       .def(
           "copy_column",

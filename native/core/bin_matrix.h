@@ -89,10 +89,12 @@ class BinMatrix {
   BinMatrix& operator=(const BinMatrix&) = delete;
 
   // Bins the user's matrix; false: a value met another one in its bundle, and the use says to stop
-  // there. Training data set has_missing. `counts`, if they are known, are those of count_entries with
+  // there. Sets has_missing. `counts`, if they are known, are those of count_entries with
   // the same team.
   bool fill(Team& team, const MatrixView& matrix, Use use, const EntryCounts* counts = nullptr);
   bool fill(Team& team, const SparseView& matrix, Use use, const EntryCounts* counts = nullptr);
+  // Whether lanes and sparse columns tell all; false where values did not fit their bundle.
+  bool is_trainable() const;
   // Some rows of another matrix, kept in the same way. This one has just been made.
   void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
   // Bins of feature f, one per row; and the way back in (features in lanes only).
@@ -130,7 +132,7 @@ class BinMatrix {
   void plan_groups();
   void clear(Team& team);
   void zero_lanes();
-  void fill_plain(Team& team, const MatrixView& matrix, bool find_missing);
+  void fill_plain(Team& team, const MatrixView& matrix);
   bool fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, Use use);
   std::uint32_t lane_value(const Group& group, std::int64_t row, std::int64_t lane) const;
   void set_lane_value(Group& group, std::int64_t row, std::int64_t lane, std::uint32_t value);

@@ -106,12 +106,11 @@ class BinMatrix::Placer {
 };
 
 bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryCounts* counts, Use use) {
-  const bool is_training = use != Use::other;
   const Stretches stretches(n_rows_, team.n_threads());
   EntryCounts own_counts;
   // Where zero is missing, only counting tells whether some row is.
   const bool zero_is_missing = !features_.empty() && features_.front().missing_kind == MissingKind::zero;
-  if (counts == nullptr && (!storage_.loose.empty() || (is_training && zero_is_missing))) {
+  if (counts == nullptr && (!storage_.loose.empty() || zero_is_missing)) {
     own_counts = count_entries(team, source, static_cast<std::int64_t>(features_.size()), stretches);
     counts = &own_counts;
   }
@@ -125,7 +124,7 @@ bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryC
   std::atomic<bool> stop = false;
   std::vector<std::vector<Entry>> odd(at(stretches.n));
   std::vector<std::int64_t> dropped(at(stretches.n));
-  std::vector<std::atomic<bool>> missing_seen(is_training ? features_.size() : 0);
+  std::vector<std::atomic<bool>> missing_seen(features_.size());
   team.for_each(stretches.n, [&](std::int64_t s, int) {
     Placer placer(*this, use);
     std::unique_ptr<ColumnWriter> writer;
@@ -136,7 +135,7 @@ bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryC
     while (!stop.load(std::memory_order_relaxed) && reader->next(entries, begin, end)) {
       for (const Entry& entry : entries) {
         if (!writer || !writer->write(entry)) placer.put(entry);
-        if (entry.missing && is_training) missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
+        if (entry.missing) missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
       }
       if (use == Use::exact_training && placer.n_dropped > 0) stop.store(true, std::memory_order_relaxed);
     }
@@ -223,7 +222,7 @@ bool BinMatrix::fill(Team& team, const SparseView& matrix, Use use, const EntryC
 }
 
 bool BinMatrix::fill(Team& team, const MatrixView& matrix, Use use, const EntryCounts* counts) {
-  fill_plain(team, matrix, use != Use::other);
+  fill_plain(team, matrix);
   std::vector<char> wanted(features_.size(), 0);
   bool any = false;
   for (std::size_t f = 0; f < features_.size(); ++f) {
@@ -234,7 +233,7 @@ bool BinMatrix::fill(Team& team, const MatrixView& matrix, Use use, const EntryC
 }
 
 // Lanes of a dense matrix; bundles stay at zero.
-void BinMatrix::fill_plain(Team& team, const MatrixView& matrix, bool find_missing) {
+void BinMatrix::fill_plain(Team& team, const MatrixView& matrix) {
   cleared_ = true;
   std::vector<std::atomic<bool>> missing_seen(features_.size());
   visit(matrix, [&]<class T>(TypedView<T> view) {
@@ -293,9 +292,7 @@ void BinMatrix::fill_plain(Team& team, const MatrixView& matrix, bool find_missi
       }
     });
   });
-  if (find_missing) {
-    for (std::size_t f = 0; f < features_.size(); ++f) features_[f].has_missing = missing_seen[f].load();
-  }
+  for (std::size_t f = 0; f < features_.size(); ++f) features_[f].has_missing = missing_seen[f].load();
 }
 
 void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows) {
@@ -355,6 +352,12 @@ void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const Ro
   for (std::size_t f = 0; f < features_.size(); ++f) {
     features_[f].has_missing = other.features_[f].has_missing && is_missing_somewhere(features_[f]);
   }
+}
+
+bool BinMatrix::is_trainable() const {
+  return std::none_of(features_.begin(), features_.end(), [](const Feature& f) {
+    return (f.bundled && f.entries >= 0) || (f.has_missing && !f.may_miss);
+  });
 }
 
 bool BinMatrix::is_missing_somewhere(const Feature& feature) const {

@@ -19,7 +19,7 @@ struct Feature {
   std::int32_t n_value_bins = 0;  // bin n_value_bins is "missing"
   MissingKind missing_kind = MissingKind::nan;
   bool may_miss = true;      // false: no row can be missing, the missing bin needs no room
-  bool has_missing = false;  // some training row is missing here
+  bool has_missing = false;  // some row is missing here
   bool shared = false;       // other digits live in the same lane
   bool bundled = false;      // other features live in the same digit
   // Its place: digit (lane value / stride) % radix of one lane; group -1: a sparse column.

@@ -289,4 +289,34 @@ std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_r
   return std::make_shared<BinMatrix>(std::move(features), n_rows, std::move(storage));
 }
 
+std::shared_ptr<BinMatrix> make_trainable(const BinMatrix& matrix) {
+  std::vector<Feature> features = matrix.features();
+  for (Feature& feature : features) feature.may_miss |= feature.has_missing;
+  Storage storage = matrix.storage();
+  for (auto& bundle : storage.bundles) {
+    std::erase_if(bundle, [&](std::int32_t f) {
+      const bool fits = features[at(f)].entries < 0;
+      if (!fits) storage.loose.push_back(f);
+      return !fits;
+    });
+  }
+  std::erase_if(storage.bundles, [](const auto& bundle) { return bundle.empty(); });
+  std::sort(storage.loose.begin(), storage.loose.end());
+  for (Feature& feature : features) {
+    feature.group = -1;
+    feature.entries = -1;
+    feature.bundled = feature.shared = false;
+  }
+  auto result = std::make_shared<BinMatrix>(std::move(features), matrix.n_rows(), std::move(storage));
+  std::vector<std::uint16_t> bins(at(matrix.n_rows()));
+  for (std::size_t f = 0; f < result->features().size(); ++f) {
+    const Feature& feature = result->features()[f];
+    if (feature.bundled || feature.loose()) continue;
+    matrix.copy_column(static_cast<std::int64_t>(f), bins.data());
+    result->set_column(static_cast<std::int64_t>(f), bins);
+  }
+  result->set_sparse(matrix.copy_sparse());
+  return result;
+}
+
 }  // namespace gossamer

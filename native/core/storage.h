@@ -39,6 +39,10 @@ std::shared_ptr<BinMatrix> bin_training(Team& team, const MatrixView& matrix, st
 std::shared_ptr<BinMatrix> bin_training(Team& team, const SparseView& matrix, std::vector<Feature> features,
                                         const StorageOptions& options, StorageReport& report);
 
+// The same table, stored so that it can be trained on: features with values that did not fit their
+// bundle become sparse columns.
+std::shared_ptr<BinMatrix> make_trainable(const BinMatrix& matrix);
+
 // Other data in the bins, and with the bundles, of training data; not filled yet.
 std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_rows);
 

@@ -203,6 +203,11 @@ class BinMatrix:
             NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> None: ...
+    @property
+    def is_trainable(self) -> bool: ...
+    def make_trainable(self) -> BinMatrix:
+        """The same table, stored so that it can be trained on."""
+
     def take_rows(
         self,
         rows: Annotated[

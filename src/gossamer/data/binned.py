@@ -94,6 +94,16 @@ def bin_like(table: Table, training: BinnedTable, params: Params) -> BinnedTable
     return BinnedTable(training.binning, bins)
 
 
+def trainable(binned: BinnedTable) -> BinnedTable:
+    """Return a table that can be trained on: this one, or a copy without misfits in its bundles.
+
+    Only data that came into the bins of other data can have such.
+    """
+    if binned.bins.is_trainable:
+        return binned
+    return BinnedTable(binned.binning, binned.bins.make_trainable())
+
+
 def take_rows(binned: BinnedTable, rows: npt.NDArray[np.int64], n_threads: int = 1) -> BinnedTable:
     """Copy some rows of a binned table."""
     return BinnedTable(binned.binning, binned.bins.take_rows(rows.astype(np.uint32), n_threads))

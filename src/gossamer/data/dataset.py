@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import binary_file
-from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows
+from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows, trainable
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
 from gossamer.data.matrix import Table, as_table, check_not_empty
@@ -207,6 +207,12 @@ class Dataset:
         self.construct()
         assert self._binned is not None
         return self._binned
+
+    def make_trainable(self) -> Dataset:
+        """Store the table so that it can be trained on; constructs the data set."""
+        with self._lock:
+            self._binned = trainable(self.binned)
+        return self
 
     @property
     def targets(self) -> Targets:

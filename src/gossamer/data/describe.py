@@ -23,10 +23,12 @@ class StorageSummary:
         sharing: Columns of few values that share a place, so that one update serves several.
         bundles: Columns of each bundle (exclusive feature bundling).
         sparse: Columns kept as sparse columns: only their values other than zero are stored.
-        order: Order in which bundles were looked for, that won; None where none were.
+        order: Order in which bundles were looked for, that won; None where it is not known: of
+            validation data, subsets and files.
         conflicts: Rows in which columns of one bundle are non-zero together, as counted when the
-            bundles were found.
-        values_dropped: Values that training does not see because of conflicts.
+            bundles were found; known with the order.
+        values_dropped: Values that training does not see because of conflicts; known with the
+            order.
         places: Bytes of a row, in lanes of one byte and of two bytes.
         entries: Values in sparse columns.
         bytes_in_rows: Size of the rows.
@@ -64,7 +66,7 @@ class StorageSummary:
             f"{_megabytes(self.bytes_in_rows)}; "
             f"sparse columns: {_megabytes(self.bytes_in_sparse_columns)}",
         ]
-        if self.bundles:
+        if self.bundles and self.order is not None:
             lines.append(
                 f"bundles: found by {self.order}, {self.conflicts:,} conflicts, "
                 f"{self.values_dropped:,} values not seen by training"

@@ -67,7 +67,7 @@ class Training:
     def __init__(self, params: Params, train_set: Dataset) -> None:
         """Bin the data if need be, check the labels, make room for scores and gradients."""
         self.params = params
-        train_set.use_params(params).construct()
+        train_set.use_params(params).make_trainable()
         self.objective = make_objective(params, train_set)
         self.metrics = make_metrics(params, self.objective)
         self.n_outputs = self.objective.n_outputs
