@@ -355,9 +355,8 @@ void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const Ro
 }
 
 bool BinMatrix::is_trainable() const {
-  return std::none_of(features_.begin(), features_.end(), [](const Feature& f) {
-    return (f.bundled && f.entries >= 0) || (f.has_missing && !f.may_miss);
-  });
+  return std::none_of(features_.begin(), features_.end(),
+                      [](const Feature& f) { return (f.bundled && f.entries >= 0) || (f.has_missing && !f.may_miss); });
 }
 
 bool BinMatrix::is_missing_somewhere(const Feature& feature) const {

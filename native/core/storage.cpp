@@ -221,12 +221,19 @@ std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Fea
     report.n_candidates = static_cast<std::int64_t>(candidates.size());
     report.order = best.order;
     report.n_conflicts = best.n_conflicts;
+    // Where zero is missing or some conflicts are allowed, only counting in all rows will do.
     const bool zero_is_missing = !features.empty() && features.front().missing_kind == MissingKind::zero;
-    const bool try_it = sample.is_all || (best.plan.storage.loose.empty() && !zero_is_missing);
-    if (try_it) {
-      auto result = std::make_shared<BinMatrix>(features, n_rows, best.plan.storage);
-      const bool exact = conflicts_allowed(options, n_rows) == 0;
-      if (result->fill(team, view, exact ? Use::exact_training : Use::training)) return result;
+    const bool may_guess = !zero_is_missing && conflicts_allowed(options, n_rows) == 0;
+    if (sample.is_all || (may_guess && best.plan.storage.loose.empty())) {
+      std::vector<char> is_bundled(features.size(), 0);
+      for (const auto& bundle : best.plan.storage.bundles) {
+        for (const std::int32_t f : bundle) is_bundled[at(f)] = 1;
+      }
+      // A digit of its own has no second chance.
+      std::vector<Feature> guessed = features;
+      for (const std::int32_t f : candidates) guessed[at(f)].may_miss |= !sample.is_all && !is_bundled[at(f)];
+      auto result = std::make_shared<BinMatrix>(std::move(guessed), n_rows, best.plan.storage);
+      if (result->fill(team, view, sample.is_all ? Use::training : Use::exact_training)) return result;
     }
   }
   const Stretches stretches(n_rows, team.n_threads());
