@@ -75,6 +75,16 @@ std::int64_t sample_mvs(PyGradientSampler& self, double n_expected, std::uint64_
   return self.sampler.sample_mvs(*team, n_expected, key, gradient.data(), hessian.data(), rows.data());
 }
 
+std::int64_t sample_rows_py(std::int64_t n_rows, double fraction_negative, double fraction_positive,
+                            const std::optional<In<float>>& label, std::uint64_t key, const Out<RowIdx>& rows,
+                            int n_threads) {
+  const float* const labels = data_or_null(label, n_rows, "label");
+  check_length(rows, n_rows, "rows");
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  return sample_rows(*team, n_rows, fraction_negative, fraction_positive, labels, key, rows.data());
+}
+
 double mean_step_py(const In<float>& gradient, const In<float>& hessian, int n_threads) {
   check_length(hessian, length(gradient), "hessian");
   nb::gil_scoped_release release;
@@ -86,20 +96,9 @@ double mean_step_py(const In<float>& gradient, const In<float>& hessian, int n_t
 
 void bind_sampling(nb::module_& m) {
   m.def("random_bits", &random_bits, "key"_a, "counter"_a, "64 random bits, a function of both arguments.");
-  m.def(
-      "sample_rows",
-      [](std::int64_t n_rows, double fraction_negative, double fraction_positive, const std::optional<In<float>>& label,
-         std::uint64_t key) {
-        const float* const labels = data_or_null(label, n_rows, "label");
-        RowSample sample;
-        {
-          nb::gil_scoped_release release;
-          sample = sample_rows(n_rows, fraction_negative, fraction_positive, labels, key);
-        }
-        return nb::make_tuple(to_numpy(std::move(sample.in)), to_numpy(std::move(sample.out)));
-      },
-      "n_rows"_a, "fraction_negative"_a, "fraction_positive"_a, "label"_a.noconvert().none(), "key"_a,
-      "Rows in the bag and rows outside it.");
+  m.def("sample_rows", &sample_rows_py, "n_rows"_a, "fraction_negative"_a, "fraction_positive"_a,
+        "label"_a.noconvert().none(), "key"_a, "rows"_a.noconvert(), "n_threads"_a,
+        "Draws a bag of rows. Returns how many of `rows` are in it; the others are outside; both increase.");
 
   nb::class_<PyGradientSampler>(m, "GradientSampler", "Samples rows by their gradients; scores serve one sample.")
       .def(nb::init<std::int64_t, int>(), "n_rows"_a, "n_outputs"_a)

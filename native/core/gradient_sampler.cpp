@@ -8,27 +8,19 @@
 #include <numeric>
 
 #include "core/random.h"
-#include "kernels/kernels.h"
+#include "core/row_sampler.h"
 
 namespace gossamer {
 namespace {
-
-// Scores of so many rows fit a small array on the stack.
-constexpr std::int64_t kChunk = 1024;
-// Marks a row chosen for its score; random numbers are smaller.
-constexpr std::uint32_t kTop = 1u << 30;
-// Where a row goes.
-constexpr std::uint8_t kSure = 0;
-constexpr std::uint8_t kDrawn = 1;  // inside by chance: its gradient is weighted
-constexpr std::uint8_t kOutside = 2;
 
 // The i-th number of the splitmix64 sequence that starts at `key`: half the work of random_bits,
 // for keys that are random themselves.
 std::uint64_t draw_bits(std::uint64_t key, std::uint64_t i) { return mix_bits(key + i * 0x9E3779B97F4A7C15ull); }
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+// Kernels may read so many bytes past the end of an array.
+constexpr std::int64_t kSlack = 64;
 
-std::int64_t count_blocks(std::int64_t n) { return (n + kSampleBlock - 1) / kSampleBlock; }
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 float to_score(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
@@ -36,7 +28,7 @@ float to_score(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 template <class Body>
 void for_chunks(Team& team, std::int64_t n, const Body& body) {
   for_blocks(team, n, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
-    for (; begin < end; begin += kChunk) body(begin, std::min(begin + kChunk, end), thread);
+    for (; begin < end; begin += kSampleChunk) body(begin, std::min(begin + kSampleChunk, end), thread);
   });
 }
 
@@ -54,49 +46,83 @@ double add_up(std::int64_t begin, std::int64_t end, const Term& term) {
   return sum;
 }
 
-std::int64_t count_inside(const std::uint8_t* sides, std::int64_t n) {
-  std::int32_t n_inside = 0;  // a narrow sum is a fast one
-  for (std::int64_t i = 0; i < n; ++i) n_inside += sides[i] < kOutside;
-  return n_inside;
-}
-
 float scale(float x, double weight) {
   constexpr double kMost = std::numeric_limits<float>::max();
   return static_cast<float>(std::clamp(x * weight, -kMost, kMost));
 }
 
+void count_digits(const std::uint32_t* bits, std::int64_t n, std::uint32_t* count) {
+  for (std::int64_t i = 0; i < n; ++i) ++count[bits[i] >> kLeadingShift];
+}
+
+// Draws exactly n_drawn of the n_others rows of a block that are not of the top: Floyd's algorithm, which takes one
+// random number for each row that is drawn. is_drawn[i] becomes 1 or 0 for the i-th of these rows. The
+// numbers are those of the block's places, two of which share 64 bits.
+void draw_others(std::uint64_t key, std::int64_t block_begin, std::int64_t n_others, std::int64_t n_drawn,
+                 std::uint8_t* is_drawn) {
+  std::fill_n(is_drawn, n_others, std::uint8_t{0});
+  const auto draw = [=](std::uint64_t random, std::int64_t last) {
+    const std::uint64_t place = random * (static_cast<std::uint64_t>(last) + 1) >> 32;  // at most `last`
+    // Where that one is drawn already, `last` is: arithmetic, since a branch on chance is guessed wrong.
+    const std::uint64_t is_taken = is_drawn[place];
+    is_drawn[place + is_taken * (static_cast<std::uint64_t>(last) - place)] = 1;
+  };
+  std::int64_t last = n_others - n_drawn;
+  std::uint64_t counter = static_cast<std::uint64_t>(block_begin) / 2;
+  for (; last + 2 <= n_others; last += 2) {
+    const std::uint64_t bits = draw_bits(key, counter++);
+    draw(static_cast<std::uint32_t>(bits), last);
+    draw(bits >> 32, last + 1);
+  }
+  if (last < n_others) draw(static_cast<std::uint32_t>(draw_bits(key, counter)), last);
+}
+
+// weigh(row): what a drawn row counts.
+template <class Weigh>
+void weigh_rows(const RowIdx* drawn, std::int64_t n, const Weigh& weigh, float* gradient, float* hessian) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const RowIdx row = drawn[i];
+    const double weight = weigh(row);
+    gradient[row] = scale(gradient[row], weight);
+    hessian[row] = scale(hessian[row], weight);
+  }
+}
+
 }  // namespace
 
 GradientSampler::GradientSampler(std::int64_t n_rows, int n_outputs)
-    : n_rows_(n_rows), n_outputs_(n_outputs), values_(n_rows), sides_(n_rows), n_inside_(at(count_blocks(n_rows))) {}
+    : n_rows_(n_rows), n_outputs_(n_outputs), n_inside_(at(count_sample_blocks(n_rows))), largest_(n_rows) {}
 
 // ---- scores ----
 
 // fill(begin, n, scores) writes the scores of a chunk; here they are counted and kept.
 template <class Fill>
-void GradientSampler::score_chunks(Team& team, const Fill& fill) {
-  counts_.clear(team.n_threads());
+void GradientSampler::store_scores(Team& team, const Fill& fill) {
+  if (values_.size() == 0) values_ = Buffer<std::uint32_t>(n_rows_);
   for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
     const std::int64_t n = end - begin;
-    float scores[kChunk];
+    float scores[kSampleChunk];
     fill(begin, n, scores);
     for (std::int64_t i = 0; i < n; ++i) scores[i] = scores[i] > 0.0f ? scores[i] : 0.0f;  // no NaN, no -0
     std::uint32_t* const bits = values_.data() + begin;
     std::memcpy(bits, scores, at(n) * sizeof(float));
-    std::uint32_t* const count = counts_.of_thread(thread);
-    for (std::int64_t i = 0; i < n; ++i) ++count[bits[i] >> kLeadingShift];
+    count_digits(bits, n, counts_.of_thread(thread));
   });
 }
 
 void GradientSampler::score(Team& team, const float* gradient, const float* hessian, double reg) {
-  if (n_outputs_ == 1 && reg == 0.0) {
-    score_chunks(team, [&](std::int64_t first, std::int64_t n, float* scores) {
-      for (std::int64_t i = 0; i < n; ++i) scores[i] = std::fabs(gradient[first + i]);
+  counts_.clear(team.n_threads());
+  is_stored_ = n_outputs_ > 1 || reg != 0.0;
+  if (!is_stored_) {
+    const Numbers numbers{nullptr, gradient};
+    for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
+      std::uint32_t room[kSampleChunk];
+      count_digits(numbers.chunk(begin, end - begin, room), end - begin, counts_.of_thread(thread));
     });
     return;
   }
-  score_chunks(team, [&](std::int64_t first, std::int64_t n, float* scores) {
-    double squares[kChunk];  // those of large and of tiny gradients do not fit float
+  store_scores(team, [&](std::int64_t first, std::int64_t n, float* scores) {
+    double squares[kSampleChunk];  // those of large and of tiny gradients do not fit float
     std::fill_n(squares, n, 0.0);
     for (int k = 0; k < n_outputs_; ++k) {
       const float* const g = gradient + k * n_rows_ + first;
@@ -112,7 +138,7 @@ void GradientSampler::score(Team& team, const float* gradient, const float* hess
 }
 
 double mean_step(Team& team, const float* gradient, const float* hessian, std::int64_t n) {
-  std::vector<double> g(at(count_blocks(n)));
+  std::vector<double> g(at(count_sample_blocks(n)));
   std::vector<double> h(g.size());
   for_blocks(team, n, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
     g[at(b)] = add_up(begin, end, [&](std::int64_t i) { return static_cast<double>(std::fabs(gradient[i])); });
@@ -126,49 +152,75 @@ double mean_step(Team& team, const float* gradient, const float* hessian, std::i
 
 void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n_other, std::uint64_t key,
                                   float* gradient, float* hessian, RowIdx* rows) {
-  mark_top(team, find_border(team, values_.data(), n_rows_, n_top, counts_), key);
-  const Border border = find_border(team, values_.data(), n_rows_, n_top + n_other, counts_);
-  for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    const std::uint32_t* const values = values_.data();
-    std::uint8_t* const sides = sides_.data();
-    border.for_parts(begin, end, [=](std::int64_t first, std::int64_t last, std::int32_t bound) {
-      for (std::int64_t i = first; i < last; ++i) {
-        const bool is_inside = static_cast<std::int32_t>(values[i]) > bound;
-        sides[i] = !is_inside ? kOutside : values[i] < kTop ? kDrawn : kSure;
-      }
-    });
-    n_inside_[at(b)] = count_inside(sides + begin, end - begin);
-  });
+  const Numbers numbers{is_stored_ ? values_.data() : nullptr, gradient};
+  const Border top = largest_.find(team, numbers, n_top, counts_);
+  const std::vector<std::int64_t> n_drawn = share_draws(n_top, n_other, key);
+  const std::vector<std::int64_t>& n_tops = largest_.n_by_block();
+  for (std::size_t b = 0; b < n_inside_.size(); ++b) n_inside_[b] = n_tops[b] + n_drawn[b];
+  const BlockPlaces places(n_inside_);
   const double weight = static_cast<double>(n_rows_ - n_top) / static_cast<double>(std::max<std::int64_t>(n_other, 1));
-  write(team, [=](RowIdx) { return weight; }, gradient, hessian, rows);
+  for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
+    RowWriter writer(places, b, rows);
+    std::uint8_t is_drawn[kSampleBlock + 1];  // looked at once past the last of the others
+    draw_others(key, begin, end - begin - n_tops[at(b)], n_drawn[at(b)], is_drawn);
+    const std::uint8_t* next = is_drawn;
+    for (; begin < end; begin += kSampleChunk) {
+      const std::int64_t n = std::min(kSampleChunk, end - begin);
+      std::uint32_t room[kSampleChunk];
+      std::uint8_t sides[kSampleChunk + kSlack] = {};
+      const std::uint32_t* const scores = numbers.chunk(begin, n, room);
+      top.for_parts(begin, begin + n, [&](std::int64_t first, std::int64_t last, std::int32_t bound) {
+        for (std::int64_t i = first - begin; i < last - begin; ++i) {
+          sides[i] = static_cast<std::int32_t>(scores[i]) > bound ? kSure : kOutside;
+        }
+      });
+      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be guessed wrong
+        const std::uint8_t side = sides[i];
+        sides[i] = static_cast<std::uint8_t>(side - (*next & side >> 1));  // kOutside becomes kDrawn
+        next += side >> 1;
+      }
+      RowIdx drawn[kSampleChunk];
+      const std::int64_t n_weighted = writer.write(sides, begin, n, drawn);
+      for (int k = 0; k < n_outputs_; ++k) {
+        const std::int64_t first = k * n_rows_ + begin;
+        weigh_rows(drawn, n_weighted, [=](RowIdx) { return weight; }, gradient + first, hessian + first);
+      }
+    }
+  });
 }
 
-// Scores are replaced by random numbers, with kTop added for the top rows. The largest of these are
-// then the sample.
-void GradientSampler::mark_top(Team& team, const Border& top, std::uint64_t key) {
-  counts_.clear(team.n_threads());
-  for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
-    std::uint32_t random[kChunk];
-    for (std::uint64_t i = 0; i < kChunk / 2; ++i) {
-      const std::uint64_t bits = draw_bits(key, static_cast<std::uint64_t>(begin) / 2 + i);  // for two rows
-      std::memcpy(random + 2 * i, &bits, sizeof bits);
-    }
-    std::uint32_t* const values = values_.data();
-    top.for_parts(begin, end, [&](std::int64_t first, std::int64_t last, std::int32_t bound) {
-      for (std::int64_t i = first; i < last; ++i) {
-        const std::uint32_t mark = static_cast<std::int32_t>(values[i]) > bound ? kTop : 0;
-        values[i] = mark | random[i - begin] >> 2;
-      }
-    });
-    std::uint32_t* const count = counts_.of_thread(thread);
-    for (std::int64_t i = begin; i < end; ++i) ++count[values[i] >> kLeadingShift];
-  });
+// How many rows each block draws: in proportion to its rows outside the top. The parts of a row that
+// this leaves are given out by one random number for all, so that every row has the same chance.
+std::vector<std::int64_t> GradientSampler::share_draws(std::int64_t n_top, std::int64_t n_other,
+                                                       std::uint64_t key) const {
+  std::vector<std::int64_t> n_drawn(n_inside_.size());
+  const auto n_rest = static_cast<std::uint64_t>(n_rows_ - n_top);  // fits 32 bits, so products fit 64
+  if (n_rest == 0) return n_drawn;
+  const std::uint64_t offset = (draw_bits(key, ~std::uint64_t{0}) >> 32) * n_rest >> 32;
+  std::uint64_t n_before = 0;
+  std::uint64_t n_drawn_before = 0;
+  for (std::size_t b = 0; b < n_drawn.size(); ++b) {
+    const std::int64_t begin = static_cast<std::int64_t>(b) * kSampleBlock;
+    n_before += static_cast<std::uint64_t>(std::min(kSampleBlock, n_rows_ - begin) - largest_.n_by_block()[b]);
+    const std::uint64_t n_until = (static_cast<std::uint64_t>(n_other) * n_before + offset) / n_rest;
+    n_drawn[b] = static_cast<std::int64_t>(n_until - n_drawn_before);
+    n_drawn_before = n_until;
+  }
+  return n_drawn;
 }
 
 // ---- MVS ----
 
 std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uint64_t key, float* gradient,
                                          float* hessian, RowIdx* rows) {
+  if (!is_stored_) {
+    counts_.clear(team.n_threads());
+    store_scores(team, [&](std::int64_t first, std::int64_t n, float* scores) {
+      for (std::int64_t i = 0; i < n; ++i) scores[i] = std::fabs(gradient[first + i]);
+    });
+    is_stored_ = true;
+  }
+  if (sides_.size() == 0) sides_ = Buffer<std::uint8_t>(n_rows_);
   const double mu = find_mu(team, n_expected);
   for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
     const std::uint32_t* const values = values_.data();
@@ -181,14 +233,31 @@ std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uin
       // Arithmetic, since a branch on chance is guessed wrong.
       sides[i] = static_cast<std::uint8_t>(kOutside * !is_kept + kDrawn * (is_kept & (score < mu)));
     }
-    n_inside_[at(b)] = count_inside(sides + begin, end - begin);
+    std::int32_t n_inside = 0;  // a narrow sum is a fast one
+    for (std::int64_t i = begin; i < end; ++i) n_inside += sides[i] < kOutside;
+    n_inside_[at(b)] = n_inside;
   });
   if (std::all_of(n_inside_.begin(), n_inside_.end(), [](std::int64_t n) { return n == 0; })) {
     const std::uint64_t row = random_bits(key, ~std::uint64_t{0}) % static_cast<std::uint64_t>(n_rows_);
     sides_[static_cast<std::int64_t>(row)] = kSure;
     n_inside_[row / kSampleBlock] = 1;
   }
-  return write(team, [&](RowIdx row) { return mu / to_score(values_[row]); }, gradient, hessian, rows);
+  const BlockPlaces places(n_inside_);
+  for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
+    RowWriter writer(places, b, rows);
+    for (; begin < end; begin += kSampleChunk) {
+      const std::int64_t n = std::min(kSampleChunk, end - begin);
+      RowIdx drawn[kSampleChunk];
+      const std::int64_t n_drawn = writer.write(sides_.data() + begin, begin, n, drawn);
+      const std::uint32_t* const values = values_.data() + begin;
+      for (int k = 0; k < n_outputs_; ++k) {
+        const std::int64_t first = k * n_rows_ + begin;
+        weigh_rows(
+            drawn, n_drawn, [=](RowIdx row) { return mu / to_score(values[row]); }, gradient + first, hessian + first);
+      }
+    }
+  });
+  return places.n_inside();
 }
 
 // Newton's method for sum of min(1, score x t) = n_expected, where t = 1 / mu. The sum is concave
@@ -237,48 +306,6 @@ double GradientSampler::estimate_mu(double n_expected) {
     if (n_left <= 0.0) return to_score(lowest(d - 1));
   }
   return std::numeric_limits<float>::max();
-}
-
-// ---- the lists ----
-
-// weigh(row): what a drawn row counts.
-template <class Weigh>
-std::int64_t GradientSampler::write(Team& team, const Weigh& weigh, float* gradient, float* hessian, RowIdx* rows) {
-  std::vector<std::int64_t> n_before(n_inside_.size() + 1);
-  std::partial_sum(n_inside_.begin(), n_inside_.end(), n_before.begin() + 1);
-  const std::int64_t n_inside = n_before.back();
-  for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    RowIdx inside[kSampleBlock];
-    RowIdx outside[kSampleBlock];
-    PartitionArgs args;
-    args.column = sides_.data();
-    args.threshold = kDrawn;
-    args.first_row = begin;
-    args.n_rows = end - begin;
-    args.left = inside;
-    args.right = outside;
-    const std::int64_t n_in = kernels().partition_u8(args);
-    std::copy_n(inside, n_in, rows + n_before[at(b)]);
-    std::copy_n(outside, args.n_rows - n_in, rows + n_inside + begin - n_before[at(b)]);
-
-    args.threshold = kSure;
-    args.rows = rows + n_before[at(b)];
-    args.n_rows = n_in;
-    RowIdx* const drawn = outside;
-    args.right = drawn;
-    const std::int64_t n_drawn = n_in - kernels().partition_u8(args);
-    for (int k = 0; k < n_outputs_; ++k) {
-      float* const g = gradient + k * n_rows_;
-      float* const h = hessian + k * n_rows_;
-      for (std::int64_t i = 0; i < n_drawn; ++i) {
-        const RowIdx row = drawn[i];
-        const double weight = weigh(row);
-        g[row] = scale(g[row], weight);
-        h[row] = scale(h[row], weight);
-      }
-    }
-  });
-  return n_inside;
 }
 
 }  // namespace gossamer

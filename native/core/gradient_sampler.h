@@ -7,6 +7,9 @@
 //
 // Scores are counted and compared, never sorted. Nothing depends on the number of threads: counts
 // are integers, sums go by blocks of a fixed size, random numbers by row.
+//
+// Time goes into memory: |gradient| is made anew in every pass rather than stored, and what is
+// decided about a row stays in the cache until it is written.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +34,9 @@ class GradientSampler {
   const std::vector<std::uint32_t>& histogram() { return counts_.sum(); }
 
   // Gradient-based one-side sampling: the n_top rows of largest score (of equal scores the first),
-  // and n_other >= 0 of the rest, which are then weighted by how many they stand for.
+  // and n_other >= 0 of the rest, which are then weighted by how many they stand for. The gradients
+  // are those that were scored. Blocks of rows get their share of the n_other, rounded up or down by
+  // chance; within a block all are alike.
   // `rows` takes n_rows entries: first the n_top + n_other inside the sample.
   void sample_goss(Team& team, std::int64_t n_top, std::int64_t n_other, std::uint64_t key, float* gradient,
                    float* hessian, RowIdx* rows);
@@ -43,19 +48,19 @@ class GradientSampler {
 
  private:
   template <class Fill>
-  void score_chunks(Team& team, const Fill& fill);
-  void mark_top(Team& team, const Border& top, std::uint64_t key);
+  void store_scores(Team& team, const Fill& fill);
+  std::vector<std::int64_t> share_draws(std::int64_t n_top, std::int64_t n_other, std::uint64_t key) const;
   double estimate_mu(double n_expected);
   double find_mu(Team& team, double n_expected);
-  template <class Weigh>
-  std::int64_t write(Team& team, const Weigh& weigh, float* gradient, float* hessian, RowIdx* rows);
 
   std::int64_t n_rows_;
   int n_outputs_;
-  Buffer<std::uint32_t> values_;        // bits of the scores; in GOSS later what decides about each row
-  Buffer<std::uint8_t> sides_;          // where each row goes
+  bool is_stored_ = false;              // else scores are |gradient|
+  Buffer<std::uint32_t> values_;        // bits of the scores; made when first needed
+  Buffer<std::uint8_t> sides_;          // MVS: where each row goes
   std::vector<std::int64_t> n_inside_;  // by block
   DigitCounts counts_;
+  Largest largest_;
 };
 
 // Sum of |gradient| over sum of hessian: the size of a leaf value where all gradients agree. 0 without hessians.

@@ -1,47 +1,46 @@
 #include "core/largest.h"
 
-#include <functional>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
 
 namespace gossamer {
 namespace {
 
+// The digits below the leading one: 12 and 7 bits.
+constexpr int kMiddleShift = 7;
+constexpr std::uint32_t kLastMask = (1u << kMiddleShift) - 1;
+
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// All numbers with this leading digit, in no particular order.
-std::vector<std::uint32_t> collect(Team& team, const std::uint32_t* values, std::int64_t n, std::uint32_t digit) {
-  constexpr std::int64_t kTogether = 32;  // few numbers have the digit: most groups are passed over
-  std::vector<std::vector<std::uint32_t>> found(at(team.n_threads()));
-  for_blocks(team, n, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
-    for (std::int64_t first = begin; first < end; first += kTogether) {
-      const std::uint32_t* const group = values + first;
-      const std::int64_t size = std::min(kTogether, end - first);
-      std::uint32_t any = 0;
-      for (std::int64_t i = 0; i < size; ++i) any |= group[i] >> kLeadingShift == digit;
-      if (any == 0) continue;
-      for (std::int64_t i = 0; i < size; ++i) {
-        if (group[i] >> kLeadingShift == digit) found[at(thread)].push_back(group[i]);
-      }
-    }
-  });
-  for (std::size_t t = 1; t < found.size(); ++t) found[0].insert(found[0].end(), found[t].begin(), found[t].end());
-  return std::move(found[0]);
+// The digit of the number whose rank from above is `rank`, which becomes its rank among those with this digit.
+std::uint32_t find_digit(const std::vector<std::uint32_t>& counts, std::int64_t& rank) {
+  std::uint32_t digit = kLeadingDigits - 1;
+  while (digit > 0 && rank > counts[digit]) rank -= counts[digit--];
+  return digit;
 }
 
-// The place of the k-th number that equals `value`.
-std::int64_t find_tie(Team& team, const std::uint32_t* values, std::int64_t n, std::uint32_t value, std::int64_t k) {
-  std::vector<std::int64_t> ties(at((n + kSampleBlock - 1) / kSampleBlock));
-  for_blocks(team, n, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
-    ties[at(b)] = std::count(values + begin, values + end, value);
-  });
-  std::size_t b = 0;
-  while (k > ties[b]) k -= ties[b++];
-  std::int64_t place = static_cast<std::int64_t>(b) * kSampleBlock;
-  for (;; ++place) {
-    if (values[place] == value && --k == 0) return place;
-  }
+// Narrow sums are fast ones.
+template <class Condition>
+std::int64_t count_if(const std::uint32_t* numbers, std::int64_t n, const Condition& condition) {
+  std::int32_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) count += condition(static_cast<std::int32_t>(numbers[i]));
+  return count;
 }
 
 }  // namespace
+
+const std::uint32_t* Numbers::chunk(std::int64_t begin, std::int64_t n, std::uint32_t* room) const {
+  if (bits != nullptr) return bits + begin;
+  constexpr std::int32_t kInfinity = 0x7F800000;
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int32_t number;
+    std::memcpy(&number, x + begin + i, sizeof number);
+    number &= 0x7FFFFFFF;
+    room[i] = static_cast<std::uint32_t>(number > kInfinity ? 0 : number);
+  }
+  return room;
+}
 
 void DigitCounts::clear(int n_threads) { counts_.assign(static_cast<std::size_t>(n_threads) * kStride, 0); }
 
@@ -53,21 +52,94 @@ const std::vector<std::uint32_t>& DigitCounts::sum() {
   return sum_;
 }
 
-Border find_border(Team& team, const std::uint32_t* values, std::int64_t n, std::int64_t k, DigitCounts& counts) {
-  const std::vector<std::uint32_t>& sum = counts.sum();
-  std::uint32_t digit = kLeadingDigits - 1;
-  while (digit > 0 && k > sum[digit]) k -= sum[digit--];
-  // The border is the k-th largest of those with this digit.
-  std::vector<std::uint32_t> near = collect(team, values, n, digit);
-  std::nth_element(near.begin(), near.begin() + (k - 1), near.end(), std::greater<>());
+Largest::Largest(std::int64_t n)
+    : n_(n), near_(n), n_near_(at(count_sample_blocks(n))), n_ties_(n_near_.size()), n_largest_(n_near_.size()) {}
+
+Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k, DigitCounts& counts) {
+  const std::vector<std::uint32_t>& leading = counts.sum();
+  std::int64_t rank = k;
+  const std::uint32_t digit = find_digit(leading, rank);
+  collect(team, numbers, digit);
+  const auto total = [](const std::vector<std::int64_t>& by_block) {
+    return std::accumulate(by_block.begin(), by_block.end(), std::int64_t{0});
+  };
+  if (total(n_near_) != leading[digit] || total(n_largest_) != k - rank) {
+    throw std::invalid_argument("these are not the gradients that were scored");
+  }
   Border border;
-  border.value = near[at(k - 1)];
-  const std::int64_t n_above =
-      std::count_if(near.begin(), near.begin() + k, [&](std::uint32_t v) { return v > border.value; });
-  const std::int64_t n_ties = std::count(near.begin(), near.end(), border.value);
-  const bool are_all_in = n_above + n_ties == k;
-  border.last_tie = are_all_in ? n : find_tie(team, values, n, border.value, k - n_above);
+  border.value = find_value(team, digit, rank);
+  // To those above the leading digit come the ones above the border, and its first `rank` ties.
+  const auto value = static_cast<std::int32_t>(border.value);
+  for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int) {
+    const std::uint32_t* const near = near_.data() + begin;
+    n_ties_[at(b)] = count_if(near, n_near_[at(b)], [=](std::int32_t v) { return v == value; });
+    n_largest_[at(b)] += count_if(near, n_near_[at(b)], [=](std::int32_t v) { return v > value; });
+  });
+  const bool are_all_in = total(n_ties_) == rank;
+  border.last_tie = are_all_in ? n_ : find_tie(numbers, border.value, rank);
+  for (std::size_t b = 0; b < n_ties_.size(); ++b) {
+    const std::int64_t n_in = std::min(n_ties_[b], rank);
+    n_largest_[b] += n_in;
+    rank -= n_in;
+  }
   return border;
+}
+
+// Keeps the numbers with this leading digit, counts their next digit, and counts the numbers above.
+void Largest::collect(Team& team, const Numbers& numbers, std::uint32_t digit) {
+  inner_.clear(team.n_threads());
+  for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int thread) {
+    std::uint32_t room[kSampleChunk];
+    std::uint32_t* const near = near_.data() + begin;
+    std::int64_t n_near = 0;
+    std::int64_t n_above = 0;
+    const auto last = static_cast<std::int32_t>(((digit + 1) << kLeadingShift) - 1);  // the largest with the digit
+    for (std::int64_t first = begin; first < end; first += kSampleChunk) {
+      const std::int64_t n = std::min(kSampleChunk, end - first);
+      const std::uint32_t* const chunk = numbers.chunk(first, n, room);
+      n_above += count_if(chunk, n, [=](std::int32_t v) { return v > last; });
+      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be guessed wrong
+        const std::uint32_t number = chunk[i];
+        near[n_near] = number;
+        n_near += number >> kLeadingShift == digit;
+      }
+    }
+    std::uint32_t* const count = inner_.of_thread(thread);
+    for (std::int64_t i = 0; i < n_near; ++i) ++count[(near[i] >> kMiddleShift) % kLeadingDigits];
+    n_near_[at(b)] = n_near;
+    n_largest_[at(b)] = n_above;
+  });
+}
+
+// The number whose rank among the collected ones is `rank`, which becomes its rank among its ties.
+std::uint32_t Largest::find_value(Team& team, std::uint32_t digit, std::int64_t& rank) {
+  const std::uint32_t leading = digit << (kLeadingShift - kMiddleShift) | find_digit(inner_.sum(), rank);
+  inner_.clear(team.n_threads());
+  for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int thread) {
+    const std::uint32_t* const near = near_.data() + begin;
+    std::uint32_t* const count = inner_.of_thread(thread);
+    for (std::int64_t i = 0; i < n_near_[at(b)]; ++i) {
+      const std::uint32_t number = near[i];
+      ++count[number >> kMiddleShift == leading ? (number & kLastMask) + 1 : 0];  // 0: another middle digit
+    }
+  });
+  return leading << kMiddleShift | (find_digit(inner_.sum(), rank) - 1);
+}
+
+// The place of the number whose rank among those that equal `value` is `rank`.
+std::int64_t Largest::find_tie(const Numbers& numbers, std::uint32_t value, std::int64_t rank) const {
+  std::size_t b = 0;
+  while (rank > n_ties_[b]) rank -= n_ties_[b++];
+  std::int64_t first = static_cast<std::int64_t>(b) * kSampleBlock;
+  for (; first < n_; first += kSampleChunk) {
+    std::uint32_t room[kSampleChunk];
+    const std::int64_t n = std::min(kSampleChunk, n_ - first);
+    const std::uint32_t* const chunk = numbers.chunk(first, n, room);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (chunk[i] == value && --rank == 0) return first + i;
+    }
+  }
+  return n_;
 }
 
 }  // namespace gossamer

@@ -1,5 +1,5 @@
-// The k largest of many numbers, without sorting them: counts of their leading digits say which few
-// numbers the border lies among.
+// The k largest of many numbers, without sorting them: counts of their digits say where the border
+// lies. Only numbers with the leading digit of the border are looked at more closely.
 //
 // Numbers are below 2^31. Non-negative floats are such numbers: they order like their bits.
 #pragma once
@@ -8,18 +8,33 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/memory.h"
 #include "core/parallel.h"
 
 namespace gossamer {
 
 // Rows of a block are handled by one thread; block boundaries do not depend on the threads.
 constexpr std::int64_t kSampleBlock = 8192;
+// So many at a time: arrays of that length stay in the first cache.
+constexpr std::int64_t kSampleChunk = 1024;
+
+inline std::int64_t count_sample_blocks(std::int64_t n) { return (n + kSampleBlock - 1) / kSampleBlock; }
 
 // The leading digit: of a float its exponent and 4 bits of its mantissa.
 constexpr int kLeadingShift = 19;
 constexpr int kLeadingDigits = 1 << (31 - kLeadingShift);
 
-// How often each leading digit occurs. Every thread counts on its own; sums of integers have no order.
+// Numbers by place: the bits themselves, or those of |x| for floats (0 for what is not a number).
+// The latter are made anew wherever they are looked at, which is faster than storing them.
+struct Numbers {
+  const std::uint32_t* bits = nullptr;
+  const float* x = nullptr;  // where `bits` is nullptr
+
+  // Numbers begin ... begin + n - 1. `room` holds n numbers.
+  const std::uint32_t* chunk(std::int64_t begin, std::int64_t n, std::uint32_t* room) const;
+};
+
+// How often each digit occurs. Every thread counts on its own; sums of integers have no order.
 class DigitCounts {
  public:
   void clear(int n_threads);
@@ -47,7 +62,26 @@ struct Border {
   }
 };
 
-// `counts` holds the leading digits of all values. 1 <= k <= n.
-Border find_border(Team& team, const std::uint32_t* values, std::int64_t n, std::int64_t k, DigitCounts& counts);
+class Largest {
+ public:
+  explicit Largest(std::int64_t n);
+
+  // `counts` holds the leading digits of all numbers; throws if they are of other numbers. 1 <= k <= n.
+  Border find(Team& team, const Numbers& numbers, std::int64_t k, DigitCounts& counts);
+  // How many of the k largest are in each block.
+  const std::vector<std::int64_t>& n_by_block() const { return n_largest_; }
+
+ private:
+  void collect(Team& team, const Numbers& numbers, std::uint32_t digit);
+  std::uint32_t find_value(Team& team, std::uint32_t digit, std::int64_t& rank);
+  std::int64_t find_tie(const Numbers& numbers, std::uint32_t value, std::int64_t rank) const;
+
+  std::int64_t n_;
+  Buffer<std::uint32_t> near_;        // by block: the numbers with the leading digit of the border
+  std::vector<std::int64_t> n_near_;  // by block
+  std::vector<std::int64_t> n_ties_;  // by block: how many equal the border
+  std::vector<std::int64_t> n_largest_;
+  DigitCounts inner_;  // of the other digits
+};
 
 }  // namespace gossamer

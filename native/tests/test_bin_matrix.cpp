@@ -594,6 +594,10 @@ TEST_SUITE("bin_matrix") {
             CHECK(like->fill(team, view, Use::other));
             CHECK(like->n_dropped() == 0);
             check_bins(*like, other, false);
+            for (const Feature& f : like->features()) {
+              const auto bins = other.naive_bins(f);
+              CHECK(f.has_missing == (std::find(bins.begin(), bins.end(), f.n_value_bins) != bins.end()));
+            }
             bool any_odd = false;
             for (const Feature& f : like->features()) any_odd |= f.bundled && f.entries >= 0;
             CHECK(any_odd == !s.storage.bundles.empty());
@@ -705,6 +709,44 @@ TEST_SUITE("bin_matrix") {
             }
           }
         }
+      }
+    }
+  }
+
+  TEST_CASE("a table to be trained on: misfits leave their bundles, all else stays") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      shape.with_missing = false;
+      Mixed m = make_mixed(shape, 94);
+      Table<float> other = make_mixed(shape, 95).table;
+      // Two features of the first bundle meet; one of another is missing, and so is a sparse one.
+      for (const std::int32_t c : m.groups[0]) other(10, c) = other(11, c) = 0.0f;
+      other(10, m.groups[0][1]) = other(10, m.groups[0][4]) = 1.0f;
+      for (const std::int32_t c : m.groups[1]) other(20, c) = 0.0f;
+      other(20, m.groups[1][2]) = NAN;
+      other(30, m.sparse[2]) = NAN;
+      Team team(2);
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(s.name);
+        const auto training = fill_training(m, s.storage, m.table.dense());
+        CHECK(training->is_trainable());
+        const auto like = make_like(*training, other.n_rows());
+        like->fill(team, other.by_row(), Use::other);
+        const auto trainable = make_trainable(*like);
+        CHECK(trainable->is_trainable());
+        check_bins(*trainable, other);
+        const bool was_bundled = like->features()[at(m.groups[0][1])].bundled;
+        CHECK(trainable->features()[at(m.groups[0][1])].bundled == was_bundled);
+        if (was_bundled) CHECK(trainable->features()[at(m.groups[0][4])].loose());
+        if (was_bundled && kind == MissingKind::nan) CHECK(trainable->features()[at(m.groups[1][2])].loose());
+        if (kind == MissingKind::nan) CHECK(trainable->features()[at(m.sparse[2])].may_miss);
+        std::int64_t n_left = 0;  // features that are kept in another way than before
+        for (std::size_t f = 0; f < m.features.size(); ++f) {
+          n_left += trainable->features()[f].bundled != like->features()[f].bundled;
+        }
+        CHECK(n_left <= 2);
       }
     }
   }

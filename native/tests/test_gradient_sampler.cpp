@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <numeric>
+#include <stdexcept>
 
 #include "support.h"
 
@@ -68,10 +69,13 @@ Sample mvs(const Data& data, double n_expected, double reg, std::uint64_t key, i
 std::vector<RowIdx> by_score(const Data& data) {
   const std::int64_t n = data.n_rows();
   std::vector<float> score(at(n));
-  for (int k = 0; k < data.n_outputs; ++k) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      score[at(i)] += std::fabs(data.gradient[at(k * n + i)] * data.hessian[at(k * n + i)]);
+  for (std::int64_t i = 0; i < n; ++i) {
+    double square = 0.0;
+    for (int k = 0; k < data.n_outputs; ++k) {
+      const double g = data.gradient[at(k * n + i)];
+      square += g * g;
     }
+    score[at(i)] = static_cast<float>(std::sqrt(square));
   }
   std::vector<RowIdx> rows(at(n));
   std::iota(rows.begin(), rows.end(), 0u);
@@ -113,7 +117,8 @@ TEST_SUITE("gradient_sampler") {
           DigitCounts counts;
           counts.clear(2);
           for (std::int64_t i = 0; i < n; ++i) ++counts.of_thread(i % 2)[values[at(i)] >> kLeadingShift];
-          const Border border = find_border(team, values.data(), n, k, counts);
+          Largest largest(n);
+          const Border border = largest.find(team, {values.data(), nullptr}, k, counts);
           std::vector<std::int64_t> found;
           border.for_parts(0, n, [&](std::int64_t first, std::int64_t last, std::int32_t bound) {
             for (std::int64_t i = first; i < last; ++i) {
@@ -123,6 +128,9 @@ TEST_SUITE("gradient_sampler") {
           std::vector<std::int64_t> expected(order.begin(), order.begin() + k);
           std::sort(expected.begin(), expected.end());
           CHECK(found == expected);
+          std::vector<std::int64_t> by_block(at(count_sample_blocks(n)));
+          for (const std::int64_t i : expected) ++by_block[at(i / kSampleBlock)];
+          CHECK(largest.n_by_block() == by_block);
         }
       }
     }
@@ -171,6 +179,42 @@ TEST_SUITE("gradient_sampler") {
       if (i < 40) CHECK(times == n_keys);
       if (i >= 40) CHECK(std::abs(times - 0.2 * n_keys) < 5 * std::sqrt(0.16 * n_keys));
     }
+  }
+
+  TEST_CASE("every block draws its share, and every row has the same chance, wherever it is") {
+    // The second block has a few rows only: its share is half a row.
+    const std::int64_t n = kSampleBlock + 5;
+    Data data;
+    for (std::int64_t i = 0; i < n; ++i) data.gradient.push_back(i == 100 ? 2.0f : 1.0f);
+    data.hessian.assign(at(n), 1.0f);
+    const int n_keys = 4000;
+    int n_second = 0;
+    int n_first_rows = 0;
+    for (int key = 0; key < n_keys; ++key) {
+      const Sample s = goss(data, 1, (n - 1) / 10, mix_bits(static_cast<std::uint64_t>(key)));
+      int n_here = 0;
+      for (std::int64_t i = 0; i < 5; ++i) {
+        n_here += s.has(static_cast<RowIdx>(kSampleBlock + i));
+        n_first_rows += s.has(static_cast<RowIdx>(i));
+      }
+      CHECK(n_here <= 1);
+      n_second += n_here;
+    }
+    CHECK(std::abs(n_second - 0.5 * n_keys) < 5 * std::sqrt(0.25 * n_keys));
+    CHECK(std::abs(n_first_rows - 0.5 * n_keys) < 5 * std::sqrt(0.45 * n_keys));
+  }
+
+  TEST_CASE("gradients that are not those that were scored are refused") {
+    Random random(6);
+    const std::int64_t n = 20001;
+    const Data data = random_data(n, 1, random);
+    Team team(2);
+    GradientSampler sampler(n, 1);
+    sampler.score(team, data.gradient.data(), data.hessian.data(), 0.0);
+    Sample s = empty_sample(data);
+    for (float& g : s.gradient) g = 0.5f;
+    CHECK_THROWS_AS(sampler.sample_goss(team, n / 5, n / 10, 1, s.gradient.data(), s.hessian.data(), s.rows.data()),
+                    std::invalid_argument);
   }
 
   TEST_CASE("MVS keeps rows by their probability and divides by it") {

@@ -793,6 +793,53 @@ TEST_SUITE("grower") {
     // And the same as a bag of these rows.
     CHECK(same_tree(grown[0].tree, grow(s.problems[0], {}, 1, true, &rows).tree));
   }
+
+  TEST_CASE("data in the bins of other data: the same tree as from plain lanes") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      shape.n_rows = 12000;
+      shape.with_missing = false;
+      const Mixed m = make_mixed(shape, 129);
+      Mixed other = make_mixed(shape, 130);
+      // Values meet where they never did, and are missing where none was.
+      Random random(130);
+      for (std::int64_t row = 0; row < other.n_rows(); ++row) {
+        for (std::int64_t c = 0; c < other.table.n_columns(); ++c) {
+          if (random.chance(0.02)) {
+            other.table(row, c) = random.chance(0.5) ? NAN : static_cast<float>(random.below(6) - 2);
+          }
+        }
+      }
+      const auto gradients = random_gradients(other, 130);
+      Team team(2);
+      auto plain = std::make_shared<BinMatrix>(m.features, other.n_rows(), Storage{});
+      plain->fill(team, other.table.dense(), Use::training);
+      const Problem expected = problem_of(other, gradients, plain);
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(s.name);
+        const auto training = fill_training(m, s.storage, m.table.dense());
+        CHECK(training->is_trainable());
+        const auto like = make_like(*training, other.n_rows());
+        like->fill(team, other.table.by_row(), Use::other);
+        if (!s.storage.bundles.empty()) CHECK_FALSE(like->is_trainable());
+        const auto matrix = like->is_trainable() ? like : make_trainable(*like);
+        CHECK(matrix->is_trainable());
+        check_bins(*matrix, other.table);
+        const Problem p = problem_of(other, gradients, matrix);
+        GrowParams params;
+        for (const bool extra : {false, true}) {
+          params.extra_trees = extra;
+          for (const int n_threads : {1, 3}) {
+            CAPTURE(extra);
+            CAPTURE(n_threads);
+            CHECK(same(grow(p, params, n_threads), grow(expected, params, 1)));
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace gossamer::tests

@@ -8,6 +8,23 @@
 
 namespace gossamer::tests {
 
+namespace {
+
+struct RowSample {
+  std::vector<RowIdx> in;
+  std::vector<RowIdx> out;
+};
+
+RowSample draw_rows(std::int64_t n, double fraction_negative, double fraction_positive, const float* label,
+                    std::uint64_t key, int n_threads = 1) {
+  Team team(n_threads);
+  std::vector<RowIdx> rows(at(n));
+  const auto n_in = sample_rows(team, n, fraction_negative, fraction_positive, label, key, rows.data());
+  return {{rows.begin(), rows.begin() + n_in}, {rows.begin() + n_in, rows.end()}};
+}
+
+}  // namespace
+
 TEST_SUITE("sampling") {
   TEST_CASE("random numbers are uniform and follow their key") {
     double sum = 0.0;
@@ -29,8 +46,8 @@ TEST_SUITE("sampling") {
     const std::int64_t n = 10000;
     std::vector<float> label;
     for (std::int64_t i = 0; i < n; ++i) label.push_back(static_cast<float>(i % 2));
-    const RowSample plain = sample_rows(n, 0.3, 0.9, nullptr, 5);
-    const RowSample by_class = sample_rows(n, 0.3, 0.9, label.data(), 5);
+    const RowSample plain = draw_rows(n, 0.3, 0.9, nullptr, 5);
+    const RowSample by_class = draw_rows(n, 0.3, 0.9, label.data(), 5);
     for (const RowSample& s : {plain, by_class}) {
       std::vector<RowIdx> all = s.in;
       all.insert(all.end(), s.out.begin(), s.out.end());
@@ -48,15 +65,36 @@ TEST_SUITE("sampling") {
           doctest::Approx(1500).epsilon(0.07));
   }
 
+  TEST_CASE("a bag is what the random numbers of its rows say, whatever the threads") {
+    for (const std::int64_t n : {1, 1000, 8192, 30001}) {
+      std::vector<float> label;
+      RowSample expected;
+      for (std::int64_t i = 0; i < n; ++i) {
+        label.push_back(static_cast<float>(i % 3) - 1.0f);
+        const double fraction = label.back() > 0.0f ? 0.9 : 0.3;
+        (random_unit(5, static_cast<std::uint64_t>(i)) < fraction ? expected.in : expected.out)
+            .push_back(static_cast<RowIdx>(i));
+      }
+      if (expected.in.empty()) continue;
+      at_every_level([&] {
+        for (const int n_threads : {1, 3, 8}) {
+          const RowSample s = draw_rows(n, 0.3, 0.9, label.data(), 5, n_threads);
+          CHECK(first_difference(s.in, expected.in) == -1);
+          CHECK(first_difference(s.out, expected.out) == -1);
+        }
+      });
+    }
+  }
+
   TEST_CASE("a bag is never empty; all rows may be in it") {
     for (std::uint64_t key = 0; key < 50; ++key) {
-      const RowSample one = sample_rows(20, 0.0, 0.0, nullptr, key);
+      const RowSample one = draw_rows(20, 0.0, 0.0, nullptr, key);
       CHECK(one.in.size() == 1);
       CHECK(one.out.size() == 19);
       CHECK(std::find(one.out.begin(), one.out.end(), one.in[0]) == one.out.end());
     }
-    CHECK(sample_rows(20, 1.0, 1.0, nullptr, 1).out.empty());
-    CHECK(sample_rows(0, 0.5, 0.5, nullptr, 1).in.empty());
+    CHECK(draw_rows(20, 1.0, 1.0, nullptr, 1).out.empty());
+    CHECK(draw_rows(0, 0.5, 0.5, nullptr, 1).in.empty());
   }
 
   TEST_CASE("columns: fractions multiply, sets are nested, the order of asking does not matter") {

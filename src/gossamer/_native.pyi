@@ -418,8 +418,12 @@ def sample_rows(
     ]
     | None,
     key: int,
-) -> tuple:
-    """Rows in the bag and rows outside it."""
+    rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> int:
+    """
+    Draws a bag of rows. Returns how many of `rows` are in it; the others are outside; both increase.
+    """
 
 class GradientSampler:
     """Samples rows by their gradients; scores serve one sample."""

@@ -282,27 +282,103 @@ def test_validation_scores_are_those_of_the_model(storage: str, read: Any, missi
 
 
 @every_storage
+@every_input
 @pytest.mark.parametrize("missing", [0.0, 0.05])
-@pytest.mark.parametrize("is_saved", [False, True], ids=["reference", "file"])
+@pytest.mark.parametrize("where", ["reference", "file", "subset"])
 def test_training_on_data_in_the_bins_of_other_data(
-    storage: str, missing: float, is_saved: bool, tmp_path: Path
+    storage: str, read: Any, missing: float, where: str, tmp_path: Path
 ) -> None:
-    """A refusal is fine; a model that is not true to its rows is not."""
+    """What never fit the bundles of the other data is seen like anything else."""
     table = clashing(missing)
-    data = Dataset(
-        table, label_of(table), reference=make_data(TABLE, **STORAGES[storage]), params=PARAMS
-    )
-    try:
-        if is_saved:
+
+    def make(storage: str, read: Any) -> Dataset:
+        data = Dataset(
+            read(table), label_of(table), reference=make_data(TABLE, **STORAGES[storage])
+        )
+        if where == "file":
             data.save_binary(tmp_path / "data.bin")
-            data = Dataset(tmp_path / "data.bin")
-        booster = Booster(PARAMS, data)
-    except DataError:
-        return
+            return Dataset(tmp_path / "data.bin")
+        return data.subset(np.arange(0, N_ROWS, 2)) if where == "subset" else data
+
+    booster = Booster(PARAMS, make(storage, read))
     for _ in range(8):
         booster.update()
+    rows = table[::2] if where == "subset" else table
     assert booster._training is not None
     np.testing.assert_array_equal(
-        booster.predict(table, raw_score=True), booster._training.train.score
+        booster.predict(rows, raw_score=True), booster._training.train.score
     )
     assert booster._model.forest.arrays["leaf_count"].min() >= PARAMS["min_data_in_leaf"]
+    # Bins are those of the other data: they do not depend on how that is stored.
+    for params in ({}, {"extra_trees": True}):
+        assert trees(make(storage, read), **params) == trees(make("plain", np.asarray), **params)
+
+
+def test_a_data_set_is_still_a_reference_after_training_on_it() -> None:
+    table = clashing(0.05)
+    data = Dataset(table, label_of(table), reference=make_data(TABLE))
+    before = Dataset(HOLES, label_of(HOLES), reference=data)
+    before.construct()
+    booster = Booster(PARAMS, data)
+    after = Dataset(HOLES, label_of(HOLES), reference=data)
+    for name, valid in (("before", before), ("after", after)):
+        booster.add_valid(valid, name)
+    for _ in range(5):
+        booster.update()
+    predicted = booster.predict(HOLES, raw_score=True)
+    assert booster._training is not None
+    for scored in booster._training.valid:
+        np.testing.assert_array_equal(scored.score, predicted)
+
+
+# ---- tables so large that bundles are looked for in a sample of the rows ----
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[np.ndarray, np.ndarray]:
+    """A one-hot encoding, two columns that find no bundle, and full ones that fill the sample."""
+    rng = np.random.default_rng(10)
+    table = np.zeros((45_000, 78), dtype=np.float32)
+    table[np.arange(len(table)), rng.integers(0, 12, len(table))] = rng.integers(1, 4, len(table))
+    for column in (12, 13):
+        filled = rng.random(len(table)) < 0.29
+        table[filled, column] = rng.integers(1, 4, filled.sum())
+    table[:, 14:] = rng.integers(1, 4, (len(table), 64))
+    return table, (table[:, :14] @ rng.normal(size=14)).astype(np.float32)
+
+
+HIDDEN = np.arange(2048, 2560)  # a block of rows that is not in the sample
+
+
+def test_values_that_the_sample_does_not_see(large: tuple[np.ndarray, np.ndarray]) -> None:
+    table, label = large[0].copy(), large[1]
+    table[HIDDEN[0], 12] = np.nan  # no bundle has room for it
+    table[HIDDEN[1], :12] = [0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]
+    table[HIDDEN[2], :12] = [np.nan, *[0] * 11]
+
+    def learned(data: Any, **params: Any) -> bytes:
+        settings = {**PARAMS, "is_enable_sparse": False, "num_threads": 2, **params}
+        booster = train(settings, Dataset(data, label), 3)
+        return model_file.to_bytes(replace(booster._model, params={}))
+
+    assert learned(csr_array(table)) == learned(table, enable_bundle=False)
+
+
+@pytest.mark.parametrize("hidden", [1.0, np.nan], ids=["conflicts", "missing"])
+def test_conflicts_that_the_sample_does_not_see(
+    large: tuple[np.ndarray, np.ndarray], hidden: float
+) -> None:
+    table = large[0].copy()
+    table[HIDDEN, :12] = 0
+    table[np.ix_(HIDDEN, [3, 8])] = hidden
+    params = {"max_conflict_rate": 0.001, "is_enable_sparse": False, "verbosity": -1}
+    data = Dataset(csr_array(table), large[1], params=params)
+    summary = data.describe()
+    lost = 0
+    for bundle in summary.bundles:
+        columns = [int(name.removeprefix("Column_")) for name in bundle]
+        own = np.maximum(np.count_nonzero(table[:, columns], axis=1) - 1, 0).sum()
+        assert own <= 45
+        lost += own
+    assert summary.values_dropped == summary.conflicts == lost
+    assert np.all(data.binned.bins.has_missing() <= data.binned.bins.storage()["may_miss"])

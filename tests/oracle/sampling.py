@@ -30,17 +30,39 @@ def score_rows(gradient: np.ndarray, hessian: np.ndarray, reg: float) -> np.ndar
     return np.sqrt(square).astype(np.float32)
 
 
+BLOCK = 8192
+
+
 def goss(score: np.ndarray, n_top: int, n_other: int, key: int) -> Sample:
-    """The largest scores; of the other rows those with the largest random numbers."""
+    """The largest scores; of the other rows of every block its share, by Floyd's algorithm."""
     rows = np.arange(len(score))
     order = np.lexsort((rows, -score))
     top, rest = order[:n_top], np.sort(order[n_top:])
-    half = np.where(rest % 2 == 0, np.uint64(0), np.uint64(32))
-    random = ((random_bits(key, rest // 2) >> half) & np.uint64(2**32 - 1)) >> np.uint64(2)
-    drawn = rest[np.lexsort((rest, -random.astype(np.int64)))[:n_other]]
+    drawn: list[int] = []
+    if n_other > 0:
+        # Shares are exact fractions; where a row is divided, one random number says who gets it.
+        (start,) = random_bits(key, np.array([2**64 - 1], dtype=np.uint64))
+        start = (int(start) >> 32) * len(rest) >> 32
+        for first in range(0, len(score), BLOCK):
+            i, j = (int(k) for k in np.searchsorted(rest, [first, first + BLOCK]))
+            begin, end = ((n_other * k + start) // len(rest) for k in (i, j))
+            drawn += rest[i:j][_draw(j - i, end - begin, key, first)].tolist()
+    assert len(drawn) == len(set(drawn)) == n_other
     weight = np.ones(len(score))
     weight[drawn] = len(rest) / max(n_other, 1)
-    return Sample(np.sort(np.concatenate([top, drawn])), weight)
+    return Sample(np.sort(np.concatenate([top, np.array(drawn, dtype=top.dtype)])), weight)
+
+
+def _draw(n: int, n_drawn: int, key: int, first: int) -> list[int]:
+    """`n_drawn` of 0 ... n - 1; the random numbers are those of rows `first`, `first` + 1, ..."""
+    counter = first + np.arange(n_drawn)
+    half = np.where(counter % 2 == 0, np.uint64(0), np.uint64(32))
+    random = (random_bits(key, counter // 2) >> half) & np.uint64(2**32 - 1)
+    chosen: set[int] = set()
+    for last, number in zip(range(n - n_drawn, n), random.tolist(), strict=True):
+        place = number * (last + 1) >> 32
+        chosen.add(last if place in chosen else place)
+    return sorted(chosen)
 
 
 def find_mu(score: np.ndarray, n_expected: float) -> float:

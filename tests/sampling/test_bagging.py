@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gossamer import _native
 from gossamer.data import Targets
 from gossamer.params import resolve
 from gossamer.sampling import Bag, Bagging, make_key
@@ -61,6 +62,16 @@ def test_a_round_is_the_same_whichever_rounds_came_before() -> None:
         np.testing.assert_array_equal(found.inside, expected.inside)
 
 
+def test_any_number_of_threads_draws_the_same_rows() -> None:
+    params = resolve({"bagging_fraction": 0.5})
+    first, *others = (Bagging(params, Targets(LABEL)).draw(0, n_threads=t) for t in (1, 2, 5))
+    assert first is not None
+    for other in others:
+        assert other is not None
+        np.testing.assert_array_equal(other.inside, first.inside)
+        np.testing.assert_array_equal(other.outside, first.outside)
+
+
 def test_seeds_matter() -> None:
     first, second = (draw(0, bagging_fraction=0.5, bagging_seed=s).inside for s in (1, 2))
     assert not np.array_equal(first, second)
@@ -81,6 +92,14 @@ def test_there_is_always_a_row() -> None:
     bag = sampler.draw(0)
     assert bag is not None
     assert (len(bag.inside), len(bag.outside)) == (1, 2)
+
+
+def test_bad_arguments() -> None:
+    rows = np.empty(9, dtype=np.uint32)
+    with pytest.raises(ValueError, match="rows has length 9"):
+        _native.sample_rows(10, 0.5, 0.5, None, 1, rows, 1)
+    with pytest.raises(ValueError, match="label has length 3"):
+        _native.sample_rows(9, 0.5, 0.5, LABEL[:3].copy(), 1, rows, 1)
 
 
 def test_keys_differ_in_every_part() -> None:

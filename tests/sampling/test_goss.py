@@ -146,8 +146,25 @@ def test_rounds_and_seeds_draw_other_rows() -> None:
     assert not np.array_equal(draw(5, 1), draw(5, 2))
 
 
+def test_blocks_draw_in_proportion() -> None:
+    """Blocks of 8192 rows get their share of the draws, rounded up or down, after the top rows."""
+    n_rows = 30_000
+    gradient = RNG.normal(size=(1, n_rows)).astype(np.float32)
+    gradient[:, :8192] *= 3  # more of the top is here, so fewer are drawn
+    gradients = make_gradients(gradient)
+    bag = make_goss(n_rows, top_rate=0.2, other_rate=0.1).draw(0, gradients, 2)
+    assert bag is not None and gradients.hessian is not None
+    is_top = np.zeros(n_rows, dtype=bool)
+    is_top[np.argsort(-np.abs(gradient[0]), kind="stable")[:6000]] = True
+    is_drawn = gradients.hessian > 1
+    assert is_drawn.sum() == 3000 and not np.any(is_drawn & is_top)
+    for first in range(0, n_rows, 8192):
+        block = slice(first, first + 8192)
+        assert abs(is_drawn[block].sum() - 3000 * (~is_top[block]).sum() / 24_000) < 1
+
+
 def test_neighbours_are_drawn_independently() -> None:
-    """Two rows share one random number; its halves must not have much in common."""
+    """Two draws share one random number; its halves must not have much in common."""
     n_rows = 40_000
     gradients = make_gradients(np.ones((1, n_rows), dtype=np.float32))
     bag = make_goss(n_rows, top_rate=0.0, other_rate=0.25).draw(0, gradients, 1)
@@ -300,6 +317,10 @@ def test_bad_arguments() -> None:
             sampler.sample_goss(n_top, n_other, 1, good, good, rows, 1)
     with pytest.raises(ValueError, match="rows has length 9"):
         sampler.sample_goss(1, 1, 1, good, good, rows[:9].copy(), 1)
+    other = _native.GradientSampler(10, 1)
+    other.score(short, short, 0.0, 1)
+    with pytest.raises(ValueError, match="not the gradients that were scored"):
+        other.sample_goss(1, 1, 1, np.arange(10, dtype=np.float32), short, rows, 1)
     with pytest.raises(ValueError, match="n_expected"):
         sampler.sample_mvs(0.0, 1, good, good, rows, 1)
     with pytest.raises(TypeError):

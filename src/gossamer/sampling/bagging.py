@@ -64,6 +64,10 @@ class Bagging(RowSampler):
         draw = n_round // self._freq
         if self._bag is None or draw != self._drawn_for:
             key = make_key(self._seed, Stream.BAGGING, draw)
-            self._bag = Bag(*_native.sample_rows(self._n_rows, *self._fractions, self._label, key))
+            rows = np.empty(self._n_rows, dtype=np.uint32)
+            n_inside = _native.sample_rows(
+                self._n_rows, *self._fractions, self._label, key, rows, n_threads
+            )
+            self._bag = Bag(rows[:n_inside], rows[n_inside:])
             self._drawn_for = draw
         return self._bag
