@@ -160,5 +160,5 @@ CASES: dict[str, Case] = {
     ]
 }
 DEFAULT_CASES = [case.name for case in CASES.values() if case.in_default]
-# The paper compares GOSS and SGB on LETOR, whose samples here are so small that noise covers the rest.
+# The paper compares GOSS and SGB on LETOR, of which there is too little here to tell them apart.
 SAMPLING_CASES = ["mslr", "mq2008", "kdd04_bio", "allstate_250k"]

@@ -241,6 +241,7 @@ void set_sparse(BinMatrix& self, const In<std::int32_t>& features, const In<std:
   if (columns.begin.front() != 0 || columns.begin.back() != length(rows)) {
     throw std::invalid_argument("begin does not cover the entries");
   }
+  if (!std::is_sorted(columns.begin.begin(), columns.begin.end())) throw std::invalid_argument("begin decreases");
   std::int32_t last_feature = -1;
   for (std::size_t c = 0; c < columns.features.size(); ++c) {
     const std::int32_t f = columns.features[c];
@@ -250,7 +251,6 @@ void set_sparse(BinMatrix& self, const In<std::int32_t>& features, const In<std:
     last_feature = f;
     const Feature& feature = self.features()[static_cast<std::size_t>(f)];
     if (!feature.bundled && !feature.loose()) throw std::invalid_argument("the feature is not kept as entries");
-    if (columns.begin[c] > columns.begin[c + 1]) throw std::invalid_argument("begin decreases");
     std::int64_t last_row = -1;
     for (std::int64_t e = columns.begin[c]; e < columns.begin[c + 1]; ++e) {
       const auto i = static_cast<std::size_t>(e);

@@ -98,7 +98,7 @@ void bind_sampling(nb::module_& m) {
   m.def("random_bits", &random_bits, "key"_a, "counter"_a, "64 random bits, a function of both arguments.");
   m.def("sample_rows", &sample_rows_py, "n_rows"_a, "fraction_negative"_a, "fraction_positive"_a,
         "label"_a.noconvert().none(), "key"_a, "rows"_a.noconvert(), "n_threads"_a,
-        "Draws a bag of rows. Returns how many of `rows` are in it; the others are outside; both increase.");
+        "Draws a bag of rows. Returns how many of `rows` are in it; the others are outside.");
 
   nb::class_<PyGradientSampler>(m, "GradientSampler", "Samples rows by their gradients; scores serve one sample.")
       .def(nb::init<std::int64_t, int>(), "n_rows"_a, "n_outputs"_a)

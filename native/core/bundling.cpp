@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kMaxOpenBytes = std::int64_t{64} << 20;  // bit sets of bundles that may still grow
 constexpr std::int64_t kMaxTriesInAll = std::int64_t{1} << 21;
+constexpr std::int64_t kMaxForDegree = 4096;  // features whose pairs are all looked at
 constexpr std::int64_t kRowsForDegree = 1 << 16;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -84,8 +85,9 @@ std::vector<std::int64_t> order_by_degree(const SparseColumns& columns, std::int
 }
 
 std::vector<std::int64_t> order_columns(const SparseColumns& columns, std::int64_t n_rows, BundleOrder order) {
-  if (order == BundleOrder::degree) return order_by_degree(columns, n_rows);
-  if (order == BundleOrder::count) return order_by_count(columns);
+  const bool too_many_pairs = columns.n_columns() > kMaxForDegree;
+  if (order == BundleOrder::degree && !too_many_pairs) return order_by_degree(columns, n_rows);
+  if (order != BundleOrder::column) return order_by_count(columns);
   std::vector<std::int64_t> as_they_are(at(columns.n_columns()));
   std::iota(as_they_are.begin(), as_they_are.end(), 0);
   return as_they_are;
@@ -144,8 +146,8 @@ class Packer {
   }
 
   void close(std::size_t i) {
-    done_.n_conflicts += open_[i].n_conflicts;
     if (open_[i].features.size() > 1) {
+      done_.n_conflicts.push_back(open_[i].n_conflicts);
       std::sort(open_[i].features.begin(), open_[i].features.end());
       done_.features.push_back(std::move(open_[i].features));
     }

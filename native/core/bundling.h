@@ -13,7 +13,7 @@ namespace gossamer {
 // In which order features look for a bundle.
 enum class BundleOrder : std::int8_t {
   automatic = 0,  // whatever gives the cheapest storage
-  degree = 1,     // by conflicts with the other features, most first
+  degree = 1,     // by conflicts with the other features, most first; of very many features, `count`
   count = 2,      // by non-zero rows, most first
   column = 3,     // as they stand in the table: the columns of a one-hot encoding are neighbours
 };
@@ -21,7 +21,7 @@ enum class BundleOrder : std::int8_t {
 // Bundles of two features and more.
 struct Bundles {
   std::vector<std::vector<std::int32_t>> features;  // each increasing
-  std::int64_t n_conflicts = 0;
+  std::vector<std::int64_t> n_conflicts;            // rows, by bundle
 };
 
 // Greedy: each feature goes to the first bundle with room for it, and with no more than

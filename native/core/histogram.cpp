@@ -12,7 +12,7 @@ std::int64_t words_per_cell(const CellLayout& layout) { return layout.wide ? 2 :
 
 template <class T>
 void zero(T* p, std::int64_t n) {
-  std::memset(p, 0, static_cast<std::size_t>(n) * sizeof(T));
+  if (n > 0) std::memset(p, 0, static_cast<std::size_t>(n) * sizeof(T));
 }
 
 }  // namespace

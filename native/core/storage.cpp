@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kOneByte = 256;       // values of a lane of one byte
 constexpr std::int32_t kTwoBytes = 8192;     // of one of two: cells must stay in cache
-constexpr std::int64_t kMaxForDegree = 512;  // features whose pairs are all looked at
+constexpr std::int64_t kMaxForDegree = 512;  // features whose pairs are looked at without being asked to
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -26,19 +26,20 @@ constexpr double kSparseCost = 8.0;  // for having sparse columns at all
 struct Plan {
   Storage storage;
   double cost = 0.0;
+  std::int64_t n_conflicts = 0;  // in the bundles that stayed
 };
 
 // Each bundle, and each candidate left alone, goes to a lane or to sparse columns.
-Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::int32_t>& candidates,
-                  std::vector<std::vector<std::int32_t>> bundles, const EntryCounts& counts, std::int64_t n_rows,
-                  const StorageOptions& options) {
+Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::int32_t>& candidates, Bundles bundles,
+                  const EntryCounts& counts, std::int64_t n_rows, const StorageOptions& options) {
   struct Part {
     std::vector<std::int32_t> features;
+    std::int64_t n_conflicts;
     double lane_cost;
     double sparse_cost;
   };
   std::vector<Part> parts;
-  const auto add_part = [&](std::vector<std::int32_t> part) {
+  const auto add_part = [&](std::vector<std::int32_t> part, std::int64_t n_conflicts) {
     double share = 0.0;  // of rows with an entry
     std::int32_t n_values = part.size() > 1 ? 1 : features[at(part.front())].n_bins();
     for (const std::int32_t f : part) {
@@ -47,15 +48,15 @@ Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::i
     }
     const bool shares = options.share_lanes && n_values <= kOneByte / 2;
     const double lane_cost = n_values > kOneByte ? kTwoByteCost : shares ? std::log2(n_values) / 8.0 : 1.0;
-    parts.push_back({std::move(part), lane_cost, kEntryCost * share});
+    parts.push_back({std::move(part), n_conflicts, lane_cost, kEntryCost * share});
   };
   std::vector<char> is_bundled(features.size(), 0);
-  for (auto& bundle : bundles) {
-    for (const std::int32_t f : bundle) is_bundled[at(f)] = 1;
-    add_part(std::move(bundle));
+  for (std::size_t b = 0; b < bundles.features.size(); ++b) {
+    for (const std::int32_t f : bundles.features[b]) is_bundled[at(f)] = 1;
+    add_part(std::move(bundles.features[b]), bundles.n_conflicts[b]);
   }
   for (const std::int32_t f : candidates) {
-    if (!is_bundled[at(f)]) add_part({f});
+    if (!is_bundled[at(f)]) add_part({f}, 0);
   }
   double saved = 0.0;
   for (const Part& part : parts) saved += std::max(0.0, part.lane_cost - part.sparse_cost);
@@ -69,6 +70,7 @@ Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::i
     if (is_loose) {
       plan.storage.loose.insert(plan.storage.loose.end(), part.features.begin(), part.features.end());
     } else if (part.features.size() > 1) {
+      plan.n_conflicts += part.n_conflicts;
       plan.storage.bundles.push_back(std::move(part.features));
     }
   }
@@ -132,7 +134,6 @@ struct Attempt {
   BundleOrder order;
   std::int32_t max_values;
   Plan plan = {};
-  std::int64_t n_conflicts = 0;
 };
 
 std::vector<Attempt> make_attempts(const StorageOptions& options, std::size_t n_candidates) {
@@ -156,8 +157,7 @@ void make_attempt(Attempt& attempt, const std::vector<Feature>& features, const 
     bundles =
         find_bundles(features, columns, n_rows, attempt.order, attempt.max_values, conflicts_allowed(options, n_rows));
   }
-  attempt.n_conflicts = bundles.n_conflicts;
-  attempt.plan = plan_storage(features, candidates, std::move(bundles.features), counts, n_rows, options);
+  attempt.plan = plan_storage(features, candidates, std::move(bundles), counts, n_rows, options);
 }
 
 constexpr double kSparseShare = 0.3;  // of the rows: features with more entries are not worth the search
@@ -220,7 +220,7 @@ std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Fea
                                        [](const Attempt& a, const Attempt& b) { return a.plan.cost < b.plan.cost; }));
     report.n_candidates = static_cast<std::int64_t>(candidates.size());
     report.order = best.order;
-    report.n_conflicts = best.n_conflicts;
+    report.n_conflicts = best.plan.n_conflicts;
     // Where zero is missing or some conflicts are allowed, only counting in all rows will do.
     const bool zero_is_missing = !features.empty() && features.front().missing_kind == MissingKind::zero;
     const bool may_guess = !zero_is_missing && conflicts_allowed(options, n_rows) == 0;
@@ -247,7 +247,7 @@ std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Fea
     make_attempt(best, features, candidates, columns, counts, n_rows, options);
   }
   report.n_candidates = static_cast<std::int64_t>(candidates.size());
-  report.n_conflicts = best.n_conflicts;
+  report.n_conflicts = best.plan.n_conflicts;
   auto result = std::make_shared<BinMatrix>(std::move(features), n_rows, std::move(best.plan.storage));
   result->fill(team, view, Use::training, &counts);
   return result;

@@ -161,8 +161,9 @@ void for_views(Table<T>& table, const Body& body) {
 
 // A table of what the storage is made for, and features with the bins of its columns:
 //   group_size columns of a one-hot encoding, n_groups times;
-//   columns of several values, zero in most rows: some negative, some missing, explicit zeros too;
-//   full columns, one of many values.
+//   columns of several values, zero in most rows: some negative, some missing, explicit zeros too
+//   (the first has one value in nearly half of the rows: too many for a packed cell);
+//   full columns: one of many values, one with missing values, one without zeros.
 struct Mixed {
   Table<float> table;
   std::vector<Feature> features;
@@ -213,8 +214,8 @@ inline Mixed make_mixed(const MixedShape& shape, std::uint64_t seed) {
     m.sparse.push_back(c);
     for (std::int64_t row = 0; row < shape.n_rows; ++row) {
       if (random.chance(0.01)) m.table.keep_zero(row, c);
-      if (!random.chance(s == 0 ? 0.25 : 0.05)) continue;
-      const auto x = static_cast<float>(random.below(4 * s + 2) - (s % 2 == 0 ? 0 : 2 * s));
+      if (!random.chance(s == 0 ? 0.45 : 0.05)) continue;
+      const auto x = s == 0 ? 1.0f : static_cast<float>(random.below(4 * s + 2) - (s % 2 == 0 ? 0 : 2 * s));
       m.table(row, c) = shape.with_missing && s % 3 == 1 && random.chance(0.1) ? NAN : x;
     }
   }
@@ -225,7 +226,7 @@ inline Mixed make_mixed(const MixedShape& shape, std::uint64_t seed) {
     const std::int32_t c = add(upper);
     m.full.push_back(c);
     for (std::int64_t row = 0; row < shape.n_rows; ++row) {
-      const auto x = static_cast<float>(random.below(n_bins) - 5);
+      const auto x = static_cast<float>(random.below(n_bins) - (f == 2 ? -1 : 5));
       m.table(row, c) = shape.with_missing && f == 1 && random.chance(0.1) ? NAN : x;
     }
   }

@@ -9,6 +9,12 @@
 namespace gossamer::tests {
 namespace {
 
+std::int64_t all_conflicts(const Bundles& bundles) {
+  std::int64_t sum = 0;
+  for (const std::int64_t n : bundles.n_conflicts) sum += n;
+  return sum;
+}
+
 constexpr BundleOrder kOrders[] = {BundleOrder::degree, BundleOrder::count, BundleOrder::column};
 
 // ---- finding bundles ----
@@ -69,7 +75,7 @@ void check_bundles(const Bundles& bundles, const std::vector<std::vector<RowIdx>
     CHECK(conflicts <= max_conflicts);
     n_conflicts += conflicts;
   }
-  CHECK(n_conflicts == bundles.n_conflicts);
+  CHECK(n_conflicts == all_conflicts(bundles));
   for (const int n : seen) CHECK(n <= 1);
 }
 
@@ -243,7 +249,7 @@ TEST_SUITE("bundling") {
           CAPTURE(max_values);
           const Bundles bundles = find_bundles(features, columns, n_rows, order, max_values, 0);
           check_bundles(bundles, rows, features, max_values, 0);
-          CHECK(bundles.n_conflicts == 0);
+          CHECK(all_conflicts(bundles) == 0);
           const Bundles again = find_bundles(features, columns, n_rows, order, max_values, 0);
           CHECK(again.features == bundles.features);
         }
@@ -267,7 +273,7 @@ TEST_SUITE("bundling") {
         for (const auto& bundle : bundles.features) n_bundled += bundle.size();
         CHECK(n_bundled >= n_bundled_before);
         n_bundled_before = n_bundled;
-        if (budget >= 20) CHECK(bundles.n_conflicts > 0);
+        if (budget >= 20) CHECK(all_conflicts(bundles) > 0);
         if (budget == 100000) CHECK(bundles.features.size() == 1);
       }
     }
@@ -279,7 +285,7 @@ TEST_SUITE("bundling") {
     const SparseColumns columns = make_columns(rows);
     CHECK(find_bundles(features, columns, 10, BundleOrder::column, 256, 2).features.empty());
     CHECK(find_bundles(features, columns, 10, BundleOrder::column, 256, 3).features.size() == 1);
-    CHECK(find_bundles(features, columns, 10, BundleOrder::column, 256, 3).n_conflicts == 3);
+    CHECK(all_conflicts(find_bundles(features, columns, 10, BundleOrder::column, 256, 3)) == 3);
     // The budget is that of a bundle, not of each feature that joins.
     const std::vector<std::vector<RowIdx>> three{{0, 1, 2}, {2, 3, 4}, {4, 5, 6}};
     const Bundles bundles = find_bundles(features_of({1, 1, 1}), make_columns(three), 10, BundleOrder::column, 256, 1);

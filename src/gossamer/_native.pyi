@@ -422,7 +422,7 @@ def sample_rows(
     n_threads: int,
 ) -> int:
     """
-    Draws a bag of rows. Returns how many of `rows` are in it; the others are outside; both increase.
+    Draws a bag of rows. Returns how many of `rows` are in it; the others are outside.
     """
 
 class GradientSampler:

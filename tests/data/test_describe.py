@@ -140,6 +140,18 @@ def test_conflicts_are_told(read: Any) -> None:
     assert "150 conflicts, 150 values not seen by training" in str(summary)
 
 
+@every_input
+def test_conflicts_of_bundles_that_became_sparse_columns_do_not_count(read: Any) -> None:
+    table = (np.random.default_rng(3).random((N_ROWS, 200)) < 0.02).astype(float)
+    summary = Dataset(read(table), params={"max_conflict_rate": 0.01}).describe()
+    lost = 0
+    for bundle in summary.bundles:
+        columns = [int(name.removeprefix("Column_")) for name in bundle]
+        lost += np.maximum(np.count_nonzero(table[:, columns], axis=1) - 1, 0).sum()
+    assert len(summary.sparse) > 100
+    assert summary.conflicts == summary.values_dropped == lost
+
+
 @pytest.mark.parametrize(
     ("columns", "params"),
     [
