@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import safetensors
+from scipy.sparse import csr_array
 
 from gossamer import Booster, Dataset, ModelFileError, files, train
 from gossamer.model import model_file
@@ -273,3 +275,14 @@ def test_what_fits_its_checksum_is_still_checked(change: Any) -> None:
     change(arrays, facts)
     with pytest.raises(ModelFileError):
         model_file.from_bytes(files.to_bytes(arrays, facts))
+
+
+def test_text_of_a_model_with_very_many_columns() -> None:
+    """Takes time in proportion: it was minutes once, where each line was cut off a long string."""
+    table = csr_array(([1.0] * 60, (range(0, 120, 2), [299_999] * 60)), shape=(120, 300_000))
+    label = np.arange(120) % 2
+    booster = train({"objective": "binary", "verbose": -1}, Dataset(table, label), 2)
+    start = time.process_time()
+    text = booster.model_to_string()
+    assert time.process_time() - start < 5
+    assert Booster(model_str=text).num_feature() == 300_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,7 +136,8 @@ def load(path: str | os.PathLike[str]) -> Model:
 def to_text(model: Model) -> str:
     """Return the model as text: a header line, then the file's bytes in base64."""
     encoded = base64.b64encode(to_bytes(model)).decode("ascii")
-    return "\n".join([TEXT_HEADER, *textwrap.wrap(encoded, 100), ""])
+    lines = (encoded[i : i + 100] for i in range(0, len(encoded), 100))
+    return "\n".join([TEXT_HEADER, *lines, ""])
 
 
 def from_text(text: str) -> Model:
