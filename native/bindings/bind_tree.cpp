@@ -32,15 +32,16 @@ struct PyGrower {
 };
 
 Tree grow(PyGrower& self, const In<float>& gradient, const std::optional<In<float>>& hessian, const Rows& rows,
-          const GrowParams& params, const Out<double>& score, int n_threads) {
+          const GrowParams& params, const std::optional<In<float>>& label, const Out<double>& score, int n_threads) {
   const std::int64_t n = self.matrix->n_rows();
   check_length(gradient, n, "gradient");
   check_length(score, n, "score");
   const float* const h = data_or_null(hessian, n, "hessian");
+  const float* const y = data_or_null(label, n, "label");
   const RowIdx* const row_data = checked_rows(rows, n);
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data());
+  return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data(), y);
 }
 
 nb::dict stats(const PyGrower& self) {
@@ -121,6 +122,8 @@ void bind_tree(nb::module_& m) {
       .def_rw("extra_key", &GrowParams::extra_key)
       .def_rw("column_key", &GrowParams::column_key)
       .def_rw("learning_rate", &GrowParams::learning_rate)
+      .def_rw("refit_alpha", &GrowParams::refit_alpha)
+      .def_rw("refit_delta", &GrowParams::refit_delta)
       .def_rw("damp_from", &GrowParams::damp_from)
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
       .def_prop_rw(
@@ -175,8 +178,9 @@ void bind_tree(nb::module_& m) {
   nb::class_<PyGrower>(m, "Grower", "Grows trees on one binned table.")
       .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
-           "params"_a, "score"_a.noconvert(), "n_threads"_a,
-           "Grows one tree and adds its values to the scores of the rows it was grown on.")
+           "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
+           "Grows one tree and adds its values to the scores of the rows it was grown on. With labels, leaf "
+           "values are quantiles of the residuals.")
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");

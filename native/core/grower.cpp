@@ -23,7 +23,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 Grower::Grower(std::shared_ptr<BinMatrix> matrix) : matrix_(std::move(matrix)) {}
 
 Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
-                  const GrowParams& params, double* score) {
+                  const GrowParams& params, double* score, const float* label) {
   params_ = &params;
   user_rows_ = rows;
   n_rows_ = rows != nullptr ? n_rows : matrix_->n_rows();
@@ -57,7 +57,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
     ++n_leaves;
     drop_hopeless(params.num_leaves - n_leaves);
   }
-  return finish(team, score);
+  return finish(team, {label, hessian, score, params.refit_alpha, params.refit_delta}, score);
 }
 
 // Leaves behind the best `wanted` will not be split: what comes in can only push them further back.
@@ -367,7 +367,18 @@ double Grower::gain_of(const Sums& sums, double own_output) const {
   return -(2.0 * s * w + denominator * w * w);
 }
 
-Tree Grower::finish(Team& team, double* score) {
+// Limits of leaf values hold for refitted ones too.
+void Grower::refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves) {
+  std::vector<std::vector<Residual>> scratch(at(team.n_threads()));
+  team.for_each(static_cast<std::int64_t>(final_leaves.size()), [&](std::int64_t i, int thread) {
+    Leaf& leaf = leaves_[at(final_leaves[at(i)])];
+    leaf.output = refit_leaf(refit, row_index_.data() + leaf.begin, leaf.n_rows(), scratch[at(thread)]);
+    const double limit = params_->rules.max_delta_step;
+    if (limit > 0.0) leaf.output = std::clamp(leaf.output, -limit, limit);
+  });
+}
+
+Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
   const Timer timer(stats_.scores);
   stats_.committed += static_cast<std::int64_t>(committed_.size());
   const auto n_leaves = committed_.size() + 1;
@@ -403,6 +414,7 @@ Tree Grower::finish(Team& team, double* score) {
       if (number[at(child)] < 0) final_leaves.push_back(child);
     }
   }
+  if (refit.label != nullptr && !committed_.empty()) refit_leaves(team, refit, final_leaves);
   struct Piece {
     std::int64_t begin, end;
     double value;

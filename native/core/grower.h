@@ -18,6 +18,7 @@
 #include "core/bin_matrix.h"
 #include "core/column_sampler.h"
 #include "core/histogram.h"
+#include "core/leaf_refit.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/sparse_rows.h"
@@ -37,6 +38,8 @@ struct GrowParams {
   std::uint64_t column_key = 0;  // of this tree
   ColumnFractions fractions;
   double learning_rate = 0.1;
+  double refit_alpha = 0.5;  // see LeafRefit
+  double refit_delta = 0.0;
   double damp_from = 0.0;  // leaf values beyond this are damped, see output_of; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
 };
@@ -56,9 +59,9 @@ class Grower {
 
   // Grows a tree on `rows` (nullptr: all rows) and adds its values to score[row] of those rows. A
   // tree that could not split has one leaf and adds nothing.
-  // `hessian` nullptr: every hessian is 1.
+  // `hessian` nullptr: every hessian is 1. With `label`, leaf values are refitted, see leaf_refit.h.
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
-            const GrowParams& params, double* score);
+            const GrowParams& params, double* score, const float* label = nullptr);
 
   const GrowStats& stats() const { return stats_; }
 
@@ -171,7 +174,8 @@ class Grower {
   bool comes_before(const Leaf& a, const Leaf& b) const;
   double output_of(const Sums& sums, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;
-  Tree finish(Team& team, double* score);
+  Tree finish(Team& team, const LeafRefit& refit, double* score);
+  void refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves);
   void plan_blocks(int n_threads);
   void build_sparse(const BuildTask& task, const RowIdx* rows, std::uint64_t* scratch);
 

@@ -522,6 +522,14 @@ class GrowParams:
     @learning_rate.setter
     def learning_rate(self, arg: float, /) -> None: ...
     @property
+    def refit_alpha(self) -> float: ...
+    @refit_alpha.setter
+    def refit_alpha(self, arg: float, /) -> None: ...
+    @property
+    def refit_delta(self) -> float: ...
+    @refit_delta.setter
+    def refit_delta(self, arg: float, /) -> None: ...
+    @property
     def damp_from(self) -> float: ...
     @damp_from.setter
     def damp_from(self, arg: float, /) -> None: ...
@@ -624,11 +632,15 @@ class Grower:
         ]
         | None,
         params: GrowParams,
+        label: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
         score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
     ) -> Tree:
         """
-        Grows one tree and adds its values to the scores of the rows it was grown on.
+        Grows one tree and adds its values to the scores of the rows it was grown on. With labels, leaf values are quantiles of the residuals.
         """
 
     def stats(self) -> dict:

@@ -457,7 +457,7 @@ def test_contradictions(given: dict[str, Any]):
 @pytest.mark.parametrize(
     "given",
     [
-        {"objective": "multi:softmax", "num_class": 3, "metric": ["mlogloss", "merror"]},
+        {"objective": "multi:softprob", "num_class": 3, "metric": ["mlogloss", "merror"]},
         {"objective": "binary", "is_unbalance": True},
         {"objective": "binary", "scale_pos_weight": 2},
         {"objective": "binary", "pos_bagging_fraction": 0.5},

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gossamer.data import Targets
 from gossamer.data.binned import bin_table
 from gossamer.data.matrix import Table
+from gossamer.objectives import Regression
 from gossamer.params import resolve
 from gossamer.sampling import Bag
 from gossamer.tree import TreeGrower, make_grow_params
@@ -16,11 +18,12 @@ from gossamer.tree import TreeGrower, make_grow_params
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(400, 5))
 GRADIENT = (TABLE[:, 0] + TABLE[:, 1] * TABLE[:, 2]).astype(np.float32)
+TARGETS = Targets(-GRADIENT)
 
 
 def make_grower(**params: Any) -> TreeGrower:
     resolved = resolve(params)
-    return TreeGrower(bin_table(Table(TABLE), resolved), resolved)
+    return TreeGrower(bin_table(Table(TABLE), resolved), resolved, Regression())
 
 
 @pytest.mark.parametrize(
@@ -57,7 +60,7 @@ def test_parameters_reach_the_native_grower(
 
 def test_scores_of_all_rows_get_the_leaf_values() -> None:
     score = np.zeros(400)
-    tree = make_grower().grow(GRADIENT, None, None, 0, 0, score, 1)
+    tree = make_grower().grow(GRADIENT, None, None, 0, 0, score, TARGETS, 1)
     assert tree.n_leaves > 10
     assert sorted(set(score)) == sorted(set(tree.leaf_value))
     values, counts = np.unique(score, return_counts=True)
@@ -70,14 +73,14 @@ def test_rows_outside_the_bag_get_scores_too() -> None:
     inside = np.arange(0, 400, 2, dtype=np.uint32)
     bag = Bag(inside, inside + 1)
     score = np.zeros(400)
-    tree = make_grower().grow(GRADIENT, None, bag, 0, 0, score, 1)
+    tree = make_grower().grow(GRADIENT, None, bag, 0, 0, score, TARGETS, 1)
     assert tree.leaf_count.sum() == 200
     assert set(score) == set(tree.leaf_value)
 
 
 def test_a_tree_that_cannot_split_adds_nothing() -> None:
     score = np.full(400, 0.25)
-    tree = make_grower(min_data_in_leaf=300).grow(GRADIENT, None, None, 0, 0, score, 1)
+    tree = make_grower(min_data_in_leaf=300).grow(GRADIENT, None, None, 0, 0, score, TARGETS, 1)
     assert tree.n_leaves == 1
     np.testing.assert_allclose(score, 0.25, rtol=1e-15)
 
@@ -85,7 +88,9 @@ def test_a_tree_that_cannot_split_adds_nothing() -> None:
 @pytest.mark.parametrize("params", [{"feature_fraction": 0.4}, {"extra_trees": True}], ids=str)
 def test_random_choices_depend_on_round_and_output(params: dict[str, Any]) -> None:
     def columns_and_thresholds(n_round: int, output: int) -> tuple[list[int], list[float]]:
-        tree = make_grower(**params).grow(GRADIENT, None, None, n_round, output, np.zeros(400), 1)
+        tree = make_grower(**params).grow(
+            GRADIENT, None, None, n_round, output, np.zeros(400), TARGETS, 1
+        )
         return tree.column.tolist(), tree.threshold.tolist()
 
     first = columns_and_thresholds(0, 0)
@@ -102,5 +107,5 @@ def test_is_random() -> None:
 
 def test_stats_count_the_work() -> None:
     grower = make_grower()
-    grower.grow(GRADIENT, None, None, 0, 0, np.zeros(400), 1)
+    grower.grow(GRADIENT, None, None, 0, 0, np.zeros(400), TARGETS, 1)
     assert grower.stats()["rounds"] == 1

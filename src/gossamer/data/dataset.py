@@ -50,7 +50,7 @@ class Dataset:
         data: Rows x columns: a NumPy array of numbers or a scipy.sparse matrix (never copied, nor
             made dense), a list of rows, a data frame of numeric columns, or the path of a file
             written by `save_binary`.
-        label: One number per row.
+        label: One number per row, or with several targets rows x targets.
         reference: For validation data: the training data, whose bins are used.
         weight: One number >= 0 per row.
         group: Not supported in this version.
@@ -227,7 +227,12 @@ class Dataset:
                 raise DataError(
                     message("the data set has no label", hint="Pass label, or call set_label().")
                 )
-            self._targets = Targets(self.label, self.weight)
+            several = self.label.ndim == 2
+            self._targets = Targets(
+                np.ascontiguousarray(self.label.T).reshape(-1) if several else self.label,
+                self.weight,
+                self.label.shape[1] if several else 1,
+            )
         return self._targets
 
     def use_params(self, params: Params) -> Dataset:
@@ -354,7 +359,7 @@ class Dataset:
         return values
 
     def set_label(self, label: Any) -> Dataset:
-        """Set the labels, one number per row."""
+        """Set the labels: one number per row, or rows x targets."""
         return self.set_field("label", label)
 
     def get_label(self) -> Any:

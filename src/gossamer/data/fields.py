@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,17 +18,39 @@ class Targets:
     """What the rows should be predicted as, and how much each counts.
 
     Attributes:
-        label: float32, one per row.
+        label: float32, one per row; with several targets, target after target: that of row i for
+            target k is `label[k * n_rows + i]`.
         weight: float32, one per row; None: every row counts 1.
+        n_targets: Labels per row.
+        queries: int64; rows `queries[q]` to before `queries[q + 1]` belong to query q. None: rows
+            are not grouped.
+        position: int32, one per row: where it was shown, as a number from 0 into `positions`. None:
+            not known.
+        positions: The distinct positions, as the user gave them.
     """
 
     label: npt.NDArray[np.float32]
     weight: npt.NDArray[np.float32] | None = None
+    n_targets: int = 1
+    queries: npt.NDArray[np.int64] | None = None
+    position: npt.NDArray[np.int32] | None = None
+    positions: tuple[Any, ...] = ()
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.label)
+        return len(self.label) // self.n_targets
+
+    def target(self, k: int) -> Targets:
+        """Return the labels of one target alone, with everything else.
+
+        Example:
+            >>> both = Targets(np.array([0, 1, 10, 11], dtype=np.float32), n_targets=2)
+            >>> both.target(1).label
+            array([10., 11.], dtype=float32)
+        """
+        label = self.label[k * self.n_rows : (k + 1) * self.n_rows]
+        return replace(self, label=label, n_targets=1)
 
     @cached_property
     def total_weight(self) -> float:
@@ -44,19 +66,28 @@ class Targets:
 
 
 def check_label(label: object, n_rows: int) -> npt.NDArray[np.float32]:
-    """Return the labels as float32.
+    """Return the labels as float32: one per row, or rows x targets.
+
+    With exactly two columns the second may be infinite: the upper end of an interval. Objectives
+    that take no intervals refuse that.
 
     Raises:
-        DataError: If there is not one finite number per row.
+        DataError: If there are not as many finite numbers for every row.
 
     Example:
         >>> check_label([0, 1, 1], 3)
         array([0., 1., 1.], dtype=float32)
+        >>> check_label([[0, 5], [1, 6]], 2)
+        array([[0., 5.],
+               [1., 6.]], dtype=float32)
     """
-    values = _as_column(label, n_rows, "label")
+    values = _as_rows(label, n_rows, "label", most_dims=2)
     converted = _to_float32(values)
-    if not np.isfinite(converted).all():
-        raise _bad_value("label", values, ~np.isfinite(converted), "finite numbers within float32")
+    is_bad = ~np.isfinite(converted)
+    if values.ndim == 2 and values.shape[1] == 2:
+        is_bad[:, 1] &= ~np.isposinf(values[:, 1])
+    if is_bad.any():
+        raise _bad_value("label", values, is_bad, "finite numbers within float32")
     return converted
 
 
@@ -72,7 +103,7 @@ def check_weight(weight: object, n_rows: int) -> npt.NDArray[np.float32] | None:
     """
     if weight is None:
         return None
-    values = _as_column(weight, n_rows, "weight")
+    values = _as_rows(weight, n_rows, "weight")
     converted = _to_float32(values)
     is_bad = ~np.isfinite(converted) | (converted < 0)
     if is_bad.any():
@@ -135,13 +166,15 @@ def _as_numbers(values: object, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _as_column(values: object, n_rows: int, name: str) -> npt.NDArray[Any]:
+def _as_rows(values: object, n_rows: int, name: str, most_dims: int = 1) -> npt.NDArray[Any]:
+    """An array of one number per row, or with `most_dims` 2 of several."""
     array = _as_numbers(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    if array.ndim != 1:
+    if array.ndim not in range(1, most_dims + 1) or 0 in array.shape[1:]:
+        shapes = f"({n_rows},)" + (f" or ({n_rows}, targets)" if most_dims > 1 else "")
         raise DataError(
-            message(f"{name} has shape {array.shape}", expected=f"one number per row: ({n_rows},)")
+            message(f"{name} has shape {array.shape}", expected=f"one number per row: {shapes}")
         )
     if len(array) != n_rows:
         raise DataError(
@@ -163,7 +196,8 @@ def _to_float32(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
 def _bad_value(
     name: str, values: npt.NDArray[Any], is_bad: npt.NDArray[np.bool_], expected: str
 ) -> DataError:
-    row = int(np.argmax(is_bad))
+    first = np.unravel_index(int(np.argmax(is_bad)), is_bad.shape)
     others = int(is_bad.sum()) - 1
-    place = f"{name} of row {row}" + (f" (and of {others} more)" if others else "")
-    return DataError(message(f"{place} is not usable", got=float(values[row]), expected=expected))
+    place = f"{name} of row {first[0]}" + (f", target {first[1]}" if is_bad.ndim > 1 else "")
+    place += f" (and of {others} more)" if others else ""
+    return DataError(message(f"{place} is not usable", got=float(values[first]), expected=expected))

@@ -6,6 +6,7 @@ To add one: a frozen dataclass that fills in `Metric`, and a line in `registry.p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +27,18 @@ class Metric(ABC):
     name: str
     maximize: bool = False
 
+    # Whether "name@..." may follow the name.
+    takes_argument: ClassVar[bool] = False
+
     @classmethod
-    def from_params(cls, params: Params) -> Metric:
-        """Make the metric of a training."""
-        return cls()
+    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
+        """Make the metrics of a training that go by this name.
+
+        Args:
+            params: The parameters.
+            argument: What followed "@" in the name, or nothing.
+        """
+        return [cls()]
 
     @abstractmethod
     def evaluate(

@@ -52,10 +52,10 @@ class MultiError(Metric):
     top_k: int = 1
 
     @classmethod
-    def from_params(cls, params: Params) -> MultiError:
+    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
         """Make the metric; with `multi_error_top_k` above 1 it has another name, as LightGBM's."""
         top_k = params.multi_error_top_k
-        return cls("multi_error" if top_k == 1 else f"multi_error@{top_k}", top_k)
+        return [cls("multi_error" if top_k == 1 else f"multi_error@{top_k}", top_k)]
 
     def evaluate(
         self,

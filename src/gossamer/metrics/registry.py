@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import AUC, BinaryError, BinaryLogloss
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
@@ -31,4 +32,12 @@ def make_metrics(params: Params, objective: Objective) -> list[Metric]:
     names = params.metric
     if names is None:
         names = (objective.default_metric,) if objective.default_metric else ()
-    return [METRICS[name].from_params(params) for name in names]
+    found = []
+    for spelling in names:
+        name, _, argument = spelling.partition("@")
+        if argument and not METRICS[name].takes_argument:
+            raise ParameterError(
+                message(f"the metric {name} takes nothing after @", got=spelling, expected=name)
+            )
+        found += METRICS[name].from_params(params, argument)
+    return list({metric.name: metric for metric in found}.values())

@@ -77,13 +77,13 @@ class Training:
         # (native trees, or constant ones that replace them)
         self.trees: list[Any] = []
         self._is_started = False
-        self._targets = train_set.targets
+        self._targets = self.objective.prepare(train_set.targets)
         weight = self._targets.weight
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
         self._outputs = [self.train.output(k) for k in range(self.n_outputs)]
         self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
         self._gradients = self._make_gradients()
-        self._grower = TreeGrower(train_set.binned, params, self.objective.damp_from)
+        self._grower = TreeGrower(train_set.binned, params, self.objective)
         self._model: Model | None = None
 
     @property
@@ -106,7 +106,9 @@ class Training:
         self.objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
         bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
         trees: list[Any] = [
-            self._grower.grow(gradient, hessian, bag, n_round, k, output, train.n_threads)
+            self._grower.grow(
+                gradient, hessian, bag, n_round, k, output, self._targets, train.n_threads
+            )
             for k, ((gradient, hessian), output) in enumerate(
                 zip(self._gradients.by_output, self._outputs, strict=True)
             )
@@ -157,6 +159,8 @@ class Training:
         if isinstance(self.objective, Custom) and self.objective.function is function:
             return
         self.objective = Custom(self.n_outputs, function, self.train.data)
+        self._targets = self.train.targets
+        self._grower.set_objective(self.objective)
         self._gradients = self._make_gradients()
         self._is_started = True
         self._model = None
@@ -187,7 +191,7 @@ class Training:
                     hint="Make it with reference=train_set, or train_set.create_valid().",
                 )
             )
-        self.objective.check_valid(data.targets, self._targets, name)
+        self.objective.check_valid(data.targets, train_set.targets, name)
         scored = self._scored(data, name)
         if self._is_started:
             for k in range(self.n_outputs):

@@ -1,6 +1,6 @@
 """Losses: one small file each, and a registry by name."""
 
-from gossamer.objectives.base import LARGEST_GRADIENT, Gradients, Objective
+from gossamer.objectives.base import LARGEST_GRADIENT, Gradients, LeafRefit, Objective
 from gossamer.objectives.binary import Binary
 from gossamer.objectives.custom import Custom
 from gossamer.objectives.multiclass import Multiclass
@@ -12,6 +12,7 @@ __all__ = [
     "Binary",
     "Custom",
     "Gradients",
+    "LeafRefit",
     "Multiclass",
     "Objective",
     "Regression",

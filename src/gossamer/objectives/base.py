@@ -69,6 +69,23 @@ class Gradients:
         return self.hessian
 
 
+@dataclass(frozen=True)
+class LeafRefit:
+    """Leaf values found again from the rows of a leaf, where a Newton step would be poor.
+
+    The residuals are label - score, the weights are the hessians (so these must be the weights of
+    the rows times a factor that does not depend on the score).
+
+    Attributes:
+        alpha: Leaf values become this weighted quantile of the residuals.
+        delta: If above 0: the quantile plus the mean of what is beyond it, each row counted up to
+            `delta` (Huber's loss).
+    """
+
+    alpha: float = 0.5
+    delta: float = 0.0
+
+
 class Objective(ABC):
     """A loss: where to start, its two derivatives, and how scores become predictions.
 
@@ -82,7 +99,14 @@ class Objective(ABC):
     default_metric: ClassVar[str | None]
     # Whether predictions are something else than raw scores.
     has_link: ClassVar[bool] = True
+    # Whether it takes the labels of several targets itself; otherwise there is one objective each.
+    takes_targets: ClassVar[bool] = False
     n_outputs: int = 1
+
+    @property
+    def leaf_refit(self) -> LeafRefit | None:
+        """How leaf values are found again once a tree is grown; None: they are not."""
+        return None
 
     @property
     def damp_from(self) -> float:
@@ -102,11 +126,15 @@ class Objective(ABC):
         """
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:  # noqa: B027
-        """Check the labels of a validation set against those of the training.
+        """Check the labels of a validation set against those of the training, as the user gave them.
 
         Raises:
             DataError: If the labels do not fit.
         """
+
+    def prepare(self, targets: Targets) -> Targets:
+        """Return the labels as the loss sees them; metrics still see those of the user."""
+        return targets
 
     @abstractmethod
     def start_scores(self, targets: Targets) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gossamer.data import Dataset
-from gossamer.errors import ModelFileError, message
+from gossamer.errors import DataError, ModelFileError, message
 from gossamer.objectives.base import Objective
 from gossamer.objectives.binary import Binary
 from gossamer.objectives.custom import Custom
@@ -29,7 +29,15 @@ def make_objective(params: Params, train_set: Dataset) -> Objective:
     """
     if callable(params.objective):
         return Custom(params.num_class, params.objective, train_set)
-    return OBJECTIVES[params.objective].from_params(params, train_set.targets)
+    objective, targets = OBJECTIVES[params.objective], train_set.targets
+    if not objective.takes_targets and targets.n_targets > 1:
+        raise DataError(
+            message(
+                f"objective={objective.name} takes one label per row",
+                got=f"{targets.n_targets} columns of labels",
+            )
+        )
+    return objective.from_params(params, targets)
 
 
 def objective_from_config(config: Any) -> Objective:

@@ -192,6 +192,14 @@ def _to_choice(param: Param, value: object) -> str:
     )
 
 
+def _to_metric(param: Param, value: object) -> str:
+    """The canonical name, and after @ what the metric is evaluated at (`ndcg@5`)."""
+    if not isinstance(value, str) or "@" not in value:
+        return _to_choice(param, value)
+    name, _, argument = value.partition("@")
+    return f"{_to_choice(param, name)}@{argument.strip()}"
+
+
 def _to_metrics(param: Param, value: object) -> tuple[str, ...] | None:
     if isinstance(value, str) and not value.strip():
         return None
@@ -204,7 +212,7 @@ def _to_metrics(param: Param, value: object) -> tuple[str, ...] | None:
                 hint="Pass a metric function as feval, or as eval_metric of an estimator.",
             )
         )
-    metrics = (_to_choice(param, name) for name in names)
+    metrics = (_to_metric(param, name) for name in names)
     # A dict keeps the order and drops repeats; "custom" stands for no metric of ours.
     return tuple(dict.fromkeys(metric for metric in metrics if metric != "custom"))
 

@@ -159,7 +159,8 @@ def _coerce_given(name: str, value: object, spelling: str) -> object:
 
 def _check_supported(param: Param, value: object) -> None:
     """Refuse what LightGBM or XGBoost can do and this version cannot."""
-    for choice in value if param.kind == "metrics" and isinstance(value, tuple) else (value,):
+    is_metric = param.kind == "metrics" and isinstance(value, tuple)
+    for choice in (name.partition("@")[0] for name in value) if is_metric else (value,):
         if not param.supports(choice):
             raise _not_supported(param, choice)
 
@@ -249,7 +250,7 @@ def _check_together(params: Params) -> None:
             )
         )
     for metric in params.metric or ():
-        if (metric in _MULTICLASS_METRICS) != (n_classes > 1):
+        if (metric.partition("@")[0] in _MULTICLASS_METRICS) != (n_classes > 1):
             raise ParameterError(
                 message(
                     f"metric does not fit objective={objective} with num_class={n_classes}",

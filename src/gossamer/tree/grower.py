@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
+from gossamer.objectives import Objective
 from gossamer.params import Params
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
@@ -44,18 +46,28 @@ def make_grow_params(params: Params) -> _native.GrowParams:
 class TreeGrower:
     """Grows trees on one binned table."""
 
-    def __init__(self, table: BinnedTable, params: Params, damp_from: float = 0.0) -> None:
-        """Make a grower; nothing is computed yet. `damp_from`: see `Objective`."""
+    def __init__(self, table: BinnedTable, params: Params, objective: Objective) -> None:
+        """Make a grower; nothing is computed yet."""
         self._table = table
-        self._damp_from = damp_from
+        self._objective = objective
         self._native = _native.Grower(table.bins)
         self.set_params(params)
 
+    def set_objective(self, objective: Objective) -> None:
+        """Take another objective for the trees to come."""
+        self._objective = objective
+        self.set_params(self._params)
+
     def set_params(self, params: Params) -> None:
         """Take other settings for the trees to come."""
+        self._params = params
         self._grow_params = make_grow_params(params)
         if params.max_delta_step <= 0:  # otherwise the user's own limit holds
-            self._grow_params.damp_from = self._damp_from
+            self._grow_params.damp_from = self._objective.damp_from
+        self._refits = self._objective.leaf_refit is not None
+        if self._objective.leaf_refit is not None:
+            self._grow_params.refit_alpha = self._objective.leaf_refit.alpha
+            self._grow_params.refit_delta = self._objective.leaf_refit.delta
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
         fractions = (
@@ -78,6 +90,7 @@ class TreeGrower:
         n_round: int,
         output: int,
         score: npt.NDArray[np.float64],
+        targets: Targets,
         n_threads: int,
     ) -> _native.Tree:
         """Grow one tree and add its values to the scores of all rows.
@@ -90,7 +103,10 @@ class TreeGrower:
         if settings.extra_trees:
             settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, output)
         rows = None if bag is None else bag.inside
-        tree = self._native.grow(gradient, hessian, rows, settings, score, n_threads)
+        label = None
+        if self._refits:
+            label = targets.label if targets.n_targets == 1 else targets.target(output).label
+        tree = self._native.grow(gradient, hessian, rows, settings, label, score, n_threads)
         if bag is not None and tree.n_leaves > 1:
             _native.add_tree_to_scores(self._table.bins, tree, bag.outside, score, n_threads)
         return tree

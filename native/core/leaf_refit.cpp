@@ -1,0 +1,72 @@
+#include "core/leaf_refit.h"
+
+#include <algorithm>
+
+namespace gossamer {
+namespace {
+
+// Sums in one order, whatever the threads: a leaf is refitted by one of them, its rows in order.
+double total_weight(const Residual* begin, const Residual* end) {
+  double total = 0.0;
+  for (const Residual* r = begin; r != end; ++r) total += r->weight;
+  return total;
+}
+
+}  // namespace
+
+// Quickselect by weight: each step sorts out the half that the quantile is not in.
+double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
+  Residual* begin = residuals.data();
+  Residual* end = begin + residuals.size();
+  const double wanted = alpha * total_weight(begin, end);
+  if (begin == end || !(wanted > 0.0)) return 0.0;
+  const auto below = [](const Residual& a, const Residual& b) {
+    return a.value != b.value ? a.value < b.value : a.weight < b.weight;
+  };
+  double before = 0.0;  // weight of what was sorted out on the left
+  while (end - begin > 64) {
+    Residual* const middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end, below);
+    const double left = before + total_weight(begin, middle);
+    // `middle` itself goes along on the left: the quantile may lie halfway between the parts.
+    if (left > wanted) {
+      end = middle + 1;
+    } else {
+      before = left;
+      begin = middle;
+    }
+  }
+  std::sort(begin, end, below);
+  for (Residual* r = begin; r != end; ++r) {
+    before += r->weight;
+    if (before < wanted) continue;
+    if (before > wanted) return r->value;
+    Residual* next = r + 1;
+    while (next != end && next->weight == 0.0) ++next;
+    return next != end ? 0.5 * (r->value + next->value) : r->value;
+  }
+  return (end - 1)->value;  // rounding left a little of the weight
+}
+
+double refit_leaf(const LeafRefit& refit, const RowIdx* rows, std::int64_t n_rows, std::vector<Residual>& scratch) {
+  scratch.clear();
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const RowIdx row = rows[i];
+    const double weight = refit.weight != nullptr ? static_cast<double>(refit.weight[row]) : 1.0;
+    scratch.push_back({static_cast<double>(refit.label[row]) - refit.score[row], weight});
+  }
+  const double quantile = weighted_quantile(scratch, refit.alpha);
+  if (!(refit.delta > 0.0)) return quantile;
+  double sum = 0.0;
+  double total = 0.0;
+  for (std::int64_t i = 0; i < n_rows; ++i) {  // again by row: the quantile has left no order
+    const RowIdx row = rows[i];
+    const double weight = refit.weight != nullptr ? static_cast<double>(refit.weight[row]) : 1.0;
+    const double beyond = static_cast<double>(refit.label[row]) - refit.score[row] - quantile;
+    sum += weight * std::clamp(beyond, -refit.delta, refit.delta);
+    total += weight;
+  }
+  return total > 0.0 ? quantile + sum / total : quantile;
+}
+
+}  // namespace gossamer
