@@ -640,7 +640,7 @@ class Grower:
         n_threads: int,
     ) -> Tree:
         """
-        Grows one tree and adds its values to the scores of the rows it was grown on. With labels, leaf values are quantiles of the residuals.
+        Grows one tree and adds its values to the scores of its rows; labels: leaf values are refitted.
         """
 
     def stats(self) -> dict:

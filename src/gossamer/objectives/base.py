@@ -126,7 +126,7 @@ class Objective(ABC):
         """
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:  # noqa: B027
-        """Check the labels of a validation set against those of the training, as the user gave them.
+        """Check the labels of a validation set (the user's, as those of the training).
 
         Raises:
             DataError: If the labels do not fit.

@@ -7,7 +7,7 @@ version cannot do, fill in what follows from other values, check that the values
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from gossamer.errors import NotSupportedError, ParameterError, message
@@ -159,8 +159,10 @@ def _coerce_given(name: str, value: object, spelling: str) -> object:
 
 def _check_supported(param: Param, value: object) -> None:
     """Refuse what LightGBM or XGBoost can do and this version cannot."""
-    is_metric = param.kind == "metrics" and isinstance(value, tuple)
-    for choice in (name.partition("@")[0] for name in value) if is_metric else (value,):
+    choices: Iterable[object] = (value,)
+    if param.kind == "metrics" and isinstance(value, tuple):
+        choices = (name.partition("@")[0] for name in value)
+    for choice in choices:
         if not param.supports(choice):
             raise _not_supported(param, choice)
 
