@@ -179,7 +179,7 @@ void bind_tree(nb::module_& m) {
       .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
-           "Grows one tree and adds its values to the scores of its rows; labels: leaf values are refitted.")
+           "Grows one tree, adds its values to the scores of its rows; with labels it is refitted.")
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");

@@ -640,7 +640,7 @@ class Grower:
         n_threads: int,
     ) -> Tree:
         """
-        Grows one tree and adds its values to the scores of its rows; labels: leaf values are refitted.
+        Grows one tree, adds its values to the scores of its rows; with labels it is refitted.
         """
 
     def stats(self) -> dict:
