@@ -1,10 +1,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 
 #include "bindings/arrays.h"
-#include "core/grower.h"
+#include "core/round_grower.h"
 #include "core/tree.h"
 
 namespace gossamer::bindings {
@@ -27,25 +28,32 @@ const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
 // A grower with the matrix it needs for checking arguments.
 struct PyGrower {
   std::shared_ptr<BinMatrix> matrix;
-  Grower grower;
+  RoundGrower grower;
   explicit PyGrower(std::shared_ptr<BinMatrix> m) : matrix(m), grower(std::move(m)) {}
 };
 
-Tree grow(PyGrower& self, const In<float>& gradient, const std::optional<In<float>>& hessian, const Rows& rows,
-          const GrowParams& params, const std::optional<In<float>>& label, const Out<double>& score, int n_threads) {
+std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
+                       const Rows& rows, const std::vector<GrowParams>& params, const std::optional<In<float>>& label,
+                       const Out<double>& score, int n_threads) {
   const std::int64_t n = self.matrix->n_rows();
-  check_length(gradient, n, "gradient");
-  check_length(score, n, "score");
-  const float* const h = data_or_null(hessian, n, "hessian");
-  const float* const y = data_or_null(label, n, "label");
+  const std::int64_t size = n * static_cast<std::int64_t>(params.size());
+  check_length(gradient, size, "gradient");
+  check_length(score, size, "score");
+  const float* const h = data_or_null(hessian, size, "hessian");
+  const bool one_label = label && length(*label) == n;
+  const float* const y = data_or_null(label, one_label ? n : size, "label");
+  for (const GrowParams& p : params) {
+    if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
+  }
   const RowIdx* const row_data = checked_rows(rows, n);
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data(), y);
+  return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data(), y,
+                          one_label);
 }
 
 nb::dict stats(const PyGrower& self) {
-  const GrowStats& s = self.grower.stats();
+  const GrowStats s = self.grower.stats();
   nb::dict d;
   d["quantize"] = s.quantize;
   d["partition"] = s.partition;
@@ -122,6 +130,7 @@ void bind_tree(nb::module_& m) {
       .def_rw("extra_key", &GrowParams::extra_key)
       .def_rw("column_key", &GrowParams::column_key)
       .def_rw("learning_rate", &GrowParams::learning_rate)
+      .def_rw("refit", &GrowParams::refit)
       .def_rw("refit_alpha", &GrowParams::refit_alpha)
       .def_rw("refit_delta", &GrowParams::refit_delta)
       .def_rw("damp_from", &GrowParams::damp_from)
@@ -179,7 +188,8 @@ void bind_tree(nb::module_& m) {
       .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
-           "Grows one tree, adds its values to the scores of its rows; with labels it is refitted.")
+           "Grows one tree per output (arrays are output-major) and adds its values to the scores of its\n"
+           "rows; with labels, leaf values are refitted.")
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");

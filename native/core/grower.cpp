@@ -20,6 +20,22 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
+GrowStats& GrowStats::operator+=(const GrowStats& other) {
+  quantize += other.quantize;
+  partition += other.partition;
+  build += other.build;
+  search += other.search;
+  scores += other.scores;
+  built_rows += other.built_rows;
+  partitioned_rows += other.partitioned_rows;
+  expanded += other.expanded;
+  committed += other.committed;
+  batches += other.batches;
+  wide_rounds += other.wide_rounds;
+  rounds += other.rounds;
+  return *this;
+}
+
 Grower::Grower(std::shared_ptr<BinMatrix> matrix) : matrix_(std::move(matrix)) {}
 
 Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,

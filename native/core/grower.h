@@ -38,7 +38,8 @@ struct GrowParams {
   std::uint64_t column_key = 0;  // of this tree
   ColumnFractions fractions;
   double learning_rate = 0.1;
-  double refit_alpha = 0.5;  // see LeafRefit
+  bool refit = false;  // find leaf values again, see LeafRefit; needs labels
+  double refit_alpha = 0.5;
   double refit_delta = 0.0;
   double damp_from = 0.0;  // leaf values beyond this are damped, see output_of; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
@@ -49,6 +50,8 @@ struct GrowStats {
   double quantize = 0, partition = 0, build = 0, search = 0, scores = 0;
   std::int64_t built_rows = 0, partitioned_rows = 0, expanded = 0, committed = 0, batches = 0;
   std::int64_t wide_rounds = 0, rounds = 0;
+
+  GrowStats& operator+=(const GrowStats& other);
 };
 
 class Grower {

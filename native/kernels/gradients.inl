@@ -75,21 +75,73 @@ inline void softmax_block(const double* score, int64_t stride, int lanes, int n_
   for (int c = 0; c < n_classes; ++c) emit(c, exp8(read(c) - top) / sum);
 }
 
+// Up to sixteen rows; places past `lanes` read as zero and are not written.
+template <bool kFull, class V, class T>
+inline V load_rows(const T* p, int lanes) {
+  if constexpr (kFull) return load<V>(p);
+  T room[sizeof(V) / sizeof(T)] = {};
+  for (int k = 0; k < lanes && k < static_cast<int>(sizeof(V) / sizeof(T)); ++k) room[k] = p[k];
+  return load<V>(room);
+}
+
+template <bool kFull>
+inline void store_rows(float* p, const V16f& v, int lanes) {
+  if constexpr (kFull) {
+    store(p, v);
+  } else {
+    for (int k = 0; k < lanes; ++k) p[k] = v[k];
+  }
+}
+
+// In floats, as the results are. One exponential per score, kept in the place of the gradient until
+// the sum is known. The own class is -(sum of the others) / sum: nothing cancels where its probability
+// is close to 1.
+template <bool kFull>
+inline void softmax_gradients_block(const double* score, int64_t score_stride, const float* label, const float* weight,
+                                    int lanes, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
+  const auto low_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride, lanes); };
+  const auto high_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride + 8, lanes - 8); };
+  const V16f y = load_rows<kFull, V16f>(label, lanes);
+  V8d top_low = low_of(0);
+  V8d top_high = high_of(0);
+  for (int c = 1; c < n_classes; ++c) {
+    top_low = max8(low_of(c), top_low);
+    top_high = max8(high_of(c), top_high);
+  }
+  V16f others = y * 0.0f;
+  V16f own = others;
+  for (int c = 0; c < n_classes; ++c) {
+    const V8f low = __builtin_convertvector(low_of(c) - top_low, V8f);
+    const V8f high = __builtin_convertvector(high_of(c) - top_high, V8f);
+    V16f e;
+    memcpy(&e, &low, sizeof(low));
+    memcpy(reinterpret_cast<char*>(&e) + sizeof(low), &high, sizeof(high));
+    e = exp16(e);
+    store_rows<kFull>(gradient + c * out_stride, e, lanes);
+    const auto is_own = y == static_cast<float>(c);
+    others += is_own ? e * 0.0f : e;
+    own = is_own ? e : own;
+  }
+  const V16f inverse = 1.0f / (others + own);
+  const float factor = static_cast<float>(n_classes) / (static_cast<float>(n_classes) - 1.0f);
+  V16f w = y * 0.0f + 1.0f;
+  if (weight != nullptr) w = load_rows<kFull, V16f>(weight, lanes);
+  for (int c = 0; c < n_classes; ++c) {
+    const auto is_own = y == static_cast<float>(c);
+    const V16f p = load_rows<kFull, V16f>(gradient + c * out_stride, lanes) * inverse;
+    const V16f rest = is_own ? others * inverse : 1.0f - p;
+    store_rows<kFull>(gradient + c * out_stride, (is_own ? -rest : p) * w, lanes);
+    store_rows<kFull>(hessian + c * out_stride, factor * p * rest * w, lanes);
+  }
+}
+
 void gradients_softmax(const double* score, int64_t score_stride, const float* label, const float* weight,
                        int64_t begin, int64_t end, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
-  const double factor = static_cast<double>(n_classes) / (n_classes - 1.0);
-  for (int64_t i = begin; i < end; i += 8) {
-    const int lanes = end - i < 8 ? static_cast<int>(end - i) : 8;
-    softmax_block(score + i, score_stride, lanes, n_classes, [&](int c, const V8d& p) {
-      float* const g = gradient + c * out_stride + i;
-      float* const h = hessian + c * out_stride + i;
-      for (int k = 0; k < lanes; ++k) {
-        const double w = weight != nullptr ? static_cast<double>(weight[i + k]) : 1.0;
-        const double hit = label[i + k] == static_cast<float>(c) ? 1.0 : 0.0;
-        g[k] = static_cast<float>((p[k] - hit) * w);
-        h[k] = static_cast<float>(factor * p[k] * (1.0 - p[k]) * w);
-      }
-    });
+  for (int64_t i = begin; i < end; i += 16) {
+    const int lanes = end - i < 16 ? static_cast<int>(end - i) : 16;
+    const float* const w = weight != nullptr ? weight + i : nullptr;
+    const auto block = lanes == 16 ? softmax_gradients_block<true> : softmax_gradients_block<false>;
+    block(score + i, score_stride, label + i, w, lanes, n_classes, gradient + i, hessian + i, out_stride);
   }
 }
 

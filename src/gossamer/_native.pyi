@@ -2,6 +2,7 @@
 Gossamer's native core: everything that runs per row, per bin or per node.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, overload
 
 import numpy
@@ -522,6 +523,10 @@ class GrowParams:
     @learning_rate.setter
     def learning_rate(self, arg: float, /) -> None: ...
     @property
+    def refit(self) -> bool: ...
+    @refit.setter
+    def refit(self, arg: bool, /) -> None: ...
+    @property
     def refit_alpha(self) -> float: ...
     @refit_alpha.setter
     def refit_alpha(self, arg: float, /) -> None: ...
@@ -631,16 +636,17 @@ class Grower:
             NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None,
-        params: GrowParams,
+        params: Sequence[GrowParams],
         label: Annotated[
             NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None,
         score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
-    ) -> Tree:
+    ) -> list[Tree]:
         """
-        Grows one tree, adds its values to the scores of its rows; with labels it is refitted.
+        Grows one tree per output (arrays are output-major) and adds its values to the scores of its
+        rows; with labels, leaf values are refitted.
         """
 
     def stats(self) -> dict:

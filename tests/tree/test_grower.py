@@ -10,7 +10,7 @@ import pytest
 from gossamer.data import Targets
 from gossamer.data.binned import bin_table
 from gossamer.data.matrix import Table
-from gossamer.objectives import Regression
+from gossamer.objectives import Custom, Gradients, LeafRefit, Objective, Regression
 from gossamer.params import resolve
 from gossamer.sampling import Bag
 from gossamer.tree import TreeGrower, make_grow_params
@@ -18,12 +18,17 @@ from gossamer.tree import TreeGrower, make_grow_params
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(400, 5))
 GRADIENT = (TABLE[:, 0] + TABLE[:, 1] * TABLE[:, 2]).astype(np.float32)
+GRADIENTS = Gradients(GRADIENT, None, False)
 TARGETS = Targets(-GRADIENT)
 
 
-def make_grower(**params: Any) -> TreeGrower:
+class _Median(Regression):
+    leaf_refit = LeafRefit(0.5)  # type: ignore[assignment]
+
+
+def make_grower(objective: Objective | None = None, **params: Any) -> TreeGrower:
     resolved = resolve(params)
-    return TreeGrower(bin_table(Table(TABLE), resolved), resolved, Regression())
+    return TreeGrower(bin_table(Table(TABLE), resolved), resolved, objective or Regression())
 
 
 @pytest.mark.parametrize(
@@ -60,7 +65,7 @@ def test_parameters_reach_the_native_grower(
 
 def test_scores_of_all_rows_get_the_leaf_values() -> None:
     score = np.zeros(400)
-    tree = make_grower().grow(GRADIENT, None, None, 0, 0, score, TARGETS, 1)
+    (tree,) = make_grower().grow(GRADIENTS, None, 0, score, TARGETS, 1)
     assert tree.n_leaves > 10
     assert sorted(set(score)) == sorted(set(tree.leaf_value))
     values, counts = np.unique(score, return_counts=True)
@@ -73,30 +78,75 @@ def test_rows_outside_the_bag_get_scores_too() -> None:
     inside = np.arange(0, 400, 2, dtype=np.uint32)
     bag = Bag(inside, inside + 1)
     score = np.zeros(400)
-    tree = make_grower().grow(GRADIENT, None, bag, 0, 0, score, TARGETS, 1)
+    (tree,) = make_grower().grow(GRADIENTS, bag, 0, score, TARGETS, 1)
     assert tree.leaf_count.sum() == 200
     assert set(score) == set(tree.leaf_value)
 
 
 def test_a_tree_that_cannot_split_adds_nothing() -> None:
     score = np.full(400, 0.25)
-    tree = make_grower(min_data_in_leaf=300).grow(GRADIENT, None, None, 0, 0, score, TARGETS, 1)
+    (tree,) = make_grower(min_data_in_leaf=300).grow(GRADIENTS, None, 0, score, TARGETS, 1)
     assert tree.n_leaves == 1
     np.testing.assert_allclose(score, 0.25, rtol=1e-15)
 
 
 @pytest.mark.parametrize("params", [{"feature_fraction": 0.4}, {"extra_trees": True}], ids=str)
 def test_random_choices_depend_on_round_and_output(params: dict[str, Any]) -> None:
-    def columns_and_thresholds(n_round: int, output: int) -> tuple[list[int], list[float]]:
-        tree = make_grower(**params).grow(
-            GRADIENT, None, None, n_round, output, np.zeros(400), TARGETS, 1
-        )
-        return tree.column.tolist(), tree.threshold.tolist()
+    gradients = Gradients(np.tile(GRADIENT, 2), None, False)
 
-    first = columns_and_thresholds(0, 0)
-    assert columns_and_thresholds(0, 0) == first
-    assert columns_and_thresholds(1, 0) != first
-    assert columns_and_thresholds(0, 1) != first
+    def choices(n_round: int) -> list[tuple[list[int], list[float]]]:
+        grower = make_grower(Custom(2), **params)
+        trees = grower.grow(gradients, None, n_round, np.zeros(800), TARGETS, 1)
+        return [(tree.column.tolist(), tree.threshold.tolist()) for tree in trees]
+
+    first, second = choices(0)
+    assert choices(0) == [first, second]
+    assert first != second
+    assert choices(1)[0] != first
+
+
+@pytest.mark.parametrize("bagged", [False, True])
+@pytest.mark.parametrize("n_outputs", [2, 3, 7])
+def test_trees_side_by_side_are_those_grown_one_after_another(n_outputs: int, bagged: bool) -> None:
+    each = [np.float32(GRADIENT * np.cos(k)) + TABLE[:, 3].astype("f4") for k in range(n_outputs)]
+    hessian = np.abs(np.concatenate(each)) + np.float32(0.1)
+    bag = None
+    if bagged:
+        rows = np.arange(400, dtype=np.uint32)
+        bag = Bag(rows[rows % 3 > 0], rows[rows % 3 == 0])
+    found = []
+    for n_threads in (1, 2, 3, 8):
+        score = np.zeros(400 * n_outputs)
+        trees = make_grower(Custom(n_outputs), min_data_in_leaf=3).grow(
+            Gradients(np.concatenate(each), hessian, True), bag, 0, score, TARGETS, n_threads
+        )
+        assert len(trees) == n_outputs
+        found.append([score, *(t.leaf_value for t in trees), *(t.threshold for t in trees)])
+    for other in found[1:]:
+        for mine, theirs in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_leaf_values_are_refitted_to_quantiles_of_the_residuals() -> None:
+    label = np.float32(TABLE[:, 0] * 3)
+    score = np.full(400, 0.5)
+    grower = TreeGrower(
+        bin_table(Table(TABLE), resolve({"learning_rate": 1})),
+        resolve({"learning_rate": 1}),
+        _Median(),
+    )
+    (tree,) = grower.grow(
+        Gradients(np.sign(score - label).astype(np.float32), None, False),
+        None,
+        0,
+        score,
+        Targets(label),
+        1,
+    )
+    for value in np.unique(score):
+        own = label[score == value].astype(np.float64) - 0.5
+        assert value - 0.5 == pytest.approx(np.median(own), rel=1e-12)
+    assert set(score - 0.5) == set(tree.leaf_value)
 
 
 def test_is_random() -> None:
@@ -107,5 +157,5 @@ def test_is_random() -> None:
 
 def test_stats_count_the_work() -> None:
     grower = make_grower()
-    grower.grow(GRADIENT, None, None, 0, 0, np.zeros(400), TARGETS, 1)
+    grower.grow(GRADIENTS, None, 0, np.zeros(400), TARGETS, 1)
     assert grower.stats()["rounds"] == 1

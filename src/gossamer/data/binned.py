@@ -16,7 +16,7 @@ from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
 # With fewer rows, adding up the shared histograms costs more than the updates they save.
-_MIN_ROWS_TO_SHARE: Final = 20_000
+_MIN_ROWS_TO_SHARE: Final = 50_000
 
 
 # Numbers of the native core.

@@ -80,7 +80,6 @@ class Training:
         self._targets = self.objective.prepare(train_set.targets)
         weight = self._targets.weight
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
-        self._outputs = [self.train.output(k) for k in range(self.n_outputs)]
         self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
         self._gradients = self._make_gradients()
         self._grower = TreeGrower(train_set.binned, params, self.objective)
@@ -105,14 +104,9 @@ class Training:
         train, n_round = self.train, self.n_rounds
         self.objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
         bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
-        trees: list[Any] = [
-            self._grower.grow(
-                gradient, hessian, bag, n_round, k, output, self._targets, train.n_threads
-            )
-            for k, ((gradient, hessian), output) in enumerate(
-                zip(self._gradients.by_output, self._outputs, strict=True)
-            )
-        ]
+        trees: list[Any] = self._grower.grow(
+            self._gradients, bag, n_round, train.score, self._targets, train.n_threads
+        )
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
             if not can_differ and all(tree.n_leaves == 1 for tree in trees):

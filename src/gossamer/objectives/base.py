@@ -31,13 +31,11 @@ class Gradients:
     Attributes:
         gradient: float32, class-major.
         hessian: float32, class-major; None where every hessian is 1 and stays so.
-        by_output: (gradient, hessian) of each output: views of the above.
         has_hessian: Whether the objective fills in hessians; they are 1 otherwise.
     """
 
     gradient: npt.NDArray[np.float32]
     hessian: npt.NDArray[np.float32] | None
-    by_output: list[tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]]
     has_hessian: bool
 
     @classmethod
@@ -54,9 +52,7 @@ class Gradients:
         """
         gradient = np.empty(n_rows * n_outputs, dtype=np.float32)
         hessian = np.empty_like(gradient) if has_hessian or weighable else None
-        parts = [slice(k * n_rows, (k + 1) * n_rows) for k in range(n_outputs)]
-        by_output = [(gradient[p], None if hessian is None else hessian[p]) for p in parts]
-        return cls(gradient, hessian, by_output, has_hessian)
+        return cls(gradient, hessian, has_hessian)
 
     def restore_hessian(self) -> npt.NDArray[np.float32]:
         """Return the hessians as the objective means them, before any row is weighted.
@@ -107,6 +103,10 @@ class Objective(ABC):
     def leaf_refit(self) -> LeafRefit | None:
         """How leaf values are found again once a tree is grown; None: they are not."""
         return None
+
+    def leaf_refit_of(self, output: int) -> LeafRefit | None:
+        """The same for one of several outputs."""
+        return self.leaf_refit
 
     @property
     def damp_from(self) -> float:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
-from gossamer.objectives import Objective
+from gossamer.objectives import Gradients, Objective
 from gossamer.params import Params
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
@@ -61,13 +61,7 @@ class TreeGrower:
     def set_params(self, params: Params) -> None:
         """Take other settings for the trees to come."""
         self._params = params
-        self._grow_params = make_grow_params(params)
-        if params.max_delta_step <= 0:  # otherwise the user's own limit holds
-            self._grow_params.damp_from = self._objective.damp_from
-        self._refits = self._objective.leaf_refit is not None
-        if self._objective.leaf_refit is not None:
-            self._grow_params.refit_alpha = self._objective.leaf_refit.alpha
-            self._grow_params.refit_delta = self._objective.leaf_refit.delta
+        self._settings = [self._make_settings(k) for k in range(self._objective.n_outputs)]
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
         fractions = (
@@ -77,39 +71,64 @@ class TreeGrower:
         )
         self._samples_columns = min(fractions) < 1
 
+    def _make_settings(self, output: int) -> _native.GrowParams:
+        settings = make_grow_params(self._params)
+        if self._params.max_delta_step <= 0:  # otherwise the user's own limit holds
+            settings.damp_from = self._objective.damp_from
+        refit = self._objective.leaf_refit_of(output)
+        if refit is not None:
+            settings.refit = True
+            settings.refit_alpha = refit.alpha
+            settings.refit_delta = refit.delta
+        return settings
+
     @property
     def is_random(self) -> bool:
         """Whether another round may try other splits on the same gradients."""
-        return self._samples_columns or self._grow_params.extra_trees
+        return self._samples_columns or self._params.extra_trees
 
     def grow(
         self,
-        gradient: npt.NDArray[np.float32],
-        hessian: npt.NDArray[np.float32] | None,
+        gradients: Gradients,
         bag: Bag | None,
         n_round: int,
-        output: int,
         score: npt.NDArray[np.float64],
         targets: Targets,
         n_threads: int,
-    ) -> _native.Tree:
-        """Grow one tree and add its values to the scores of all rows.
+    ) -> list[_native.Tree]:
+        """Grow the tree of each output and add its values to the scores of all rows.
 
         A tree that could not split has one leaf and adds nothing.
+
+        Args:
+            gradients: Where the loss falls.
+            bag: Rows to grow on; None: all.
+            n_round: Number of the round: random choices depend on it.
+            score: Raw scores, output-major.
+            targets: Labels as the loss sees them.
+            n_threads: Threads to use; trees do not depend on it.
         """
-        settings = self._grow_params
-        if self._samples_columns:
-            settings.column_key = make_key(self._column_seed, Stream.COLUMNS, n_round, output)
-        if settings.extra_trees:
-            settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, output)
+        for k, settings in enumerate(self._settings):
+            if self._samples_columns:
+                settings.column_key = make_key(self._column_seed, Stream.COLUMNS, n_round, k)
+            if self._params.extra_trees:
+                settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
         rows = None if bag is None else bag.inside
-        label = None
-        if self._refits:
-            label = targets.label if targets.n_targets == 1 else targets.target(output).label
-        tree = self._native.grow(gradient, hessian, rows, settings, label, score, n_threads)
-        if bag is not None and tree.n_leaves > 1:
-            _native.add_tree_to_scores(self._table.bins, tree, bag.outside, score, n_threads)
-        return tree
+        trees = self._native.grow(
+            gradients.gradient,
+            gradients.hessian,
+            rows,
+            self._settings,
+            targets.label if any(settings.refit for settings in self._settings) else None,
+            score,
+            n_threads,
+        )
+        if bag is not None:
+            for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
+                if tree.n_leaves > 1:
+                    bins = self._table.bins
+                    _native.add_tree_to_scores(bins, tree, bag.outside, output, n_threads)
+        return trees
 
     def stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work so far."""
