@@ -361,13 +361,8 @@ void bind_binning(nb::module_& m) {
              for (const Feature& f : self.features()) flags.push_back(f.has_missing);
              return to_numpy(std::move(flags));
            })
-      .def(
-          "set_has_missing",
-          [](BinMatrix& self, const In<std::int8_t>& flags) {
-            check_length(flags, static_cast<std::int64_t>(self.features().size()), "flags");
-            for (std::size_t f = 0; f < flags.size(); ++f) self.features()[f].has_missing = flags(f) != 0;
-          },
-          "flags"_a.noconvert())
+      .def("find_missing", &BinMatrix::find_missing, nb::call_guard<nb::gil_scoped_release>(),
+           "To be called after set_column and set_sparse.")
       .def("is_sharing",
            [](const BinMatrix& self) {
              std::vector<std::int8_t> flags;

@@ -1,7 +1,9 @@
 // Upper bounds of the bins of each column, from a sample of its values.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -19,6 +21,14 @@ struct DistinctValues {
   std::vector<double> values;
   std::vector<std::int64_t> counts;
 };
+
+// The largest T at or below the bound: for a T x, `x <= bound` is then the same question.
+template <class T>
+T round_down(double bound) {
+  auto t = static_cast<T>(bound);
+  if (static_cast<double>(t) > bound) t = std::nextafter(t, -std::numeric_limits<T>::infinity());
+  return t;
+}
 
 struct BinOptions {
   std::vector<std::int32_t> max_bin;  // one per column; counts the missing bin

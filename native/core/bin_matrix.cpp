@@ -1,16 +1,10 @@
 #include "core/bin_matrix.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <cmath>
-#include <limits>
-#include <numeric>
 #include <stdexcept>
 
-#include "core/sparse_partition.h"
 #include "core/sparse_rows.h"
-#include "kernels/kernels.h"
 
 namespace gossamer {
 namespace {
@@ -232,50 +226,6 @@ std::shared_ptr<const SparseRows> BinMatrix::sparse_rows(Team& team, std::int64_
   // Made for a smaller count they serve as well, but longer rows cost time.
   if (!sparse_rows_ || sparse_rows_->min_count != min_count) sparse_rows_ = make_sparse_rows(team, *this, min_count);
   return sparse_rows_;
-}
-
-std::int64_t BinMatrix::partition(std::int32_t f, std::int32_t threshold, bool missing_left, const RowIdx* rows,
-                                  std::int64_t first_row, std::int64_t n_rows, RowIdx* left, RowIdx* right) const {
-  const Feature& feature = features_[at(f)];
-  const auto goes_left = [&](std::int32_t bin) {
-    return bin == feature.n_value_bins ? missing_left : bin <= threshold;
-  };
-  if (feature.loose()) {
-    SparsePartition p;
-    if (feature.entries >= 0) {
-      p.entry_rows = sparse_.rows_of(feature.entries);
-      p.entry_bins = sparse_.bins_of(feature.entries);
-    }
-    p.rows = rows;
-    p.first_row = first_row;
-    p.n_rows = n_rows;
-    p.threshold = static_cast<std::uint32_t>(threshold);
-    p.missing_bin = static_cast<std::uint32_t>(feature.n_value_bins);
-    p.missing_left = missing_left;
-    p.zero_left = goes_left(feature.zero_bin);
-    p.left = left;
-    p.right = right;
-    return partition_sparse(p);
-  }
-  PartitionArgs args;
-  args.column = column(feature);
-  args.rows = rows;
-  args.first_row = first_row;
-  args.n_rows = n_rows;
-  args.left = left;
-  args.right = right;
-  args.threshold = static_cast<std::uint32_t>(threshold);
-  args.missing_bin = static_cast<std::uint32_t>(feature.n_value_bins);
-  args.missing_left = missing_left;
-  std::vector<std::uint8_t> table;
-  if (feature.shared || feature.bundled) {
-    table.resize(at(feature.lane_values));
-    for (std::int32_t v = 0; v < feature.lane_values; ++v) {
-      table[at(v)] = goes_left(feature.bin_of_lane(static_cast<std::uint32_t>(v)));
-    }
-    args.goes_left = table.data();
-  }
-  return groups_[at(feature.group)].two_bytes ? kernels().partition_u16(args) : kernels().partition_u8(args);
 }
 
 std::int64_t BinMatrix::n_bytes() const {

@@ -103,6 +103,8 @@ class BinMatrix {
   // Entries of all features in bundles or sparse columns, by feature; and the way back in.
   SparseColumns copy_sparse() const;
   void set_sparse(const SparseColumns& columns);
+  // Sets has_missing, after columns and entries came in by hand.
+  void find_missing();
   // The lanes one by one, made from the rows when first needed.
   void make_columns(Team& team);
 
@@ -116,10 +118,6 @@ class BinMatrix {
   const SparseColumns& sparse() const { return sparse_; }
   // The sparse columns of features with at least `min_count` entries, row by row.
   std::shared_ptr<const SparseRows> sparse_rows(Team& team, std::int64_t min_count);
-  // Distributes rows (nullptr: first_row, ...) to the two sides of a split, keeping their order;
-  // returns how many went left. `left` may be `rows`; needs make_columns.
-  std::int64_t partition(std::int32_t feature, std::int32_t threshold, bool missing_left, const RowIdx* rows,
-                         std::int64_t first_row, std::int64_t n_rows, RowIdx* left, RowIdx* right) const;
   // A lane by row: the copy if it has been made, else nullptr.
   const void* lane_copy(const Feature& feature) const {
     return has_columns_.load(std::memory_order_acquire) ? column(feature) : nullptr;

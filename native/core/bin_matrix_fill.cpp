@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 
+#include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
 #include "kernels/kernels.h"
 
@@ -27,14 +27,7 @@ struct SearchBounds {
     const auto n = std::bit_ceil(std::max<std::size_t>(upper.size(), 1));
     n_steps = std::countr_zero(n);
     bounds.assign(n, std::numeric_limits<T>::infinity());
-    for (std::size_t b = 0; b < upper.size(); ++b) bounds[b] = round_down(upper[b]);
-  }
-
-  // The largest T at or below the bound: for a T x, `x <= bound` is then the same question.
-  static T round_down(double bound) {
-    auto t = static_cast<T>(bound);
-    if (static_cast<double>(t) > bound) t = std::nextafter(t, -std::numeric_limits<T>::infinity());
-    return t;
+    for (std::size_t b = 0; b < upper.size(); ++b) bounds[b] = round_down<T>(upper[b]);
   }
 };
 
@@ -131,8 +124,7 @@ bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryC
     if (!storage_.loose.empty()) writer = std::make_unique<ColumnWriter>(sparse_, column_of, *counts, s);
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
     std::vector<Entry> entries;
-    std::int64_t begin = 0, end = 0;
-    while (!stop.load(std::memory_order_relaxed) && reader->next(entries, begin, end)) {
+    while (!stop.load(std::memory_order_relaxed) && reader->next(entries)) {
       for (const Entry& entry : entries) {
         if (!writer || !writer->write(entry)) placer.put(entry);
         if (entry.missing) missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
@@ -354,6 +346,10 @@ void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const Ro
   }
 }
 
+void BinMatrix::find_missing() {
+  for (Feature& feature : features_) feature.has_missing = is_missing_somewhere(feature);
+}
+
 bool BinMatrix::is_trainable() const {
   return std::none_of(features_.begin(), features_.end(),
                       [](const Feature& f) { return (f.bundled && f.entries >= 0) || (f.has_missing && !f.may_miss); });
@@ -368,6 +364,7 @@ bool BinMatrix::is_missing_somewhere(const Feature& feature) const {
     }
   }
   if (feature.loose()) return feature.zero_bin == feature.n_value_bins;
+  if (!feature.may_miss && feature.zero_bin != feature.n_value_bins) return false;  // its lane has no room for it
   const Group& group = groups_[at(feature.group)];
   for (std::int64_t row = 0; row < n_rows_; ++row) {
     if (feature.bin_of_lane(lane_value(group, row, feature.lane)) == feature.n_value_bins) return true;
@@ -432,10 +429,9 @@ void BinMatrix::set_sparse(const SparseColumns& columns) {
     const auto rows = columns.rows_of(c);
     const auto bins = columns.bins_of(c);
     for (std::size_t e = 0; e < rows.size(); ++e) {
-      Feature& feature = features_[at(columns.features[at(c)])];
+      const Feature& feature = features_[at(columns.features[at(c)])];
       const Entry entry{rows[e], columns.features[at(c)], bins[e], bins[e] == feature.n_value_bins};
       feature.loose() ? loose.push_back(entry) : placer.put(entry);
-      feature.has_missing |= entry.missing;
     }
   }
   loose.insert(loose.end(), placer.odd.begin(), placer.odd.end());

@@ -1,10 +1,6 @@
 #include "core/entries.h"
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
-#include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "core/bin_bounds.h"
@@ -46,7 +42,8 @@ class Binner {
       fact.n_bounds = static_cast<std::uint16_t>(features[f].n_value_bins - 1);
       fact.zero_bin = static_cast<std::uint16_t>(features[f].zero_bin);
       fact.begin = static_cast<std::uint32_t>(bounds_.size());
-      for (std::size_t b = 0; b < fact.n_bounds && wanted_[f]; ++b) bounds_.push_back(round_down(features[f].upper[b]));
+      for (std::size_t b = 0; b < fact.n_bounds && wanted_[f]; ++b)
+        bounds_.push_back(round_down<Float>(features[f].upper[b]));
       if (fact.n_bounds > 0 && wanted_[f]) fact.bound = bounds_[fact.begin];
       facts_.push_back(fact);
     }
@@ -81,49 +78,58 @@ class Binner {
     return static_cast<std::uint16_t>(bin);
   }
 
-  // The largest Float at or below the bound: for a Float x, `x <= bound` is then the same question.
-  static Float round_down(double bound) {
-    auto t = static_cast<Float>(bound);
-    if (static_cast<double>(t) > bound) t = std::nextafter(t, -std::numeric_limits<Float>::infinity());
-    return t;
-  }
-
   std::vector<char> wanted_;
   MissingKind kind_ = MissingKind::nan;
   std::vector<Fact<Float>> facts_;
   std::vector<Float> bounds_;
 };
 
-template <class T, class Index>
-class RowSource final : public EntrySource {
+// A source of which `Reader` reads stretches.
+template <class Own, class T>
+class BinnedSource : public EntrySource {
  public:
-  RowSource(const SparseView& view, TypedSparse<T, Index> sparse, const std::vector<Feature>& features,
-            std::vector<char> wanted)
-      : sparse_(sparse), binner_(features, std::move(wanted)), by_column_(at(view.n_columns)) {
-    n_rows = view.n_rows;
+  BinnedSource(std::int64_t rows, const std::vector<Feature>& features, std::vector<char> wanted)
+      : features_(features), binner_(features, std::move(wanted)) {
+    n_rows = rows;
     for (std::size_t f = 0; f < features.size(); ++f) {
-      by_column_[at(features[f].column)] = binner_.fact(static_cast<std::int64_t>(f));
+      if (binner_.wants(f)) wanted_.push_back(static_cast<std::int32_t>(f));
     }
   }
 
   std::unique_ptr<EntryReader> read(std::int64_t begin, std::int64_t end) const override {
-    return std::make_unique<Reader>(*this, begin, end);
+    return std::make_unique<typename Own::Reader>(static_cast<const Own&>(*this), begin, end);
   }
   bool wants(std::size_t feature) const override { return binner_.wants(feature); }
 
- private:
+ protected:
+  const std::vector<Feature>& features_;
+  Binner<T> binner_;
+  std::vector<std::int32_t> wanted_;
+};
+
+template <class T, class Index>
+class RowSource final : public BinnedSource<RowSource<T, Index>, T> {
+ public:
+  RowSource(const SparseView& view, TypedSparse<T, Index> sparse, const std::vector<Feature>& features,
+            std::vector<char> wanted)
+      : RowSource::BinnedSource(view.n_rows, features, std::move(wanted)),
+        sparse_(sparse),
+        by_column_(at(view.n_columns)) {
+    for (std::size_t f = 0; f < features.size(); ++f) {
+      by_column_[at(features[f].column)] = this->binner_.fact(static_cast<std::int64_t>(f));
+    }
+  }
+
   struct Reader final : EntryReader {
     Reader(const RowSource& s, std::int64_t begin, std::int64_t e) : source(s), row(begin), end(e) {}
-    bool next(std::vector<Entry>& entries, std::int64_t& tile_begin, std::int64_t& tile_end) override {
+    bool next(std::vector<Entry>& entries) override {
       entries.clear();
       if (row >= end) return false;
-      tile_begin = row;
-      tile_end = row = std::min(row + kTileRows, end);
       const auto& s = source.sparse_;
-      for (std::int64_t r = tile_begin; r < tile_end; ++r) {
-        for (std::int64_t e = s.begin[r]; e < s.begin[r + 1]; ++e) {
+      for (const std::int64_t tile_end = std::min(row + kTileRows, end); row < tile_end; ++row) {
+        for (std::int64_t e = s.begin[row]; e < s.begin[row + 1]; ++e) {
           const auto& fact = source.by_column_[at(s.indices[e])];
-          if (fact.feature >= 0) source.binner_.take(r, fact, s.values[e], entries);
+          if (fact.feature >= 0) source.binner_.take(row, fact, s.values[e], entries);
         }
       }
       return true;
@@ -132,29 +138,18 @@ class RowSource final : public EntrySource {
     std::int64_t row, end;
   };
 
+ private:
   TypedSparse<T, Index> sparse_;
-  Binner<T> binner_;
   std::vector<Fact<FloatOf<T>>> by_column_;
 };
 
 template <class T, class Index>
-class ColumnSource final : public EntrySource {
+class ColumnSource final : public BinnedSource<ColumnSource<T, Index>, T> {
  public:
   ColumnSource(const SparseView& view, TypedSparse<T, Index> sparse, const std::vector<Feature>& features,
                std::vector<char> wanted)
-      : sparse_(sparse), features_(features), binner_(features, std::move(wanted)) {
-    n_rows = view.n_rows;
-    for (std::size_t f = 0; f < features.size(); ++f) {
-      if (binner_.wants(f)) wanted_.push_back(static_cast<std::int32_t>(f));
-    }
-  }
+      : ColumnSource::BinnedSource(view.n_rows, features, std::move(wanted)), sparse_(sparse) {}
 
-  std::unique_ptr<EntryReader> read(std::int64_t begin, std::int64_t end) const override {
-    return std::make_unique<Reader>(*this, begin, end);
-  }
-  bool wants(std::size_t feature) const override { return binner_.wants(feature); }
-
- private:
   // Columns wait at their next entry; a tile takes from each what lies in its rows.
   struct Reader final : EntryReader {
     Reader(const ColumnSource& s, std::int64_t begin, std::int64_t e) : source(s), row(begin), end(e) {
@@ -169,18 +164,17 @@ class ColumnSource final : public EntrySource {
         next_entry.push_back(std::lower_bound(first, last, static_cast<Index>(begin)) - s.sparse_.indices);
       }
     }
-    bool next(std::vector<Entry>& entries, std::int64_t& tile_begin, std::int64_t& tile_end) override {
+    bool next(std::vector<Entry>& entries) override {
       entries.clear();
       if (row >= end) return false;
-      tile_begin = row;
-      tile_end = row = std::min(row + tile_rows, end);
+      row = std::min(row + tile_rows, end);
       const auto& s = source.sparse_;
       for (std::size_t i = 0; i < source.wanted_.size(); ++i) {
         const std::int32_t f = source.wanted_[i];
         const std::int64_t column_end = s.begin[source.features_[at(f)].column + 1];
         const auto& fact = source.binner_.fact(f);
         std::int64_t& e = next_entry[i];
-        for (; e < column_end && static_cast<std::int64_t>(s.indices[e]) < tile_end; ++e) {
+        for (; e < column_end && static_cast<std::int64_t>(s.indices[e]) < row; ++e) {
           source.binner_.take(static_cast<std::int64_t>(s.indices[e]), fact, s.values[e], entries);
         }
       }
@@ -191,42 +185,29 @@ class ColumnSource final : public EntrySource {
     std::vector<std::int64_t> next_entry;
   };
 
+ private:
   TypedSparse<T, Index> sparse_;
-  const std::vector<Feature>& features_;
-  Binner<T> binner_;
-  std::vector<std::int32_t> wanted_;
 };
 
 template <class T>
-class DenseSource final : public EntrySource {
+class DenseSource final : public BinnedSource<DenseSource<T>, T> {
  public:
   DenseSource(const MatrixView& matrix, TypedView<T> view, const std::vector<Feature>& features,
               std::vector<char> wanted)
-      : view_(view), features_(features), binner_(features, std::move(wanted)) {
-    n_rows = matrix.n_rows;
-    for (std::size_t f = 0; f < features.size(); ++f) {
-      if (binner_.wants(f)) wanted_.push_back(static_cast<std::int32_t>(f));
-    }
-  }
+      : DenseSource::BinnedSource(matrix.n_rows, features, std::move(wanted)), view_(view) {}
 
-  std::unique_ptr<EntryReader> read(std::int64_t begin, std::int64_t end) const override {
-    return std::make_unique<Reader>(*this, begin, end);
-  }
-  bool wants(std::size_t feature) const override { return binner_.wants(feature); }
-
- private:
   struct Reader final : EntryReader {
     Reader(const DenseSource& s, std::int64_t begin, std::int64_t e) : source(s), row(begin), end(e) {}
-    bool next(std::vector<Entry>& entries, std::int64_t& tile_begin, std::int64_t& tile_end) override {
+    bool next(std::vector<Entry>& entries) override {
       entries.clear();
       if (row >= end) return false;
-      tile_begin = row;
-      tile_end = row = std::min(row + 128, end);
+      const std::int64_t tile_begin = row;
+      row = std::min(row + 128, end);
       for (const std::int32_t f : source.wanted_) {
         const std::int64_t column = source.features_[at(f)].column;
         const auto& fact = source.binner_.fact(f);
         // Zero belongs to the zero bin whatever else does: most values need no search.
-        for (std::int64_t r = tile_begin; r < tile_end; ++r) {
+        for (std::int64_t r = tile_begin; r < row; ++r) {
           const T x = source.view_(r, column);
           if (x != T(0)) source.binner_.take(r, fact, x, entries);
         }
@@ -237,10 +218,8 @@ class DenseSource final : public EntrySource {
     std::int64_t row, end;
   };
 
+ private:
   TypedView<T> view_;
-  const std::vector<Feature>& features_;
-  Binner<T> binner_;
-  std::vector<std::int32_t> wanted_;
 };
 
 }  // namespace
@@ -270,8 +249,7 @@ EntryCounts count_entries(Team& team, const EntrySource& source, std::int64_t n_
     std::uint32_t* const count = counts.by_stretch.data() + s * n_features;
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
     std::vector<Entry> entries;
-    std::int64_t begin = 0, end = 0;
-    while (reader->next(entries, begin, end)) {
+    while (reader->next(entries)) {
       for (const Entry& e : entries) {
         ++count[at(e.feature)];
         if (e.missing && (missing[at(s)].empty() || missing[at(s)].back() != e.feature)) {
@@ -322,8 +300,7 @@ SparseColumns collect_rows(Team& team, const EntrySource& source, const std::vec
     ColumnWriter writer(columns, column_of, counts, s);
     const auto reader = source.read(stretches.begin(s), stretches.begin(s + 1));
     std::vector<Entry> entries;
-    std::int64_t begin = 0, end = 0;
-    while (reader->next(entries, begin, end)) {
+    while (reader->next(entries)) {
       for (const Entry& e : entries) writer.write(e);
     }
   });

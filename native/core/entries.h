@@ -48,8 +48,8 @@ struct SparseColumns {
 class EntryReader {
  public:
   virtual ~EntryReader() = default;
-  // The next tile: rows [tile_begin, tile_end) and their entries; false when there is none.
-  virtual bool next(std::vector<Entry>& entries, std::int64_t& tile_begin, std::int64_t& tile_end) = 0;
+  // The entries of the next tile; false when there is none.
+  virtual bool next(std::vector<Entry>& entries) = 0;
 };
 
 // Something entries can be read from, several stretches at a time.

@@ -52,6 +52,7 @@ struct Feature {
     return other < 0 || other >= n_other_bins() ? zero_bin : bin_of_other(other);
   }
   std::int32_t bin_of_lane(std::uint32_t lane_value) const {
+    if (!shared && !bundled) return static_cast<std::int32_t>(lane_value);  // divisions take their time
     return bin_of_digit(static_cast<std::int32_t>(lane_value) / stride % radix);
   }
 };

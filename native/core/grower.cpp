@@ -288,9 +288,12 @@ void Grower::make_children(std::int32_t node) {
 void Grower::partition(Team& team, const std::vector<std::int32_t>& batch) {
   const Timer timer(stats_.partition);
   std::vector<PartitionTask> tasks;
+  std::vector<RowSplitter> splitters;
+  splitters.reserve(batch.size());
   bool any_split = false;
   for (const std::int32_t node : batch) {
     const Leaf& leaf = leaves_[at(node)];
+    splitters.emplace_back(*matrix_, leaf.split.feature, leaf.split.threshold, leaf.split.missing_left);
     stats_.partitioned_rows += leaf.n_rows();
     const std::int64_t n_tasks =
         team.n_threads() == 1 && !(identity_root_ && node == 0)
@@ -299,6 +302,7 @@ void Grower::partition(Team& team, const std::vector<std::int32_t>& batch) {
     for (std::int64_t t = 0; t < n_tasks; ++t) {
       PartitionTask task{};
       task.leaf = node;
+      task.splitter = &splitters.back();
       task.begin = leaf.begin + leaf.n_rows() * t / n_tasks;
       task.end = leaf.begin + leaf.n_rows() * (t + 1) / n_tasks;
       task.whole = n_tasks == 1;
@@ -308,11 +312,9 @@ void Grower::partition(Team& team, const std::vector<std::int32_t>& batch) {
   }
   team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int) {
     PartitionTask& task = tasks[at(t)];
-    const Split& split = leaves_[at(task.leaf)].split;
     const RowIdx* const rows = identity_root_ && task.leaf == 0 ? nullptr : row_index_.data() + task.begin;
     RowIdx* const left = (task.whole ? row_index_.data() : left_rows_.data()) + task.begin;
-    task.n_left = matrix_->partition(split.feature, split.threshold, split.missing_left, rows, task.begin,
-                                     task.end - task.begin, left, right_rows_.data() + task.begin);
+    task.n_left = task.splitter->split(rows, task.begin, task.end - task.begin, left, right_rows_.data() + task.begin);
     if (task.whole) {
       std::memcpy(row_index_.data() + task.begin + task.n_left, right_rows_.data() + task.begin,
                   at(task.end - task.begin - task.n_left) * sizeof(RowIdx));

@@ -21,6 +21,7 @@
 #include "core/leaf_refit.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/row_splitter.h"
 #include "core/sparse_rows.h"
 #include "core/tree.h"
 #include "core/types.h"
@@ -121,6 +122,7 @@ class Grower {
   };
   struct PartitionTask {
     std::int32_t leaf;
+    const RowSplitter* splitter;
     std::int64_t begin, end;
     std::int64_t n_left = 0;
     std::int64_t left_to = 0, right_to = 0;

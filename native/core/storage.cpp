@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/bundling.h"
 #include "core/timer.h"
@@ -83,7 +82,7 @@ struct Sample {
   std::int64_t n_rows = 0;
   bool is_all = false;
   EntryCounts counts;
-  SparseColumns columns;
+  std::vector<Entry> entries;
 };
 
 // Blocks of rows, evenly spaced, with about a million entries.
@@ -91,7 +90,6 @@ Sample read_sample(const EntrySource& source, std::size_t n_features) {
   constexpr std::int64_t kRows = 512;
   constexpr std::size_t kEntries = std::size_t{1} << 20;
   const std::int64_t n_blocks = (source.n_rows + kRows - 1) / kRows;
-  std::vector<Entry> all;
   std::vector<Entry> entries;
   Sample sample;
   sample.counts.n_features = static_cast<std::int64_t>(n_features);
@@ -101,33 +99,35 @@ Sample read_sample(const EntrySource& source, std::size_t n_features) {
     const std::int64_t first = block * kRows;
     const std::int64_t last = std::min(first + kRows, source.n_rows);
     const auto reader = source.read(first, last);
-    std::int64_t begin = 0, end = 0;
-    while (reader->next(entries, begin, end)) {
+    while (reader->next(entries)) {
       for (Entry e : entries) {
         e.row = static_cast<RowIdx>(static_cast<std::int64_t>(e.row) - first + sample.n_rows);
         ++sample.counts.by_stretch[at(e.feature)];
         sample.counts.missing[at(e.feature)] |= e.missing;
-        all.push_back(e);
+        sample.entries.push_back(e);
       }
     }
     sample.n_rows += last - first;
   };
   // The first block tells how many there are to a block.
   take(0);
-  const auto wanted = static_cast<std::int64_t>(kEntries / std::max<std::size_t>(all.size(), 1) + 1);
+  const auto wanted = static_cast<std::int64_t>(kEntries / std::max<std::size_t>(sample.entries.size(), 1) + 1);
   if (wanted >= n_blocks) {
     for (std::int64_t b = 1; b < n_blocks; ++b) take(b);
   } else {
     for (std::int64_t i = 1; i < wanted; ++i) take(n_blocks * i / wanted);
   }
   sample.is_all = sample.n_rows == source.n_rows;
-  std::vector<std::int32_t> kept(n_features);
-  std::iota(kept.begin(), kept.end(), 0);
-  std::vector<std::int32_t> column_of;
-  sample.columns = make_columns_for(kept, sample.counts, false, column_of);
-  ColumnWriter writer(sample.columns, column_of, sample.counts, 0);
-  for (const Entry& e : all) writer.write(e);
   return sample;
+}
+
+// The rows of the entries of `kept` features.
+SparseColumns collect_rows(const Sample& sample, const std::vector<std::int32_t>& kept) {
+  std::vector<std::int32_t> column_of;
+  SparseColumns columns = make_columns_for(kept, sample.counts, false, column_of);
+  ColumnWriter writer(columns, column_of, sample.counts, 0);
+  for (const Entry& e : sample.entries) writer.write(e);
+  return columns;
 }
 
 struct Attempt {
@@ -179,19 +179,37 @@ std::vector<std::int32_t> find_candidates(const EntrySource& source, const Entry
   return candidates;
 }
 
-// The columns of candidates only.
-SparseColumns keep_columns(const SparseColumns& all, const std::vector<std::int32_t>& kept) {
-  SparseColumns columns;
-  columns.features = kept;
-  for (const std::int32_t f : kept) {
-    columns.begin.push_back(columns.begin.back() + static_cast<std::int64_t>(all.rows_of(f).size()));
+// What a sample promises to be cheapest.
+struct Proposal {
+  Attempt best;
+  bool is_all = false;  // the sample was all of the table
+};
+
+// Also tells `features` whether they may miss; filling notices where the sample was wrong.
+Proposal propose_storage(Team& team, const EntrySource& source, const StorageOptions& options,
+                         std::vector<Feature>& features, StorageReport& report) {
+  const Timer timer(report.seconds);
+  const Sample sample = read_sample(source, features.size());
+  const auto candidates = find_candidates(source, sample.counts, sample.n_rows, sample.is_all, options, features);
+  const SparseColumns columns = collect_rows(sample, candidates);
+  std::vector<Attempt> attempts = make_attempts(options, candidates.size());
+  team.for_each(static_cast<std::int64_t>(attempts.size()), [&](std::int64_t i, int) {
+    make_attempt(attempts[at(i)], features, candidates, columns, sample.counts, sample.n_rows, options);
+  });
+  Attempt& best = *std::min_element(attempts.begin(), attempts.end(),
+                                    [](const Attempt& a, const Attempt& b) { return a.plan.cost < b.plan.cost; });
+  report.n_candidates = static_cast<std::int64_t>(candidates.size());
+  report.order = best.order;
+  report.n_conflicts = best.plan.n_conflicts;
+  if (!sample.is_all) {
+    std::vector<char> is_bundled(features.size(), 0);
+    for (const auto& bundle : best.plan.storage.bundles) {
+      for (const std::int32_t f : bundle) is_bundled[at(f)] = 1;
+    }
+    // A digit of its own has no second chance.
+    for (const std::int32_t f : candidates) features[at(f)].may_miss |= !is_bundled[at(f)];
   }
-  columns.rows.reset(columns.n_entries());
-  for (std::size_t c = 0; c < kept.size(); ++c) {
-    const auto rows = all.rows_of(kept[c]);
-    std::copy(rows.begin(), rows.end(), columns.rows.data() + columns.begin[c]);
-  }
-  return columns;
+  return {std::move(best), sample.is_all};
 }
 
 // `wanted[f]`: the feature may be zero in most rows.
@@ -203,44 +221,21 @@ template <class View>
 std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Feature> features,
                                    const std::vector<char>& wanted, const StorageOptions& options,
                                    StorageReport& report) {
-  double& seconds = report.seconds;
   const auto source = make_source(view, features, wanted);
   const std::int64_t n_rows = view.n_rows;
-  Attempt best;
-  {
-    const Timer timer(seconds);
-    Sample sample = read_sample(*source, features.size());
-    const auto candidates = find_candidates(*source, sample.counts, sample.n_rows, sample.is_all, options, features);
-    const SparseColumns columns = keep_columns(sample.columns, candidates);
-    std::vector<Attempt> attempts = make_attempts(options, candidates.size());
-    team.for_each(static_cast<std::int64_t>(attempts.size()), [&](std::int64_t i, int) {
-      make_attempt(attempts[at(i)], features, candidates, columns, sample.counts, sample.n_rows, options);
-    });
-    best = std::move(*std::min_element(attempts.begin(), attempts.end(),
-                                       [](const Attempt& a, const Attempt& b) { return a.plan.cost < b.plan.cost; }));
-    report.n_candidates = static_cast<std::int64_t>(candidates.size());
-    report.order = best.order;
-    report.n_conflicts = best.plan.n_conflicts;
-    // Where zero is missing or some conflicts are allowed, only counting in all rows will do.
-    const bool zero_is_missing = !features.empty() && features.front().missing_kind == MissingKind::zero;
-    const bool may_guess = !zero_is_missing && conflicts_allowed(options, n_rows) == 0;
-    if (sample.is_all || (may_guess && best.plan.storage.loose.empty())) {
-      std::vector<char> is_bundled(features.size(), 0);
-      for (const auto& bundle : best.plan.storage.bundles) {
-        for (const std::int32_t f : bundle) is_bundled[at(f)] = 1;
-      }
-      // A digit of its own has no second chance.
-      std::vector<Feature> guessed = features;
-      for (const std::int32_t f : candidates) guessed[at(f)].may_miss |= !sample.is_all && !is_bundled[at(f)];
-      auto result = std::make_shared<BinMatrix>(std::move(guessed), n_rows, best.plan.storage);
-      if (result->fill(team, view, sample.is_all ? Use::training : Use::exact_training)) return result;
-    }
+  auto [best, is_all] = propose_storage(team, *source, options, features, report);
+  // Where zero is missing or some conflicts are allowed, only counting in all rows will do.
+  const bool zero_is_missing = !features.empty() && features.front().missing_kind == MissingKind::zero;
+  const bool may_guess = !zero_is_missing && conflicts_allowed(options, n_rows) == 0;
+  if (is_all || (may_guess && best.plan.storage.loose.empty())) {
+    auto result = std::make_shared<BinMatrix>(features, n_rows, best.plan.storage);
+    if (result->fill(team, view, is_all ? Use::training : Use::exact_training)) return result;
   }
   const Stretches stretches(n_rows, team.n_threads());
   const EntryCounts counts = count_entries(team, *source, static_cast<std::int64_t>(features.size()), stretches);
   const auto candidates = find_candidates(*source, counts, n_rows, true, options, features);
   {
-    const Timer timer(seconds);
+    const Timer timer(report.seconds);
     SparseColumns columns;
     if (best.plan.storage.bundles.empty()) best.max_values = 0;  // nothing to be found
     if (best.max_values > 0) columns = collect_rows(team, *source, candidates, counts, stretches);

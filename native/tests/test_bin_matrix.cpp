@@ -7,6 +7,7 @@
 
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
+#include "core/row_splitter.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -141,6 +142,7 @@ void check_partition(const BinMatrix& matrix, std::int32_t f, Random& random) {
     const auto threshold = static_cast<std::int32_t>(trial == 0 ? feature.zero_bin % feature.n_value_bins
                                                                 : random.below(feature.n_value_bins));
     for (const bool missing_left : {false, true}) {
+      const RowSplitter splitter(matrix, f, threshold, missing_left);
       for (const auto* const rows : {&all, &stretch, &some, &none}) {
         for (const bool listed : {false, true}) {
           if (!listed && rows == &some) continue;
@@ -148,8 +150,8 @@ void check_partition(const BinMatrix& matrix, std::int32_t f, Random& random) {
           std::vector<RowIdx> left = *rows, right(rows->size());
           const std::int64_t first = rows->empty() ? 0 : static_cast<std::int64_t>(rows->front());
           const std::int64_t n_left =
-              matrix.partition(f, threshold, missing_left, listed ? left.data() : nullptr, first,
-                               static_cast<std::int64_t>(rows->size()), left.data(), right.data());
+              splitter.split(listed ? left.data() : nullptr, first, static_cast<std::int64_t>(rows->size()),
+                             left.data(), right.data());
           CAPTURE(f);
           CAPTURE(threshold);
           CAPTURE(missing_left);
@@ -184,6 +186,7 @@ std::unique_ptr<BinMatrix> copy_by_hand(const BinMatrix& matrix) {
     copy->set_column(static_cast<std::int64_t>(f), column_of(matrix, f));
   }
   copy->set_sparse(matrix.copy_sparse());
+  copy->find_missing();
   return copy;
 }
 
@@ -340,8 +343,8 @@ TEST_SUITE("bin_matrix") {
         for (int trial = 0; trial < 8; ++trial) {
           const auto threshold = static_cast<std::int32_t>(random.below(feature.n_value_bins));
           const bool missing_left = trial % 2 == 0;
-          const std::int64_t n_left = matrix.partition(static_cast<std::int32_t>(f), threshold, missing_left, nullptr,
-                                                       0, n_rows, left.data(), right.data());
+          const RowSplitter splitter(matrix, static_cast<std::int32_t>(f), threshold, missing_left);
+          const std::int64_t n_left = splitter.split(nullptr, 0, n_rows, left.data(), right.data());
           std::vector<RowIdx> expected[2];
           for (std::int64_t row = 0; row < n_rows; ++row) {
             const auto bin = naive_bin(feature, static_cast<double>(values[at(row * 5) + f]));
@@ -701,12 +704,8 @@ TEST_SUITE("bin_matrix") {
           CHECK(columns.features == expected);
           const auto copy = copy_by_hand(*from);
           CHECK(all_columns(*copy) == all_columns(*from));
-          if (kind == MissingKind::nan && from == training.get()) {
-            for (std::size_t f = 0; f < m.features.size(); ++f) {
-              if (from->features()[f].bundled || from->features()[f].loose()) {
-                CHECK(copy->features()[f].has_missing == from->features()[f].has_missing);
-              }
-            }
+          for (std::size_t f = 0; f < m.features.size(); ++f) {
+            CHECK(copy->features()[f].has_missing == from->features()[f].has_missing);
           }
         }
       }
@@ -734,6 +733,14 @@ TEST_SUITE("bin_matrix") {
         CHECK(training->is_trainable());
         const auto like = make_like(*training, other.n_rows());
         like->fill(team, other.by_row(), Use::other);
+        // Misfits can be split, only not trained on; from the rows, then from the lanes.
+        Random random(96);
+        for (const bool by_lane : {false, true}) {
+          if (by_lane) like->make_columns(team);
+          for (std::size_t f = 0; f < m.features.size(); ++f) {
+            check_partition(*like, static_cast<std::int32_t>(f), random);
+          }
+        }
         const auto trainable = make_trainable(*like);
         CHECK(trainable->is_trainable());
         check_bins(*trainable, other);

@@ -34,15 +34,11 @@ std::vector<Item> read_all(const EntrySource& source, std::size_t n_features, st
   std::vector<std::int32_t> last_feature(at(source.n_rows), -1);
   const auto reader = source.read(begin, end);
   std::vector<Entry> entries;
-  std::int64_t next = begin, tile_begin = 0, tile_end = 0;
   std::int64_t n_disordered = 0;
-  while (reader->next(entries, tile_begin, tile_end)) {
-    CHECK(tile_begin == next);
-    CHECK(tile_end > tile_begin);
-    next = tile_end;
+  while (reader->next(entries)) {
     for (const Entry& e : entries) {
       const std::int64_t row = e.row;
-      n_disordered += row < tile_begin || row >= tile_end;
+      n_disordered += row < begin || row >= end;
       n_disordered += row <= last_row[at(e.feature)];
       n_disordered += e.feature <= last_feature[e.row];
       last_row[at(e.feature)] = row;
@@ -50,9 +46,8 @@ std::vector<Item> read_all(const EntrySource& source, std::size_t n_features, st
       items.emplace_back(e.feature, e.row, e.bin, e.missing);
     }
   }
-  CHECK(next == end);
   CHECK(n_disordered == 0);
-  CHECK_FALSE(reader->next(entries, tile_begin, tile_end));
+  CHECK_FALSE(reader->next(entries));
   std::sort(items.begin(), items.end());
   return items;
 }

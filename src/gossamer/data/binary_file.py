@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native, files
-from gossamer.binning import Binning, MissingKind
+from gossamer.binning import Binning
 from gossamer.data.binned import BinnedTable
 from gossamer.data.fields import check_init_score, check_label, check_weight
 from gossamer.data.names import check_names
@@ -98,18 +98,14 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         storage["bundle_ends"],
         storage["loose"],
     )
-    has_missing = np.zeros(binning.n_features, dtype=np.int8)
     for name, features, dtype in _plain_features(binning, storage):
         if arrays[name].shape != (len(features), n_rows) or arrays[name].dtype != dtype:
             raise ValueError(f"{name} has a wrong shape or type")
         for column, feature in zip(arrays[name], features, strict=True):
             bins.set_column(int(feature), column.astype(np.uint16))
-            has_missing[feature] = np.any(column == binning.n_value_bins[feature])
     sparse = _part(arrays, "sparse.")
     bins.set_sparse(*(sparse[name] for name in _SPARSE))
-    if binning.missing_kind == MissingKind.ZERO:  # then so is all that has no entry
-        has_missing[np.concatenate((storage["bundled"], storage["loose"]))] = 1
-    bins.set_has_missing(has_missing | bins.has_missing())
+    bins.find_missing()
     label = arrays.get("label")
     return Content(
         BinnedTable(binning, bins),

@@ -18,7 +18,6 @@ from gossamer.threads import resolve_threads
 # With fewer rows, adding up the shared histograms costs more than the updates they save.
 _MIN_ROWS_TO_SHARE: Final = 50_000
 
-
 # Numbers of the native core.
 ORDERS: Final = {"auto": 0, "degree": 1, "count": 2, "column": 3}
 

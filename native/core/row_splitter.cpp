@@ -1,0 +1,92 @@
+#include "core/row_splitter.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gossamer {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+RowSplitter::RowSplitter(const BinMatrix& matrix, std::int32_t f, std::int32_t threshold, bool missing_left)
+    : feature_(&matrix.features()[at(f)]), threshold_(threshold), missing_left_(missing_left) {
+  const Feature& feature = *feature_;
+  if (feature.entries >= 0) {
+    sparse_.entry_rows = matrix.sparse().rows_of(feature.entries);
+    sparse_.entry_bins = matrix.sparse().bins_of(feature.entries);
+  }
+  lane_.threshold = sparse_.threshold = static_cast<std::uint32_t>(threshold);
+  lane_.missing_bin = sparse_.missing_bin = static_cast<std::uint32_t>(feature.n_value_bins);
+  lane_.missing_left = sparse_.missing_left = missing_left;
+  sparse_.zero_left = goes_left(feature.zero_bin);
+  if (feature.loose()) return;
+  const Group& group = matrix.groups()[at(feature.group)];
+  two_bytes_ = group.two_bytes;
+  lane_.column = matrix.lane_copy(feature);
+  if (lane_.column == nullptr) {
+    lane_.row_shift = std::countr_zero(static_cast<std::uint64_t>(group.row_stride));
+    lane_.column = two_bytes_ ? static_cast<const void*>(group.bins16.data() + feature.lane)
+                              : static_cast<const void*>(group.bins8.data() + feature.lane);
+  }
+  if (!feature.shared && !feature.bundled) return;
+  table_.resize(at(feature.lane_values));
+  for (std::size_t v = 0; v < table_.size(); ++v) {
+    table_[v] = goes_left(feature.bin_of_lane(static_cast<std::uint32_t>(v)));
+  }
+}
+
+std::int64_t RowSplitter::split(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
+                                RowIdx* right) const {
+  if (feature_->loose()) {
+    SparsePartition p = sparse_;
+    p.rows = rows;
+    p.first_row = first_row;
+    p.n_rows = n_rows;
+    p.left = left;
+    p.right = right;
+    return partition_sparse(p);
+  }
+  if (!sparse_.entry_rows.empty()) return split_misfits(rows, first_row, n_rows, left, right);
+  PartitionArgs args = lane_;
+  if (!table_.empty()) args.goes_left = table_.data();
+  args.rows = rows;
+  args.first_row = first_row;
+  args.n_rows = n_rows;
+  args.left = left;
+  args.right = right;
+  return two_bytes_ ? kernels().partition_u16(args) : kernels().partition_u8(args);
+}
+
+// A lane, where some rows have a value that did not fit it.
+std::int64_t RowSplitter::split_misfits(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
+                                        RowIdx* right) const {
+  if (n_rows == 0) return 0;
+  const auto row_at = [&](std::int64_t i) { return rows != nullptr ? rows[i] : static_cast<RowIdx>(first_row + i); };
+  const auto& entry_rows = sparse_.entry_rows;
+  auto e = at(std::lower_bound(entry_rows.begin(), entry_rows.end(), row_at(0)) - entry_rows.begin());
+  std::int64_t n_left = 0;
+  std::int64_t n_right = 0;
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const RowIdx row = row_at(i);
+    while (e < entry_rows.size() && entry_rows[e] < row) ++e;
+    const bool fits = e == entry_rows.size() || entry_rows[e] != row;
+    bool is_left = false;
+    if (fits) {
+      const std::int64_t place = static_cast<std::int64_t>(row) << lane_.row_shift;
+      is_left = table_[two_bytes_ ? static_cast<const std::uint16_t*>(lane_.column)[place]
+                                  : static_cast<const std::uint8_t*>(lane_.column)[place]] != 0;
+    } else {
+      is_left = goes_left(sparse_.entry_bins[e]);
+    }
+    if (is_left) {
+      left[n_left++] = row;
+    } else {
+      right[n_right++] = row;
+    }
+  }
+  return n_left;
+}
+
+}  // namespace gossamer

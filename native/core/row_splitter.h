@@ -1,0 +1,38 @@
+// One split as a question to rows, wherever its feature is kept.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/bin_matrix.h"
+#include "core/sparse_partition.h"
+#include "core/types.h"
+#include "kernels/kernels.h"
+
+namespace gossamer {
+
+// Made once per split, then asked by any number of threads. The matrix must outlive it.
+class RowSplitter {
+ public:
+  RowSplitter(const BinMatrix& matrix, std::int32_t feature, std::int32_t threshold, bool missing_left);
+
+  // Distributes increasing rows (nullptr: first_row, first_row + 1, ...) to the two sides, keeping
+  // their order; returns how many went left. `left` may be `rows`; both sides hold n_rows entries.
+  std::int64_t split(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
+                     RowIdx* right) const;
+
+ private:
+  bool goes_left(std::int32_t bin) const { return bin == feature_->n_value_bins ? missing_left_ : bin <= threshold_; }
+  std::int64_t split_misfits(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
+                             RowIdx* right) const;
+
+  const Feature* feature_;
+  std::int32_t threshold_;
+  bool missing_left_;
+  bool two_bytes_ = false;
+  PartitionArgs lane_;      // all but the rows; a sparse column has none
+  SparsePartition sparse_;  // entries of a sparse column, or what did not fit the feature's bundle
+  std::vector<std::uint8_t> table_;
+};
+
+}  // namespace gossamer
