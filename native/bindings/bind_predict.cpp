@@ -8,11 +8,13 @@ using namespace nb::literals;
 
 namespace {
 
-Forest make_forest(std::int64_t n_outputs, std::int64_t n_columns, const In<std::int64_t>& node_begin,
-                   const In<std::int64_t>& leaf_begin, const In<std::int32_t>& column, const In<double>& threshold,
-                   const In<std::int8_t>& missing_kind, const In<std::int8_t>& default_left,
-                   const In<std::int32_t>& left, const In<std::int32_t>& right, const In<double>& leaf_value) {
+Forest make_forest(std::int64_t n_outputs, std::int64_t n_values, std::int64_t n_columns,
+                   const In<std::int64_t>& node_begin, const In<std::int64_t>& leaf_begin,
+                   const In<std::int32_t>& column, const In<double>& threshold, const In<std::int8_t>& missing_kind,
+                   const In<std::int8_t>& default_left, const In<std::int32_t>& left, const In<std::int32_t>& right,
+                   const In<double>& leaf_value) {
   Forest forest{n_outputs,
+                n_values,
                 n_columns,
                 to_vector(node_begin),
                 to_vector(leaf_begin),
@@ -73,8 +75,8 @@ void leaves(const Forest& self, const AnyMatrix& matrix, std::int64_t first, std
 
 void bind_predict(nb::module_& m) {
   nb::class_<Forest>(m, "Forest", "Trees ready for prediction; checked when made.")
-      .def(nb::new_(&make_forest), "n_outputs"_a, "n_columns"_a, "node_begin"_a.noconvert(), "leaf_begin"_a.noconvert(),
-           "column"_a.noconvert(), "threshold"_a.noconvert(), "missing_kind"_a.noconvert(),
+      .def(nb::new_(&make_forest), "n_outputs"_a, "n_values"_a, "n_columns"_a, "node_begin"_a.noconvert(),
+           "leaf_begin"_a.noconvert(), "column"_a.noconvert(), "threshold"_a.noconvert(), "missing_kind"_a.noconvert(),
            "default_left"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "leaf_value"_a.noconvert())
       .def_prop_ro("n_trees", &Forest::n_trees)
       .def("predict", &scores<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),

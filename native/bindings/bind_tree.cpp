@@ -7,6 +7,7 @@
 #include "bindings/arrays.h"
 #include "core/round_grower.h"
 #include "core/tree.h"
+#include "core/vector_grower.h"
 
 namespace gossamer::bindings {
 
@@ -26,15 +27,18 @@ const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
 }
 
 // A grower with the matrix it needs for checking arguments.
+template <class AnyGrower>
 struct PyGrower {
   std::shared_ptr<BinMatrix> matrix;
-  RoundGrower grower;
+  AnyGrower grower;
   explicit PyGrower(std::shared_ptr<BinMatrix> m) : matrix(m), grower(std::move(m)) {}
 };
 
-std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
-                       const Rows& rows, const std::vector<GrowParams>& params, const std::optional<In<float>>& label,
-                       const Out<double>& score, int n_threads) {
+template <class AnyGrower>
+auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
+          const Rows& rows, const std::vector<GrowParams>& params, const std::optional<In<float>>& label,
+          const Out<double>& score, int n_threads) {
+  if (params.empty()) throw std::invalid_argument("there are no outputs");
   const std::int64_t n = self.matrix->n_rows();
   const std::int64_t size = n * static_cast<std::int64_t>(params.size());
   check_length(gradient, size, "gradient");
@@ -52,7 +56,8 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
                           one_label);
 }
 
-nb::dict stats(const PyGrower& self) {
+template <class AnyGrower>
+nb::dict stats(const PyGrower<AnyGrower>& self) {
   const GrowStats s = self.grower.stats();
   nb::dict d;
   d["quantize"] = s.quantize;
@@ -71,7 +76,7 @@ nb::dict stats(const PyGrower& self) {
 }
 
 void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads) {
-  check_length(score, matrix.n_rows(), "score");
+  check_length(score, matrix.n_rows() * tree.n_values, "score");
   for (const std::int32_t f : tree.feature) {
     if (f < 0 || f >= static_cast<std::int32_t>(matrix.features().size())) {
       throw std::invalid_argument("the tree was grown on other features");
@@ -116,6 +121,16 @@ nb::dict join_trees(const nb::list& trees) {
   d["leaf_weight"] = join(trees, &Tree::leaf_weight);
   d["leaf_count"] = join(trees, &Tree::leaf_count);
   return d;
+}
+
+template <class AnyGrower>
+void bind_grower(nb::module_& m, const char* name, const char* about, const char* about_grow) {
+  nb::class_<PyGrower<AnyGrower>>(m, name, about)
+      .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
+      .def("grow", &grow<AnyGrower>, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(),
+           "rows"_a.noconvert().none(), "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
+           about_grow)
+      .def("stats", &stats<AnyGrower>, "Seconds per stage and amounts of work so far.");
 }
 
 }  // namespace
@@ -168,6 +183,7 @@ void bind_tree(nb::module_& m) {
 
   nb::class_<Tree>(m, "Tree", "A grown tree; arrays are copies.")
       .def_prop_ro("n_leaves", &Tree::n_leaves)
+      .def_ro("n_values", &Tree::n_values)
       .def_prop_ro("largest_value", &Tree::largest_value)
       .def_prop_ro("column", copy(&Tree::column), nb::rv_policy::move)
       .def_prop_ro("threshold", copy(&Tree::threshold), nb::rv_policy::move)
@@ -184,13 +200,11 @@ void bind_tree(nb::module_& m) {
       .def_prop_ro("leaf_weight", copy(&Tree::leaf_weight), nb::rv_policy::move)
       .def_prop_ro("leaf_count", copy(&Tree::leaf_count), nb::rv_policy::move);
 
-  nb::class_<PyGrower>(m, "Grower", "Grows trees on one binned table.")
-      .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
-      .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
-           "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
-           "Grows one tree per output (arrays are output-major) and adds its values to the scores of its\n"
-           "rows; with labels, leaf values are refitted.")
-      .def("stats", &stats, "Seconds per stage and amounts of work so far.");
+  bind_grower<RoundGrower>(m, "Grower", "Grows trees on one binned table, one per output.",
+                           "Grows one tree per output (arrays are output-major) and adds its values to the scores of\n"
+                           "its rows; with labels, leaf values are refitted.");
+  bind_grower<VectorGrower>(m, "VectorGrower", "Grows trees on one binned table, each for all outputs.",
+                            "As Grower.grow, but one tree whose leaves have a value for each output.");
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/layout.h"
+#include "core/leaf_value.h"
 #include "core/random.h"
 #include "core/timer.h"
 
@@ -13,8 +13,7 @@ namespace {
 
 // Blocks of a fixed size, whatever the number of threads: floating-point sums keep their order.
 constexpr std::int64_t kRowBlock = 8192;
-constexpr std::int64_t kPartitionRows = 8192;  // least rows per partition task
-constexpr std::int64_t kBatchRows = 16384;     // rows per thread that make a batch worth its join
+constexpr std::int64_t kBatchRows = 16384;  // rows per thread that make a batch worth its join
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -185,15 +184,10 @@ void Grower::start_root(Team& team) {
   pool_.configure(n_cells_, sparse_ ? sparse_->n_cells - sparse_->n_heavy : 0, layout_.wide,
                   params_->max_histogram_bytes);
 
-  identity_root_ = user_rows_ == nullptr;
-  const std::int64_t n_all = matrix_->n_rows();
-  row_index_.grow_to(n_all);
-  left_rows_.grow_to(n_all);
-  right_rows_.grow_to(n_all);
+  rows_.start(user_rows_, n_rows_);
   Leaf root;
   root.end = n_rows_;
   root.sums = root_sums_;
-  if (!identity_root_) std::memcpy(row_index_.data(), user_rows_, at(n_rows_) * sizeof(RowIdx));
   root.output = output_of(root.sums, nullptr);  // nothing above it to be smoothed towards
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
@@ -283,88 +277,27 @@ void Grower::make_children(std::int32_t node) {
   }
 }
 
-// ---- partition ----
-
 void Grower::partition(Team& team, const std::vector<std::int32_t>& batch) {
   const Timer timer(stats_.partition);
-  std::vector<PartitionTask> tasks;
-  std::vector<RowSplitter> splitters;
-  splitters.reserve(batch.size());
-  bool any_split = false;
+  std::vector<LeafSplit> splits;
+  splits.reserve(batch.size());
   for (const std::int32_t node : batch) {
     const Leaf& leaf = leaves_[at(node)];
-    splitters.emplace_back(*matrix_, leaf.split.feature, leaf.split.threshold, leaf.split.missing_left);
+    const Split& split = leaf.split;
     stats_.partitioned_rows += leaf.n_rows();
-    const std::int64_t n_tasks =
-        team.n_threads() == 1 && !(identity_root_ && node == 0)
-            ? 1
-            : std::clamp<std::int64_t>(leaf.n_rows() / kPartitionRows, 1, 4 * team.n_threads());
-    for (std::int64_t t = 0; t < n_tasks; ++t) {
-      PartitionTask task{};
-      task.leaf = node;
-      task.splitter = &splitters.back();
-      task.begin = leaf.begin + leaf.n_rows() * t / n_tasks;
-      task.end = leaf.begin + leaf.n_rows() * (t + 1) / n_tasks;
-      task.whole = n_tasks == 1;
-      any_split |= !task.whole;
-      tasks.push_back(task);
-    }
+    splits.push_back({leaf.begin, leaf.end, split.left.count,
+                      RowSplitter(*matrix_, split.feature, split.threshold, split.missing_left)});
   }
-  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int) {
-    PartitionTask& task = tasks[at(t)];
-    const RowIdx* const rows = identity_root_ && task.leaf == 0 ? nullptr : row_index_.data() + task.begin;
-    RowIdx* const left = (task.whole ? row_index_.data() : left_rows_.data()) + task.begin;
-    task.n_left = task.splitter->split(rows, task.begin, task.end - task.begin, left, right_rows_.data() + task.begin);
-    if (task.whole) {
-      std::memcpy(row_index_.data() + task.begin + task.n_left, right_rows_.data() + task.begin,
-                  at(task.end - task.begin - task.n_left) * sizeof(RowIdx));
-    }
-  });
-  if (!any_split) return;
-
-  // Where each piece of a leaf goes: left parts first, in order, then the right parts.
-  for (std::size_t t = 0; t < tasks.size();) {
-    const Leaf& leaf = leaves_[at(tasks[t].leaf)];
-    std::int64_t left_to = leaf.begin;
-    std::int64_t right_to = leaf.begin + leaf.split.left.count;
-    for (; t < tasks.size() && tasks[t].leaf == static_cast<std::int32_t>(&leaf - leaves_.data()); ++t) {
-      tasks[t].left_to = left_to;
-      tasks[t].right_to = right_to;
-      left_to += tasks[t].n_left;
-      right_to += tasks[t].end - tasks[t].begin - tasks[t].n_left;
-    }
-  }
-  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int) {
-    const PartitionTask& task = tasks[at(t)];
-    if (task.whole) return;
-    std::memcpy(row_index_.data() + task.left_to, left_rows_.data() + task.begin, at(task.n_left) * sizeof(RowIdx));
-    std::memcpy(row_index_.data() + task.right_to, right_rows_.data() + task.begin,
-                at(task.end - task.begin - task.n_left) * sizeof(RowIdx));
-  });
+  rows_.split(team, splits);
 }
 
 // ---- leaf values ----
 
 double Grower::output_of(const Sums& sums, const double* parent_output) const {
-  const SplitRules& r = params_->rules;
-  const double gradient = static_cast<double>(sums.gradient) * layout_.gradient_unit;
-  const double hessian =
-      static_cast<double>(layout_.constant_hessian() ? sums.count : sums.hessian) * layout_.hessian_unit;
-  const double shrunk = std::max(std::abs(gradient) - r.lambda_l1, 0.0);
-  const double denominator = hessian + r.lambda_l2;
-  double output = denominator > 0.0 ? -std::copysign(shrunk, gradient) / denominator : 0.0;
-  // Newton's step overshoots where rows are predicted with confidence and wrong: -G/H grows like 1/p,
-  // the best step like log(1/p). From damp_from on it bends towards twice that.
-  const double limit = params_->damp_from;
-  if (limit > 0.0 && std::abs(output) > limit) {
-    output = std::copysign(limit * (2.0 - limit / std::abs(output)), output);
-  }
-  if (r.max_delta_step > 0.0) output = std::clamp(output, -r.max_delta_step, r.max_delta_step);
-  if (r.path_smooth > 0.0 && parent_output != nullptr) {
-    const double trust = static_cast<double>(sums.count) / r.path_smooth;
-    output = output * trust / (trust + 1.0) + *parent_output / (trust + 1.0);
-  }
-  return output;
+  const std::int64_t hessian = layout_.constant_hessian() ? sums.count : sums.hessian;
+  return leaf_output(static_cast<double>(sums.gradient) * layout_.gradient_unit,
+                     static_cast<double>(hessian) * layout_.hessian_unit, static_cast<double>(sums.count),
+                     params_->rules, params_->damp_from, parent_output);
 }
 
 // Gain of the unsplit leaf, in units of the layout, by the rule that the search uses.
@@ -390,7 +323,7 @@ void Grower::refit_leaves(Team& team, const LeafRefit& refit, const std::vector<
   std::vector<std::vector<Residual>> scratch(at(team.n_threads()));
   team.for_each(static_cast<std::int64_t>(final_leaves.size()), [&](std::int64_t i, int thread) {
     Leaf& leaf = leaves_[at(final_leaves[at(i)])];
-    leaf.output = refit_leaf(refit, row_index_.data() + leaf.begin, leaf.n_rows(), scratch[at(thread)]);
+    leaf.output = refit_leaf(refit, rows_.from(leaf.begin), leaf.n_rows(), scratch[at(thread)]);
     const double limit = params_->rules.max_delta_step;
     if (limit > 0.0) leaf.output = std::clamp(leaf.output, -limit, limit);
   });
@@ -452,7 +385,8 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
   if (!committed_.empty()) {
     team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
       const Piece& piece = pieces[at(p)];
-      for (std::int64_t i = piece.begin; i < piece.end; ++i) score[row_index_[i]] += piece.value;
+      const RowIdx* const rows = rows_.from(piece.begin);
+      for (std::int64_t i = 0; i < piece.end - piece.begin; ++i) score[rows[i]] += piece.value;
     });
   }
   for (Leaf& leaf : leaves_) pool_.release(std::move(leaf.histogram));

@@ -19,9 +19,9 @@
 #include "core/column_sampler.h"
 #include "core/histogram.h"
 #include "core/leaf_refit.h"
+#include "core/leaf_rows.h"
 #include "core/memory.h"
 #include "core/parallel.h"
-#include "core/row_splitter.h"
 #include "core/sparse_rows.h"
 #include "core/tree.h"
 #include "core/types.h"
@@ -42,7 +42,7 @@ struct GrowParams {
   bool refit = false;  // find leaf values again, see LeafRefit; needs labels
   double refit_alpha = 0.5;
   double refit_delta = 0.0;
-  double damp_from = 0.0;  // leaf values beyond this are damped, see output_of; 0: none
+  double damp_from = 0.0;  // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
 };
 
@@ -80,7 +80,7 @@ class Grower {
 
   // A leaf of the growing tree, or a node once it has been split.
   struct Leaf {
-    std::int64_t begin = 0;  // its rows: row_index_[begin, end)
+    std::int64_t begin = 0;  // its range of rows_
     std::int64_t end = 0;
     Sums sums;
     int depth = 0;
@@ -119,14 +119,6 @@ class Grower {
     std::int32_t leaf;
     std::int32_t group;
     std::unique_ptr<Histogram> histogram;
-  };
-  struct PartitionTask {
-    std::int32_t leaf;
-    const RowSplitter* splitter;
-    std::int64_t begin, end;
-    std::int64_t n_left = 0;
-    std::int64_t left_to = 0, right_to = 0;
-    bool whole = true;
   };
   struct Found {
     Split split;
@@ -201,10 +193,7 @@ class Grower {
   const RowIdx* user_rows_ = nullptr;
   std::int64_t n_rows_ = 0;
   Buffer<std::uint32_t> row_values_;  // PackedRow, or WideCell in a wide layout
-  Buffer<RowIdx> row_index_;
-  Buffer<RowIdx> left_rows_;
-  Buffer<RowIdx> right_rows_;
-  bool identity_root_ = false;
+  LeafRows rows_;
   Sums root_sums_;
 
   std::vector<Leaf> leaves_;             // arena: leaves, nodes and what was expanded in vain

@@ -97,7 +97,7 @@ void Grower::build(Team& team, std::vector<Family>& families) {
   team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
     const BuildTask& task = tasks[at(t)];
     Buffer<std::uint64_t>& scratch = build_scratch_[at(thread)];
-    const RowIdx* const rows = identity_root_ && task.leaf == 0 ? nullptr : row_index_.data() + task.begin;
+    const RowIdx* const rows = rows_.from(task.begin);
     if (task.group == static_cast<std::int32_t>(n_groups)) {
       if (task.target->large) scratch.grow_to(sparse_->n_heavy * 2);
       build_sparse(task, rows, scratch.data());

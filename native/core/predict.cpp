@@ -88,7 +88,9 @@ ZeroPaths find_zero_paths(const Forest& f) {
 
 void prepare_forest(Forest& f) {
   const auto n_nodes = static_cast<std::int64_t>(f.column.size());
-  const auto n_leaves = static_cast<std::int64_t>(f.leaf_value.size());
+  check(f.n_outputs >= 1 && (f.n_values == 1 || f.n_values == f.n_outputs), "wrong number of values per leaf", 0);
+  const auto n_leaves = static_cast<std::int64_t>(f.leaf_value.size()) / f.n_values;
+  check(static_cast<std::int64_t>(f.leaf_value.size()) == n_leaves * f.n_values, "leaf values are cut off", 0);
   for (const std::size_t n :
        {f.threshold.size(), f.missing_kind.size(), f.default_left.size(), f.left.size(), f.right.size()}) {
     check(static_cast<std::int64_t>(n) == n_nodes, "node arrays differ in length", 0);
@@ -97,7 +99,8 @@ void prepare_forest(Forest& f) {
   check(f.node_begin.front() == 0 && f.leaf_begin.front() == 0, "offsets do not start at 0", 0);
   check(f.node_begin.back() == n_nodes && f.leaf_begin.back() == n_leaves, "offsets do not end at the array ends", 0);
   check(n_leaves <= std::numeric_limits<std::int32_t>::max(), "too many leaves", 0);
-  check(f.n_outputs >= 1 && f.n_trees() % f.n_outputs == 0, "the number of trees is no multiple of the outputs", 0);
+  const std::int64_t trees_per_round = f.n_outputs / f.n_values;
+  check(f.n_trees() % trees_per_round == 0, "the number of trees is no multiple of the outputs", 0);
   for (std::int64_t t = 0; t < f.n_trees(); ++t) {
     const auto i = static_cast<std::size_t>(t);
     const std::int64_t first = f.node_begin[i];
@@ -125,8 +128,8 @@ void prepare_forest(Forest& f) {
         }
       }
     }
-    for (std::int64_t l = 0; l < leaves; ++l) {
-      check(std::isfinite(f.leaf_value[static_cast<std::size_t>(f.leaf_begin[i] + l)]), "leaf value is not finite", t);
+    for (std::int64_t v = f.leaf_begin[i] * f.n_values; v < f.leaf_begin[i + 1] * f.n_values; ++v) {
+      check(std::isfinite(f.leaf_value[static_cast<std::size_t>(v)]), "leaf value is not finite", t);
     }
   }
   find_used_columns(f);

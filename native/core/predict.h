@@ -47,7 +47,9 @@ struct ZeroPaths {
 // Trees one after another. Tree t has nodes [node_begin[t], node_begin[t + 1]) and likewise leaves;
 // children count from the tree's own first node (>= 0) or leaf (~leaf).
 struct Forest {
-  std::int64_t n_outputs = 1;  // tree t adds to output t % n_outputs
+  std::int64_t n_outputs = 1;
+  // Values per leaf. One: tree t adds to output t % n_outputs; else n_outputs: it adds to every output.
+  std::int64_t n_values = 1;
   std::int64_t n_columns = 0;
   std::vector<std::int64_t> node_begin;
   std::vector<std::int64_t> leaf_begin;

@@ -24,7 +24,7 @@ struct Tree {
   std::vector<double> node_weight;
   std::vector<std::int64_t> node_count;
   // by leaf
-  std::vector<double> leaf_value;
+  std::vector<double> leaf_value;  // n_values per leaf; node_value likewise
   std::vector<double> leaf_weight;
   std::vector<std::int64_t> leaf_count;
 
@@ -34,10 +34,13 @@ struct Tree {
     for (const double v : leaf_value) largest = v > largest ? v : -v > largest ? -v : largest;
     return largest;
   }
-  std::int64_t n_leaves() const { return static_cast<std::int64_t>(leaf_value.size()); }
+  std::int64_t n_leaves() const { return static_cast<std::int64_t>(leaf_count.size()); }
+
+  std::int64_t n_values = 1;  // outputs that a leaf has a value for
 };
 
-// score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix.
+// score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix; with several
+// values per leaf, score[k * matrix rows + row] += value k.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score);
 

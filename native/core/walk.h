@@ -70,7 +70,12 @@ inline std::int32_t root_of(const Forest& forest, std::int64_t tree) {
 inline auto add_scores(const Forest& forest, double* out) {
   return [&forest, out](std::int64_t row, std::int64_t tree, std::int32_t leaf) {
     const std::int64_t at = forest.leaf_begin[static_cast<std::size_t>(tree)] + leaf;
-    out[row * forest.n_outputs + tree % forest.n_outputs] += forest.leaf_value[static_cast<std::size_t>(at)];
+    if (forest.n_values == 1) {
+      out[row * forest.n_outputs + tree % forest.n_outputs] += forest.leaf_value[static_cast<std::size_t>(at)];
+      return;
+    }
+    const double* const values = forest.leaf_value.data() + at * forest.n_values;
+    for (std::int64_t k = 0; k < forest.n_values; ++k) out[row * forest.n_outputs + k] += values[k];
   };
 }
 

@@ -96,6 +96,69 @@ struct FeatureCandidate {
   bool any_filled = false;  // some cell holds min_data rows or more
 };
 
+// Trees with a vector of values per leaf, see vector_leaf.inl: adds the values of rows to cells.
+struct VectorBuildArgs {
+  const void* bins = nullptr;  // row-major; uint8, or uint16
+  bool two_bytes = false;      // bins, or codes; otherwise one byte, or four
+  std::int64_t row_stride = 0;
+  int n_lanes = 0;
+  const std::int32_t* lane_first = nullptr;  // first cell of each lane
+  // Or sparse columns: the cells of row r are codes[row_begin[r], row_begin[r + 1]).
+  const void* codes = nullptr;
+  const std::int64_t* row_begin = nullptr;
+  const RowIdx* rows = nullptr;  // nullptr: rows first_row ... first_row + n_rows - 1
+  std::int64_t first_row = 0;
+  std::int64_t n_rows = 0;
+  const std::int32_t* values = nullptr;  // by row, `width` each
+  int width = 0;                         // a multiple of 8
+  std::int32_t* cells = nullptr;         // `width` each; not cleared
+};
+
+struct ValueRange {
+  double sum = 0.0;  // of magnitudes
+  float lowest = 0.0f, highest = 0.0f;
+};
+
+// Values of rows as integers, to the nearest step; `inverse_unit` is a power of two.
+struct VectorQuantizeArgs {
+  const float* values = nullptr;  // output-major
+  std::int64_t value_stride = 0;
+  int n_outputs = 0;
+  const float* inverse_unit = nullptr;
+  const RowIdx* rows = nullptr;  // nullptr: rows first_row ... first_row + n_rows - 1
+  std::int64_t first_row = 0;
+  std::int64_t n_rows = 0;
+  std::int32_t* out = nullptr;  // by row, `width` each
+  int width = 0;
+};
+
+// One feature of one leaf. Sums have n_chunks x 8 gradients, the count among them at n_outputs, and as
+// many hessians behind them unless hessian_unit is nullptr.
+struct VectorSearchArgs {
+  const std::int32_t* cells = nullptr;  // by bin
+  int n_value_bins = 0;
+  bool has_missing = false;  // then cell n_value_bins holds the missing rows
+  int n_outputs = 0;
+  int n_chunks = 0;
+  const std::int32_t* total = nullptr;   // of the leaf
+  const float* gradient_unit = nullptr;  // real value of one step, by output; 0 past the last
+  const float* hessian_unit = nullptr;   // nullptr: every row has count_hessian
+  float count_hessian = 1.0f;
+  float count = 0.0f;
+  float lambda_l1 = 0.0f;
+  float lambda_l2 = 0.0f;
+  float min_data = 1.0f;
+  float min_sum_hessian = 0.0f;  // mean over the outputs
+  int only_threshold = -1;
+  std::int32_t* scratch = nullptr;  // one cell
+};
+
+struct VectorCandidate {
+  float gain = -1.0f;
+  int threshold = -1;
+  bool missing_left = false;
+};
+
 // Values of one column to bins: the first bin whose upper bound is >= the value.
 template <class T>
 struct BinValuesArgs {
@@ -141,6 +204,15 @@ struct KernelTable {
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
   bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
+
+  ValueRange (*value_range)(const float* values, const RowIdx* rows, std::int64_t n);  // n > 0; rows may be nullptr
+  void (*quantize_vector)(const VectorQuantizeArgs&, std::int32_t* sums);              // sums by output, added to
+  void (*build_vector)(const VectorBuildArgs&);
+  // Improves `best` in place; returns whether it did. Gains must be strictly better.
+  bool (*search_vector)(const VectorSearchArgs&, VectorCandidate& best);
+  // out += x, out -= x
+  void (*add_ints)(const std::int32_t* x, std::int64_t n, std::int32_t* out);
+  void (*subtract_ints)(const std::int32_t* x, std::int64_t n, std::int32_t* out);
 
   void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, GradientStats&);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.

@@ -27,6 +27,8 @@ namespace {
 
 #include "kernels/search.inl"
 
+#include "kernels/vector_leaf.inl"
+
 #include "kernels/quantize.inl"
 
 #include "kernels/gradients.inl"
@@ -51,6 +53,12 @@ constexpr KernelTable kTable = {
     .partition_u16 = partition_u16,
     .search = search,
     .search_right = search_right,
+    .value_range = value_range,
+    .quantize_vector = quantize_vector,
+    .build_vector = build_vector,
+    .search_vector = search_vector,
+    .add_ints = add_ints,
+    .subtract_ints = subtract_ints,
     .gradient_stats = gradient_stats,
     .quantize = quantize,
     .gradients_l2 = gradients_l2,

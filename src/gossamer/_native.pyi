@@ -586,6 +586,8 @@ class Tree:
     @property
     def n_leaves(self) -> int: ...
     @property
+    def n_values(self) -> int: ...
+    @property
     def largest_value(self) -> float: ...
     @property
     def column(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
@@ -617,7 +619,7 @@ class Tree:
     def leaf_count(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
 class Grower:
-    """Grows trees on one binned table."""
+    """Grows trees on one binned table, one per output."""
 
     def __init__(self, matrix: BinMatrix) -> None: ...
     def grow(
@@ -642,8 +644,40 @@ class Grower:
         n_threads: int,
     ) -> list[Tree]:
         """
-        Grows one tree per output (arrays are output-major) and adds its values to the scores of its
-        rows; with labels, leaf values are refitted.
+        Grows one tree per output (arrays are output-major) and adds its values to the scores of
+        its rows; with labels, leaf values are refitted.
+        """
+
+    def stats(self) -> dict:
+        """Seconds per stage and amounts of work so far."""
+
+class VectorGrower:
+    """Grows trees on one binned table, each for all outputs."""
+
+    def __init__(self, matrix: BinMatrix) -> None: ...
+    def grow(
+        self,
+        gradient: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        hessian: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        params: Sequence[GrowParams],
+        label: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> Tree:
+        """
+        As Grower.grow, but one tree whose leaves have a value for each output.
         """
 
     def stats(self) -> dict:
@@ -669,6 +703,7 @@ class Forest:
     def __init__(
         self,
         n_outputs: int,
+        n_values: int,
         n_columns: int,
         node_begin: Annotated[
             NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)

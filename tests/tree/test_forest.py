@@ -73,7 +73,7 @@ def test_rounds_count_trees_per_output() -> None:
 def _changed(forest: Forest, name: str, place: int, value: Any) -> Forest:
     arrays = {key: array.copy() for key, array in forest.arrays.items()}
     arrays[name][place] = value
-    return Forest(1, forest.n_columns, forest.node_begin, forest.leaf_begin, arrays)
+    return Forest(1, 1, forest.n_columns, forest.node_begin, forest.leaf_begin, arrays)
 
 
 @pytest.mark.parametrize(

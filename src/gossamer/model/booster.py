@@ -258,10 +258,10 @@ class Booster:
         return self._model.forest.n_trees
 
     def num_model_per_iteration(self) -> int:
-        """Return the number of trees per round: the number of classes, or 1."""
+        """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
         if self._training is not None:
-            return self._training.n_outputs
-        return self._model.objective.n_outputs
+            return self._training.trees_per_round
+        return self._model.forest.trees_per_round
 
     def num_feature(self) -> int:
         """Return the number of columns."""
@@ -291,26 +291,27 @@ class Booster:
         return self._bound(np.maximum)
 
     def _bound(self, choose: np.ufunc) -> float:
-        model, k = self._model, self.num_model_per_iteration()
-        values, begin = model.forest.arrays["leaf_value"], model.forest.leaf_begin[:-1]
+        model, forest = self._model, self._model.forest
+        values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
+        begin = forest.leaf_begin[:-1]
         by_tree = choose.reduceat(values, begin) if len(begin) else values
         # Added up one after another, as a prediction is: so not even rounding breaks the bound.
-        steps = np.concatenate([model.start, by_tree]).reshape(-1, k)
+        steps = np.concatenate([model.start, by_tree.ravel()]).reshape(-1, forest.n_outputs)
         return float(choose.reduce(np.cumsum(steps, axis=0)[-1]))
 
-    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float:
-        """Return the value of one leaf of one tree."""
+    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
+        """Return the value of one leaf of one tree; with vector leaves, that of each output."""
         forest = self._model.forest
         if not 0 <= tree_id < forest.n_trees:
             raise ParameterError(
                 message("there is no such tree", got=tree_id, expected=f"0..{forest.n_trees - 1}")
             )
-        values = forest.tree(tree_id).leaf_value
+        values = forest.tree(tree_id).leaf_value.reshape(-1, forest.n_values)
         if not 0 <= leaf_id < len(values):
             raise ParameterError(
                 message("there is no such leaf", got=leaf_id, expected=f"0..{len(values) - 1}")
             )
-        return float(values[leaf_id])
+        return values[leaf_id].copy() if forest.n_values > 1 else float(values[leaf_id, 0])
 
     # ---- files ----
 

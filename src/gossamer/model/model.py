@@ -49,7 +49,7 @@ class Model:
         """
         if first == 0 and last == self.forest.n_rounds:
             return self
-        k = self.objective.n_outputs
+        k = self.forest.trees_per_round
         start = self.start if first == 0 else np.zeros_like(self.start)
         forest = self.forest.slice(first * k, last * k)
         return Model(self.objective, self.names, start, forest, self.params)

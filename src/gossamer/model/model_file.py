@@ -48,6 +48,7 @@ def to_bytes(model: Model) -> bytes:
         "version": VERSION,
         "objective": model.objective.to_config(),
         "n_outputs": model.objective.n_outputs,
+        "n_values": model.forest.n_values,
         "feature_names": model.names,
         "parameters": {
             name: "custom" if callable(value) else value
@@ -102,13 +103,18 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         raise ValueError("the number of outputs differs from the objective's")
     if not np.isfinite(start).all():
         raise ValueError("a start score is not finite")
-    n_nodes, n_leaves = len(arrays["column"]), len(arrays["leaf_value"])
-    if any(len(arrays[name]) != n_nodes for name in NODE_ARRAYS) or any(
-        len(arrays[name]) != n_leaves for name in LEAF_ARRAYS
-    ):
+    n_values = int(facts["n_values"])
+    if n_values not in (1, objective.n_outputs):
+        raise ValueError("the number of values per leaf is neither 1 nor that of the outputs")
+    sizes = dict.fromkeys(NODE_ARRAYS, len(arrays["column"]))
+    sizes |= dict.fromkeys(LEAF_ARRAYS, len(arrays["leaf_count"]))
+    for name in ("node_value", "leaf_value"):
+        sizes[name] *= n_values
+    if any(len(arrays[name]) != size for name, size in sizes.items()):
         raise ValueError("arrays of the trees differ in length")
     forest = Forest(
         objective.n_outputs,
+        n_values,
         len(names),
         arrays["node_begin"],
         arrays["leaf_begin"],

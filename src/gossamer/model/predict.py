@@ -75,15 +75,16 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     last = model.forest.n_rounds if options.last_round is None else options.last_round
     last = min(last, model.forest.n_rounds)
     first = min(options.first_round, last)
-    n_trees = (last - first) * k
+    first_tree, last_tree = (n * model.forest.trees_per_round for n in (first, last))
+    n_trees = last_tree - first_tree
     n_threads = resolve_threads(options.num_threads, n_rows, n_trees)
     if options.pred_leaf:
         leaves = np.empty(n_rows * n_trees, dtype=np.int32)
-        model.forest.native.predict_leaves(values, first * k, last * k, leaves, n_threads)
+        model.forest.native.predict_leaves(values, first_tree, last_tree, leaves, n_threads)
         return leaves.reshape(n_rows, n_trees)
     start = model.start if options.first_round == 0 else np.zeros_like(model.start)
     score = np.tile(start, n_rows)
-    model.forest.native.predict(values, first * k, last * k, score, n_threads)
+    model.forest.native.predict(values, first_tree, last_tree, score, n_threads)
     rows = score.reshape(n_rows, k) if k > 1 else score
     if options.raw_score or not model.objective.has_link:
         return rows

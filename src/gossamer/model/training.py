@@ -33,6 +33,7 @@ _FIXED: Final = (
     "objective",
     "num_class",
     "boosting",
+    "multi_strategy",
     "boost_from_average",
     "sigmoid",
     "is_unbalance",
@@ -86,9 +87,14 @@ class Training:
         self._model: Model | None = None
 
     @property
+    def trees_per_round(self) -> int:
+        """One for each output, or one for all of them."""
+        return 1 if self._grower.has_vector_leaves else self.n_outputs
+
+    @property
     def n_rounds(self) -> int:
         """Rounds in the model."""
-        return len(self.trees) // self.n_outputs
+        return len(self.trees) // self.trees_per_round
 
     # ---- a round ----
 
@@ -132,7 +138,8 @@ class Training:
         bins = scored.data.binned.bins
         for i, tree in enumerate(trees):
             if tree.n_leaves > 1:
-                output = scored.output(i % self.n_outputs)
+                vector = self._grower.has_vector_leaves
+                output = scored.score if vector else scored.output(i % self.n_outputs)
                 _native.add_tree_to_scores(bins, tree, None, output, scored.n_threads)
 
     def _check_size(self, trees: Sequence[Any]) -> None:
@@ -271,7 +278,7 @@ class Training:
         """Take the last round back; scores become what they were, bit for bit."""
         if not self.trees:
             return
-        del self.trees[-self.n_outputs :]
+        del self.trees[-self.trees_per_round :]
         for scored in (self.train, *self.valid):
             scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
             for k in range(self.n_outputs):
@@ -300,7 +307,7 @@ class Training:
 
 def _without_value(tree: Any) -> Tree:
     """A tree that could not split counts for nothing, as in LightGBM."""
-    return Tree.constant(0.0, float(tree.leaf_weight[0]), int(tree.leaf_count[0]))
+    return Tree.constant(0.0, float(tree.leaf_weight[0]), int(tree.leaf_count[0]), tree.n_values)
 
 
 def _predicting(objective: Objective) -> Objective:

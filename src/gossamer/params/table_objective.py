@@ -63,6 +63,15 @@ OBJECTIVE: Final = (
         supported=False,
     ),
     _objective(
+        "multi_strategy",
+        (),
+        "enum",
+        "one_output_per_tree",
+        "With several targets or classes: a tree for each of them in every round, or "
+        "(`multi_output_tree`) one tree for all, whose leaves have a value for each.",
+        choices={"one_output_per_tree": (), "multi_output_tree": ()},
+    ),
+    _objective(
         "reg_sqrt",
         (),
         "bool",

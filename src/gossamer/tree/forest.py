@@ -21,7 +21,9 @@ class Forest:
     Children count from the tree's own first node or leaf.
 
     Attributes:
-        n_outputs: Tree t adds to output `t % n_outputs`.
+        n_outputs: Scores per row.
+        n_values: Values per leaf: 1, and tree t adds to output `t % n_outputs`; or one for each
+            output.
         n_columns: Columns of the table that the trees ask about.
         node_begin: First node of each tree, and the number of nodes.
         leaf_begin: First leaf of each tree, and the number of leaves.
@@ -29,6 +31,7 @@ class Forest:
     """
 
     n_outputs: int
+    n_values: int
     n_columns: int
     node_begin: npt.NDArray[np.int64]
     leaf_begin: npt.NDArray[np.int64]
@@ -44,6 +47,7 @@ class Forest:
             (2, array([1., 2.]))
         """
         trees = list(trees)
+        n_values = trees[0].n_values if trees else 1
         n_leaves = [tree.n_leaves for tree in trees]
         leaf_begin = np.concatenate(([0], np.cumsum(n_leaves, dtype=np.int64)))
         node_begin = leaf_begin - np.arange(len(trees) + 1)  # one node less than leaves
@@ -54,7 +58,7 @@ class Forest:
                 name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
                 for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
             }
-        return cls(n_outputs, n_columns, node_begin, leaf_begin, arrays)
+        return cls(n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays)
 
     @property
     def n_trees(self) -> int:
@@ -62,9 +66,14 @@ class Forest:
         return len(self.node_begin) - 1
 
     @property
+    def trees_per_round(self) -> int:
+        """Trees that a round adds: one for each output, or one for all of them."""
+        return self.n_outputs // self.n_values
+
+    @property
     def n_rounds(self) -> int:
-        """Number of rounds: trees per output."""
-        return self.n_trees // self.n_outputs
+        """Number of rounds."""
+        return self.n_trees // self.trees_per_round
 
     @cached_property
     def native(self) -> _native.Forest:
@@ -75,6 +84,7 @@ class Forest:
         """
         return _native.Forest(
             self.n_outputs,
+            self.n_values,
             self.n_columns,
             self.node_begin,
             self.leaf_begin,
@@ -100,6 +110,7 @@ class Forest:
         """Return the trees from `first` to before `last`."""
         return Forest(
             self.n_outputs,
+            self.n_values,
             self.n_columns,
             self.node_begin[first : last + 1] - self.node_begin[first],
             self.leaf_begin[first : last + 1] - self.leaf_begin[first],
@@ -109,8 +120,11 @@ class Forest:
     def extend(self, trees: Iterable[Any]) -> Forest:
         """Return this forest with more trees behind it."""
         more = Forest.from_trees(trees, self.n_outputs, self.n_columns)
+        if self.n_trees == 0:
+            return more
         return Forest(
             self.n_outputs,
+            self.n_values,
             self.n_columns,
             np.concatenate([self.node_begin, self.node_begin[-1] + more.node_begin[1:]]),
             np.concatenate([self.leaf_begin, self.leaf_begin[-1] + more.leaf_begin[1:]]),
@@ -120,6 +134,10 @@ class Forest:
     def _part(self, first: int, last: int) -> dict[str, npt.NDArray[Any]]:
         nodes = slice(self.node_begin[first], self.node_begin[last])
         leaves = slice(self.leaf_begin[first], self.leaf_begin[last])
-        return {name: self.arrays[name][nodes] for name in NODE_ARRAYS} | {
+        part = {name: self.arrays[name][nodes] for name in NODE_ARRAYS} | {
             name: self.arrays[name][leaves] for name in LEAF_ARRAYS
         }
+        for name, places in (("node_value", nodes), ("leaf_value", leaves)):
+            values = slice(places.start * self.n_values, places.stop * self.n_values)
+            part[name] = self.arrays[name][values]
+        return part

@@ -50,8 +50,16 @@ class TreeGrower:
         """Make a grower; nothing is computed yet."""
         self._table = table
         self._objective = objective
-        self._native = _native.Grower(table.bins)
+        self._params = params
+        native = _native.VectorGrower if self.has_vector_leaves else _native.Grower
+        self._native: _native.VectorGrower | _native.Grower = native(table.bins)
         self.set_params(params)
+
+    @property
+    def has_vector_leaves(self) -> bool:
+        """Whether one tree serves all outputs, with a value for each of them in every leaf."""
+        several = self._objective.n_outputs > 1
+        return several and self._params.multi_strategy == "multi_output_tree"
 
     def set_objective(self, objective: Objective) -> None:
         """Take another objective for the trees to come."""
@@ -96,7 +104,7 @@ class TreeGrower:
         targets: Targets,
         n_threads: int,
     ) -> list[_native.Tree]:
-        """Grow the tree of each output and add its values to the scores of all rows.
+        """Grow the tree of each output (or one for all) and add its values to the scores of all rows.
 
         A tree that could not split has one leaf and adds nothing.
 
@@ -114,7 +122,7 @@ class TreeGrower:
             if self._params.extra_trees:
                 settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
         rows = None if bag is None else bag.inside
-        trees = self._native.grow(
+        grown = self._native.grow(
             gradients.gradient,
             gradients.hessian,
             rows,
@@ -123,6 +131,7 @@ class TreeGrower:
             score,
             n_threads,
         )
+        trees = [grown] if isinstance(grown, _native.Tree) else grown
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:

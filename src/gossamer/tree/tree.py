@@ -37,6 +37,10 @@ class TreeArrays(Protocol):
         """Number of leaves."""
 
     @property
+    def n_values(self) -> int:
+        """Values per leaf."""
+
+    @property
     def leaf_value(self) -> npt.NDArray[np.float64]:
         """Values of the leaves."""
 
@@ -60,7 +64,8 @@ class Tree:
         node_value: Value that the node had as a leaf, shrunk.
         node_weight: Sum of the hessians of its training rows.
         node_count: Number of its training rows.
-        leaf_value: Value that a leaf adds to the score, shrunk.
+        leaf_value: Value that a leaf adds to the score, shrunk; with vector leaves, one for each
+            output, leaf after leaf (and `node_value` likewise).
         leaf_weight: Sum of the hessians of its training rows.
         leaf_count: Number of its training rows.
     """
@@ -82,7 +87,12 @@ class Tree:
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return len(self.leaf_value)
+        return len(self.leaf_count)
+
+    @property
+    def n_values(self) -> int:
+        """Values per leaf."""
+        return len(self.leaf_value) // self.n_leaves
 
     @property
     def largest_value(self) -> float:
@@ -95,7 +105,7 @@ class Tree:
         return cls(**{name: getattr(tree, name) for name in (*NODE_ARRAYS, *LEAF_ARRAYS)})
 
     @classmethod
-    def constant(cls, value: float, weight: float = 0.0, count: int = 0) -> Tree:
+    def constant(cls, value: float, weight: float = 0.0, count: int = 0, n_values: int = 1) -> Tree:
         """Make a tree of a single leaf.
 
         Example:
@@ -105,7 +115,7 @@ class Tree:
         nodes: dict[str, Any] = {name: np.empty(0, dtype) for name, dtype in NODE_ARRAYS.items()}
         return cls(
             **nodes,
-            leaf_value=np.array([value], dtype=np.float64),
+            leaf_value=np.full(n_values, value, dtype=np.float64),
             leaf_weight=np.array([weight], dtype=np.float64),
             leaf_count=np.array([count], dtype=np.int64),
         )

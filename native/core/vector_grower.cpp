@@ -1,0 +1,681 @@
+#include "core/vector_grower.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/leaf_refit.h"
+#include "core/leaf_value.h"
+#include "core/random.h"
+#include "core/timer.h"
+
+namespace gossamer {
+namespace {
+
+constexpr std::int64_t kRowBlock = 8192;  // floating-point sums over rows keep their order
+const std::int32_t kBlockLanes =
+    std::getenv("KBL") ? std::atoi(std::getenv("KBL")) : 8;  // 8 lanes x 256 cells x 24 integers: a core's own cache
+constexpr std::int64_t kPieceRows = 4096;                    // least rows per build task
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+int round_up8(int n) { return (n + 7) / 8 * 8; }
+
+}  // namespace
+
+VectorGrower::VectorGrower(std::shared_ptr<BinMatrix> matrix) : matrix_(std::move(matrix)) {}
+
+Tree VectorGrower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
+                        std::int64_t n_rows, std::span<const GrowParams> params, double* score, const float* label,
+                        bool one_label) {
+  all_params_ = params;
+  params_ = &params.front();
+  user_rows_ = rows;
+  n_rows_ = rows != nullptr ? n_rows : matrix_->n_rows();
+  n_outputs_ = static_cast<int>(params.size());
+  n_chunks_ = round_up8(n_outputs_ + 1) / 8;
+  matrix_->make_columns(team);
+  if (!matrix_->storage().loose.empty()) {
+    sparse_ = matrix_->sparse_rows(team, static_cast<std::int64_t>(std::max(params_->rules.min_data, 1.0)));
+  }
+  quantize(team, gradient, hessian);
+  plan(team);
+  start_root(team);
+  for (std::int64_t n_leaves = 1; n_leaves < params_->num_leaves && !frontier_.empty(); ++n_leaves) {
+    expand(team, take_best(), n_leaves + 1 == params_->num_leaves);
+  }
+  return finish(team, hessian, label, one_label, score);
+}
+
+void VectorGrower::plan(Team& team) {
+  for (Leaf& leaf : leaves_) release(std::move(leaf.cells));
+  leaves_.clear();
+  allowed_.clear();
+  const auto n_features = static_cast<std::int64_t>(matrix_->features().size());
+  columns_ = std::make_unique<ColumnSampler>(n_features, params_->fractions, params_->column_key);
+  sample_nodes_ = params_->fractions.by_level < 1.0 || params_->fractions.by_node < 1.0;
+  feature_used_.assign(at(n_features), 0);
+  group_used_.assign(matrix_->groups().size(), 0);
+  for (const std::int32_t f : columns_->tree_features()) {
+    feature_used_[at(f)] = 1;
+    if (!matrix_->features()[at(f)].loose()) group_used_[at(matrix_->features()[at(f)].group)] = 1;
+  }
+  const std::int64_t n_cells = matrix_->n_cells() + (sparse_ ? sparse_->n_cells : 0);
+  if (n_cells * width_ != histogram_size_) {
+    free_cells_.clear();
+    n_histograms_ = 0;
+  }
+  n_cells_ = n_cells;
+  histogram_size_ = n_cells * width_;
+  blocks_.clear();
+  lane_first_.assign(matrix_->groups().size(), {});
+  std::int64_t largest_digit = 1;
+  for (std::size_t g = 0; g < matrix_->groups().size(); ++g) {
+    const Group& group = matrix_->groups()[g];
+    for (std::int64_t lane = 0; lane < group.n_lanes; ++lane) {
+      lane_first_[g].push_back(static_cast<std::int32_t>(group.first_cell + group.lane_begin(lane)));
+      for (const Digit& digit : group.lanes[at(lane)].digits) {
+        largest_digit = std::max<std::int64_t>(largest_digit, digit.radix);
+      }
+    }
+    if (!group_used_[g]) continue;
+    for (std::int32_t first = 0; first < group.n_lanes; first += kBlockLanes) {
+      const std::int32_t n = std::min(kBlockLanes, group.n_lanes - first);
+      blocks_.push_back({static_cast<std::int32_t>(g), first, n, group.first_cell + group.lane_begin(first),
+                         group.lane_begin(first + n) - group.lane_begin(first)});
+    }
+  }
+  if (sparse_) blocks_.push_back({-1, 0, 0, matrix_->n_cells(), sparse_->n_cells});
+  std::int64_t max_bins = 1;
+  for (const Feature& f : matrix_->features()) max_bins = std::max<std::int64_t>(max_bins, f.n_value_bins + 1);
+  const std::size_t n_threads = std::max(at(team.n_threads()), digit_scratch_.size());
+  digit_scratch_.resize(n_threads);
+  zero_scratch_.resize(n_threads);
+  search_scratch_.resize(n_threads);
+  for (std::size_t t = 0; t < n_threads; ++t) {
+    digit_scratch_[t].grow_to(largest_digit * width_);
+    zero_scratch_[t].grow_to(max_bins * width_);
+    search_scratch_[t].assign(at(width_), 0);
+  }
+}
+
+// ---- gradients ----
+
+// Per output: the smallest power of two such that the steps of all rows, rounded, add up to less than 2^31.
+// Returns whether all values are the same.
+bool VectorGrower::find_units(Team& team, const float* values, std::vector<float>& units) {
+  const std::int64_t n_blocks = (n_rows_ + kRowBlock - 1) / kRowBlock;
+  std::vector<ValueRange> parts(at(n_blocks * n_outputs_));
+  team.for_each(n_blocks * n_outputs_, [&](std::int64_t task, int) {
+    const float* const own = values + task / n_blocks * matrix_->n_rows();
+    const std::int64_t begin = task % n_blocks * kRowBlock;
+    const std::int64_t n = std::min(kRowBlock, n_rows_ - begin);
+    parts[at(task)] = user_rows_ != nullptr ? kernels().value_range(own, user_rows_ + begin, n)
+                                            : kernels().value_range(own + begin, nullptr, n);
+  });
+  units.assign(at(n_chunks_) * 8, 0.0f);
+  const double room = 0x1.0p31 - 1.0 - static_cast<double>(n_rows_);
+  ValueRange all = parts.front();
+  for (int k = 0; k < n_outputs_; ++k) {
+    double total = 0.0;
+    for (std::int64_t b = 0; b < n_blocks; ++b) {
+      const ValueRange& part = parts[at(k * n_blocks + b)];
+      total += part.sum;
+      all.lowest = std::min(all.lowest, part.lowest);
+      all.highest = std::max(all.highest, part.highest);
+    }
+    int exponent = 0;
+    std::frexp(total / room, &exponent);
+    units[at(k)] = static_cast<float>(std::ldexp(1.0, total > 0.0 ? std::clamp(exponent, -100, 100) : 0));
+  }
+  return all.lowest == all.highest;
+}
+
+void VectorGrower::quantize(Team& team, const float* gradient, const float* hessian) {
+  const Timer timer(stats_.quantize);
+  stats_.rounds += 1;
+  find_units(team, gradient, gradient_unit_);
+  constant_hessian_ = hessian == nullptr || find_units(team, hessian, hessian_unit_);
+  count_hessian_ = hessian == nullptr ? 1.0f : hessian[user_rows_ != nullptr ? user_rows_[0] : 0];
+  width_ = n_chunks_ * 8 * (constant_hessian_ ? 1 : 2);
+  const std::int64_t n_all = matrix_->n_rows();
+  values_.grow_to(n_all * width_);
+  const auto inverse = [](std::vector<float> units) {
+    for (float& unit : units) unit = unit > 0.0f ? 1.0f / unit : 0.0f;
+    return units;
+  };
+  const std::vector<float> inverse_gradient = inverse(gradient_unit_);
+  const std::vector<float> inverse_hessian = inverse(hessian_unit_);
+  const std::int64_t n_blocks = (n_rows_ + kRowBlock - 1) / kRowBlock;
+  std::vector<Vector> sums(at(n_blocks), Vector(at(width_)));
+  for_blocks(team, n_rows_, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
+    VectorQuantizeArgs args;
+    args.value_stride = n_all;
+    args.n_outputs = n_outputs_;
+    args.rows = user_rows_ != nullptr ? user_rows_ + begin : nullptr;
+    args.first_row = begin;
+    args.n_rows = end - begin;
+    args.width = width_;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto row = static_cast<std::int64_t>(user_rows_ != nullptr ? user_rows_[i] : static_cast<RowIdx>(i));
+      std::memset(values_.data() + row * width_, 0, at(width_) * sizeof(std::int32_t));
+      values_[row * width_ + n_outputs_] = 1;
+    }
+    Vector& total = sums[at(b)];
+    total[at(n_outputs_)] = static_cast<std::int32_t>(end - begin);
+    args.values = gradient;
+    args.inverse_unit = inverse_gradient.data();
+    args.out = values_.data();
+    kernels().quantize_vector(args, total.data());
+    if (constant_hessian_) return;
+    args.values = hessian;
+    args.inverse_unit = inverse_hessian.data();
+    args.out += n_chunks_ * 8;
+    kernels().quantize_vector(args, total.data() + n_chunks_ * 8);
+  });
+  root_sums_.assign(at(width_), 0);
+  for (const Vector& part : sums) kernels().add_ints(part.data(), width_, root_sums_.data());
+}
+
+double VectorGrower::gradient_of(const Vector& sums, std::size_t k) const {
+  return static_cast<double>(sums[k]) * static_cast<double>(gradient_unit_[k]);
+}
+
+double VectorGrower::hessian_of(const Vector& sums, std::size_t k) const {
+  if (constant_hessian_) return static_cast<double>(count_of(sums)) * static_cast<double>(count_hessian_);
+  return static_cast<double>(sums[at(n_chunks_) * 8 + k]) * static_cast<double>(hessian_unit_[k]);
+}
+
+// Mean hessian of the outputs: what min_sum_hessian is asked of.
+double VectorGrower::weight_of(const Vector& sums) const {
+  double total = 0.0;
+  for (std::size_t k = 0; k < at(n_outputs_); ++k) total += hessian_of(sums, k);
+  return total / n_outputs_;
+}
+
+double VectorGrower::gain_of(const Vector& sums) const {
+  double gain = 0.0;
+  for (std::size_t k = 0; k < at(n_outputs_); ++k) {
+    const double shrunk = std::max(std::abs(gradient_of(sums, k)) - params_->rules.lambda_l1, 0.0);
+    gain += shrunk * shrunk / std::max(hessian_of(sums, k) + params_->rules.lambda_l2, 1e-30);
+  }
+  return gain;
+}
+
+std::vector<double> VectorGrower::outputs_of(const Vector& sums, const std::vector<double>* parent) const {
+  std::vector<double> outputs(at(n_outputs_));
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    outputs[k] =
+        leaf_output(gradient_of(sums, k), hessian_of(sums, k), static_cast<double>(count_of(sums)), params_->rules,
+                    all_params_[k].damp_from, parent != nullptr ? parent->data() + k : nullptr);
+  }
+  return outputs;
+}
+
+// ---- growing ----
+
+void VectorGrower::start_root(Team& team) {
+  frontier_.clear();
+  committed_.clear();
+  leaves_.reserve(at(2 * params_->num_leaves));
+  rows_.start(user_rows_, n_rows_);
+  Leaf root;
+  root.end = n_rows_;
+  root.sums = root_sums_;
+  root.outputs = outputs_of(root.sums, nullptr);
+  leaves_.push_back(std::move(root));
+  if (params_->num_leaves >= 2 && may_split(leaves_[0])) evaluate(team, {{0}, -1, -1});
+}
+
+bool VectorGrower::may_split(const Leaf& leaf) const {
+  if (params_->max_depth > 0 && leaf.depth >= params_->max_depth) return false;
+  return static_cast<double>(leaf.n_rows()) >= 2.0 * std::max(params_->rules.min_data, 1.0);
+}
+
+std::int32_t VectorGrower::take_best() {
+  const auto best = std::min_element(frontier_.begin(), frontier_.end(), [&](std::int32_t i, std::int32_t j) {
+    const Leaf& a = leaves_[at(i)];
+    const Leaf& b = leaves_[at(j)];
+    if (params_->depthwise && a.depth != b.depth) return a.depth < b.depth;
+    if (!params_->depthwise && a.split.gain != b.split.gain) return a.split.gain > b.split.gain;
+    return a.order < b.order;
+  });
+  const std::int32_t node = *best;
+  frontier_.erase(best);
+  return node;
+}
+
+void VectorGrower::expand(Team& team, std::int32_t node, bool last) {
+  stats_.expanded += 1;
+  stats_.batches += 1;
+  {
+    const Timer timer(stats_.partition);
+    const Leaf& leaf = leaves_[at(node)];
+    stats_.partitioned_rows += leaf.n_rows();
+    const LeafSplit split{leaf.begin, leaf.end, count_of(leaf.split.left),
+                          RowSplitter(*matrix_, leaf.split.feature, leaf.split.threshold, leaf.split.missing_left)};
+    rows_.split(team, {&split, 1});
+  }
+  committed_.push_back(node);
+  const auto n_committed = static_cast<std::int64_t>(committed_.size());
+  for (int side = 0; side < 2; ++side) {
+    const Leaf& parent = leaves_[at(node)];
+    const std::int64_t middle = parent.begin + count_of(parent.split.left);
+    Leaf child;
+    child.begin = side == 0 ? parent.begin : middle;
+    child.end = side == 0 ? middle : parent.end;
+    child.sums = side == 0 ? parent.split.left : parent.sums;
+    if (side == 1) kernels().subtract_ints(parent.split.left.data(), width_, child.sums.data());
+    child.depth = parent.depth + 1;
+    child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
+    child.outputs = outputs_of(child.sums, &parent.outputs);
+    child.order = 2 * n_committed + side;
+    child.slot = side == 0 ? parent.slot : static_cast<std::int32_t>(n_committed);
+    leaves_[at(node)].children[side] = static_cast<std::int32_t>(leaves_.size());
+    leaves_.push_back(std::move(child));
+  }
+  const std::int32_t* const children = leaves_[at(node)].children;
+  const Leaf& left = leaves_[at(children[0])];
+  const Leaf& right = leaves_[at(children[1])];
+  if (last || (!may_split(left) && !may_split(right))) {
+    release(std::move(leaves_[at(node)].cells));
+    return;
+  }
+  const int smaller = left.n_rows() <= right.n_rows() ? 0 : 1;
+  Family family{{children[smaller]}, node, children[1 - smaller]};
+  if (!leaves_[at(node)].cells) family = {{children[smaller], children[1 - smaller]}, -1, -1};
+  evaluate(team, family);
+}
+
+// A leaf without room for its histogram can still be split: its children are both built from rows.
+std::unique_ptr<VectorGrower::Cells> VectorGrower::acquire() {
+  if (!free_cells_.empty()) {
+    auto cells = std::move(free_cells_.back());
+    free_cells_.pop_back();
+    return cells;
+  }
+  ++n_histograms_;
+  return std::make_unique<Cells>(histogram_size_);
+}
+
+void VectorGrower::release(std::unique_ptr<Cells> cells) {
+  if (cells) free_cells_.push_back(std::move(cells));
+}
+
+void VectorGrower::evaluate(Team& team, const Family& family) {
+  if (sample_nodes_) {
+    allowed_.resize(leaves_.size());
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      if (!allowed_[i].empty()) continue;
+      allowed_[i].assign(feature_used_.size(), 0);
+      for (const std::int32_t f : columns_->node_features(leaves_[i].depth, leaves_[i].key)) allowed_[i][at(f)] = 1;
+    }
+  }
+  build(team, family.built);
+  search(team, family);
+  // What is beyond the budget lives on without its histogram.
+  const std::int64_t budget = std::max<std::int64_t>(params_->max_histogram_bytes / (4 * histogram_size_ + 1), 2);
+  std::vector<std::int32_t> searched = family.built;
+  if (family.rest >= 0) searched.push_back(family.rest);
+  for (const std::int32_t i : searched) {
+    Leaf& leaf = leaves_[at(i)];
+    if (leaf.split.feature >= 0) frontier_.push_back(i);
+    if (leaf.split.feature < 0) release(std::move(leaf.cells));
+    if (n_histograms_ - static_cast<std::int64_t>(free_cells_.size()) > budget) release(std::move(leaf.cells));
+  }
+}
+
+// ---- histograms ----
+
+void VectorGrower::build(Team& team, const std::vector<std::int32_t>& leaves) {
+  const Timer timer(stats_.build);
+  std::vector<BuildTask> tasks;
+  const auto n_blocks = static_cast<std::int64_t>(blocks_.size() * leaves.size());
+  for (const std::int32_t i : leaves) {
+    Leaf& leaf = leaves_[at(i)];
+    leaf.cells = acquire();
+    stats_.built_rows += leaf.n_rows();
+    const std::int64_t wanted = team.n_threads() == 1 ? 1 : (2 * team.n_threads() + n_blocks - 1) / n_blocks;
+    const std::int64_t n = std::clamp<std::int64_t>(leaf.n_rows() / kPieceRows, 1, wanted);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      for (std::int64_t p = 0; p < n; ++p) {
+        BuildTask task{i,
+                       static_cast<std::int32_t>(b),
+                       leaf.begin + leaf.n_rows() * p / n,
+                       leaf.begin + leaf.n_rows() * (p + 1) / n,
+                       {}};
+        if (p > 0) task.partial.reset(blocks_[b].n_cells * width_);
+        tasks.push_back(std::move(task));
+      }
+    }
+  }
+  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int) {
+    BuildTask& task = tasks[at(t)];
+    const Block& block = blocks_[at(task.block)];
+    std::int32_t* const own = task.partial.size() > 0
+                                  ? task.partial.data()
+                                  : leaves_[at(task.leaf)].cells->data() + block.first_cell * width_;
+    std::memset(own, 0, at(block.n_cells * width_) * sizeof(std::int32_t));
+    VectorBuildArgs args;
+    args.rows = rows_.from(task.begin);
+    args.first_row = task.begin;
+    args.n_rows = task.end - task.begin;
+    args.values = values_.data();
+    args.width = width_;
+    if (block.group < 0) {
+      args.codes = sparse_->codes();
+      args.two_bytes = !sparse_->wide_codes();
+      args.row_begin = sparse_->row_begin.data();
+      args.cells = own;
+    } else {
+      const Group& group = matrix_->groups()[at(block.group)];
+      args.two_bytes = group.two_bytes;
+      args.bins = group.two_bytes ? static_cast<const void*>(group.bins16.data() + block.first)
+                                  : static_cast<const void*>(group.bins8.data() + block.first);
+      args.row_stride = group.row_stride;
+      args.n_lanes = block.n;
+      args.lane_first = lane_first_[at(block.group)].data() + block.first;
+      args.cells = own - block.first_cell * width_;
+    }
+    kernels().build_vector(args);
+  });
+  for (const BuildTask& task : tasks) {
+    if (task.partial.size() == 0) continue;
+    const Block& block = blocks_[at(task.block)];
+    std::int32_t* const out = leaves_[at(task.leaf)].cells->data() + block.first_cell * width_;
+    for_blocks(team, block.n_cells, 128, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+      kernels().add_ints(task.partial.data() + begin * width_, (end - begin) * width_, out + begin * width_);
+    });
+  }
+}
+
+// ---- search ----
+
+void VectorGrower::search(Team& team, const Family& family) {
+  const Timer timer(stats_.search);
+  std::vector<SearchTask> tasks;
+  for (std::size_t g = 0; g < matrix_->groups().size(); ++g) {
+    if (!group_used_[g]) continue;
+    for (std::int32_t lane = 0; lane < matrix_->groups()[g].n_lanes; ++lane) {
+      tasks.push_back({static_cast<std::int32_t>(g), lane, {}});
+    }
+  }
+  for (std::size_t b = 0; sparse_ && b < sparse_->blocks.size(); ++b) {
+    tasks.push_back({-1, static_cast<std::int32_t>(b), {}});
+  }
+  if (family.rest >= 0) leaves_[at(family.rest)].cells = std::move(leaves_[at(family.parent)].cells);
+  std::int32_t searched[2] = {family.built[0], family.rest};
+  if (family.built.size() > 1) searched[1] = family.built[1];
+  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
+    SearchTask& task = tasks[at(t)];
+    const Group* const group = task.group >= 0 ? &matrix_->groups()[at(task.group)] : nullptr;
+    const SparseRows::Block* const block = group == nullptr ? &sparse_->blocks[at(task.index)] : nullptr;
+    const std::int64_t first =
+        group != nullptr ? group->first_cell + group->lane_begin(task.index) : matrix_->n_cells() + block->first_cell;
+    const std::int64_t n =
+        group != nullptr ? group->lane_begin(task.index + 1) - group->lane_begin(task.index) : block->n_cells;
+    if (family.rest >= 0) {
+      kernels().subtract_ints(leaves_[at(family.built[0])].cells->data() + first * width_, n * width_,
+                              leaves_[at(family.rest)].cells->data() + first * width_);
+    }
+    for (int side = 0; side < 2; ++side) {
+      const std::int32_t i = searched[side];
+      if (i < 0 || !may_split(leaves_[at(i)])) continue;
+      const std::int32_t* const cells = leaves_[at(i)].cells->data() + first * width_;
+      if (group != nullptr) {
+        search_lane(i, group->lanes[at(task.index)], cells, thread, task.found[side]);
+      } else {
+        search_sparse(i, *block, cells, thread, task.found[side]);
+      }
+    }
+  });
+  for (int side = 0; side < 2; ++side) {
+    if (searched[side] < 0) continue;
+    Found best;
+    for (const SearchTask& task : tasks) {
+      const Found& f = task.found[side];
+      if (f.feature >= 0 && (f.gain > best.gain || (f.gain == best.gain && f.feature < best.feature))) best = f;
+    }
+    settle(leaves_[at(searched[side])], best);
+  }
+}
+
+void VectorGrower::search_lane(std::int32_t leaf, const Lane& lane, const std::int32_t* cells, int thread,
+                               Found& best) {
+  for (const Digit& digit : lane.digits) {
+    if (!digit.bundle && !is_allowed(leaf, digit.features.front())) continue;
+    const std::int32_t* const own = digit_cells(lane, digit, cells, thread);
+    if (!digit.bundle) {
+      search_feature(leaf, digit.features.front(), own, thread, best);
+      continue;
+    }
+    for (const std::int32_t f : digit.features) {
+      search_others(leaf, f, own + matrix_->features()[at(f)].first_value * width_, thread, best);
+    }
+  }
+}
+
+void VectorGrower::search_sparse(std::int32_t leaf, const SparseRows::Block& block, const std::int32_t* cells,
+                                 int thread, Found& best) {
+  for (std::int32_t k = 0; k < block.n; ++k) {
+    const std::int64_t first = sparse_->first_cell[at(block.first + k)] - block.first_cell;
+    search_others(leaf, sparse_->features[at(block.first + k)], cells + first * width_, thread, best);
+  }
+}
+
+// Cells of one digit: those of its lane, or their marginal sums.
+const std::int32_t* VectorGrower::digit_cells(const Lane& lane, const Digit& digit, const std::int32_t* cells,
+                                              int thread) {
+  if (lane.digits.size() == 1) return cells;
+  std::int32_t* const out = digit_scratch_[at(thread)].data();
+  std::memset(out, 0, at(digit.radix * width_) * sizeof(std::int32_t));
+  for (std::int32_t v = 0; v < lane.n_values; ++v) {
+    kernels().add_ints(cells + static_cast<std::int64_t>(v) * width_, width_,
+                       out + static_cast<std::int64_t>(v / digit.stride % digit.radix) * width_);
+  }
+  return out;
+}
+
+// All cells of a feature whose bins other than zero's are known: zero's is what they leave of the leaf.
+const std::int32_t* VectorGrower::with_zero_bin(const Leaf& leaf, const Feature& feature, const std::int32_t* others,
+                                                int thread) {
+  std::int32_t* const out = zero_scratch_[at(thread)].data();
+  std::memset(out, 0, at(static_cast<std::int64_t>(feature.n_value_bins + 1) * width_) * sizeof(std::int32_t));
+  Vector zero = leaf.sums;
+  for (std::int32_t o = 0; o < feature.n_other_bins(); ++o) {
+    const std::int32_t* const cell = others + static_cast<std::int64_t>(o) * width_;
+    kernels().subtract_ints(cell, width_, zero.data());
+    std::memcpy(out + static_cast<std::int64_t>(feature.bin_of_other(o)) * width_, cell,
+                at(width_) * sizeof(std::int32_t));
+  }
+  std::memcpy(out + static_cast<std::int64_t>(feature.zero_bin) * width_, zero.data(),
+              at(width_) * sizeof(std::int32_t));
+  return out;
+}
+
+void VectorGrower::search_others(std::int32_t leaf, std::int32_t f, const std::int32_t* others, int thread,
+                                 Found& best) {
+  if (!is_allowed(leaf, f)) return;
+  const Feature& feature = matrix_->features()[at(f)];
+  std::int64_t count = 0;  // one side of every split is without zero
+  for (std::int32_t o = 0; o < feature.n_other_bins(); ++o) {
+    count += others[static_cast<std::int64_t>(o) * width_ + n_outputs_];
+  }
+  if (static_cast<double>(count) < std::max(params_->rules.min_data, 1.0)) return;
+  search_feature(leaf, f, with_zero_bin(leaves_[at(leaf)], feature, others, thread), thread, best);
+}
+
+bool VectorGrower::is_allowed(std::int32_t leaf, std::int32_t feature) const {
+  return feature_used_[at(feature)] && (!sample_nodes_ || allowed_[at(leaf)][at(feature)]);
+}
+
+void VectorGrower::search_feature(std::int32_t i, std::int32_t f, const std::int32_t* cells, int thread, Found& best) {
+  const Leaf& leaf = leaves_[at(i)];
+  const Feature& feature = matrix_->features()[at(f)];
+  const SplitRules& rules = params_->rules;
+  VectorSearchArgs args;
+  args.cells = cells;
+  args.n_value_bins = feature.n_value_bins;
+  args.has_missing = feature.has_missing;
+  args.n_outputs = n_outputs_;
+  args.n_chunks = n_chunks_;
+  args.total = leaf.sums.data();
+  args.gradient_unit = gradient_unit_.data();
+  args.hessian_unit = constant_hessian_ ? nullptr : hessian_unit_.data();
+  args.count_hessian = count_hessian_;
+  args.count = static_cast<float>(count_of(leaf.sums));
+  args.lambda_l1 = static_cast<float>(rules.lambda_l1);
+  args.lambda_l2 = static_cast<float>(rules.lambda_l2);
+  args.min_data = static_cast<float>(std::max(rules.min_data, 1.0));
+  args.min_sum_hessian = static_cast<float>(rules.min_sum_hessian);
+  args.scratch = search_scratch_[at(thread)].data();
+  if (params_->extra_trees) {
+    const int n_thresholds = std::max(feature.n_value_bins - (feature.has_missing ? 0 : 1), 1);
+    args.only_threshold = static_cast<int>(random_bits(params_->extra_key ^ leaf.key, static_cast<std::uint64_t>(f)) %
+                                           static_cast<std::uint64_t>(n_thresholds));
+  }
+  VectorCandidate candidate;
+  if (!kernels().search_vector(args, candidate)) return;
+  const bool better = candidate.gain > best.gain || (candidate.gain == best.gain && f < best.feature);
+  if (better) best = {candidate.gain, f, candidate.threshold, candidate.missing_left};
+}
+
+// Sums of the rows that a split sends left, missing ones apart.
+VectorGrower::Vector VectorGrower::sums_left(Leaf& leaf, const Split& split) {
+  const Feature& feature = matrix_->features()[at(split.feature)];
+  const std::int32_t* cells = leaf.cells->data();
+  if (feature.loose()) {
+    const std::int64_t first = sparse_->first_cell[at(sparse_->place_of[at(split.feature)])];
+    cells = with_zero_bin(leaf, feature, cells + (matrix_->n_cells() + first) * width_, 0);
+  } else {
+    const Group& group = matrix_->groups()[at(feature.group)];
+    const Lane& lane = group.lanes[at(feature.lane)];
+    cells += (group.first_cell + group.lane_begin(feature.lane)) * width_;
+    for (const Digit& digit : lane.digits) {
+      if (std::find(digit.features.begin(), digit.features.end(), split.feature) == digit.features.end()) continue;
+      cells = digit_cells(lane, digit, cells, 0);
+      if (digit.bundle) cells = with_zero_bin(leaf, feature, cells + feature.first_value * width_, 0);
+      break;
+    }
+  }
+  Vector left(at(width_));
+  for (std::int32_t b = 0; b <= split.threshold; ++b) {
+    kernels().add_ints(cells + static_cast<std::int64_t>(b) * width_, width_, left.data());
+  }
+  if (feature.has_missing && split.missing_left) {
+    kernels().add_ints(cells + static_cast<std::int64_t>(feature.n_value_bins) * width_, width_, left.data());
+  }
+  return left;
+}
+
+// Turns the winning candidate into a split: exact sums, and the gain above the leaf's own in full precision.
+void VectorGrower::settle(Leaf& leaf, const Found& found) {
+  leaf.split = Split{};
+  if (found.feature < 0) return;
+  Split split{0.0, found.feature, found.threshold, found.missing_left, {}};
+  split.left = sums_left(leaf, split);
+  Vector right = leaf.sums;
+  kernels().subtract_ints(split.left.data(), width_, right.data());
+  const double both = gain_of(split.left) + gain_of(right);
+  split.gain = both - gain_of(leaf.sums);
+  const bool is_noise = split.gain <= 1e-12 * both;
+  if (is_noise || split.gain <= params_->rules.min_gain_to_split) return;
+  // Nothing to learn a direction from: missing values will follow the majority.
+  if (!split.missing_left) {
+    Split other = split;
+    other.missing_left = true;
+    if (!matrix_->features()[at(split.feature)].has_missing ||
+        count_of(sums_left(leaf, other)) == count_of(split.left)) {
+      split.missing_left = 2 * count_of(split.left) >= count_of(leaf.sums);
+    }
+  }
+  leaf.split = std::move(split);
+}
+
+// ---- the finished tree ----
+
+void VectorGrower::refit(Team& team, const std::vector<std::int32_t>& final_leaves, const float* hessian,
+                         const float* label, bool one_label, const double* score) {
+  const std::int64_t n_all = matrix_->n_rows();
+  std::vector<std::vector<Residual>> scratch(at(team.n_threads()));
+  const auto n_leaves = static_cast<std::int64_t>(final_leaves.size());
+  team.for_each(n_leaves * n_outputs_, [&](std::int64_t task, int thread) {
+    const std::int64_t k = task / n_leaves;
+    const GrowParams& own = all_params_[at(k)];
+    if (!own.refit) return;
+    const LeafRefit refit{label + (one_label ? 0 : k * n_all), hessian != nullptr ? hessian + k * n_all : nullptr,
+                          score + k * n_all, own.refit_alpha, own.refit_delta};
+    Leaf& leaf = leaves_[at(final_leaves[at(task % n_leaves)])];
+    double value = refit_leaf(refit, rows_.from(leaf.begin), leaf.n_rows(), scratch[at(thread)]);
+    const double limit = params_->rules.max_delta_step;
+    if (limit > 0.0) value = std::clamp(value, -limit, limit);
+    leaf.outputs[at(k)] = value;
+  });
+}
+
+Tree VectorGrower::finish(Team& team, const float* hessian, const float* label, bool one_label, double* score) {
+  const Timer timer(stats_.scores);
+  stats_.committed += static_cast<std::int64_t>(committed_.size());
+  std::vector<std::int32_t> number(leaves_.size(), -1);  // node number of a committed leaf
+  for (std::size_t i = 0; i < committed_.size(); ++i) number[at(committed_[i])] = static_cast<std::int32_t>(i);
+  std::vector<std::int32_t> final_leaves;
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    if (number[i] < 0) final_leaves.push_back(static_cast<std::int32_t>(i));
+  }
+  if (!committed_.empty()) refit(team, final_leaves, hessian, label, one_label, score);
+
+  Tree tree;
+  tree.n_values = n_outputs_;
+  const std::size_t n_leaves = final_leaves.size();
+  tree.leaf_value.resize(n_leaves * at(n_outputs_));
+  tree.leaf_weight.resize(n_leaves);
+  tree.leaf_count.resize(n_leaves);
+  const auto child_number = [&](std::int32_t i) { return number[at(i)] >= 0 ? number[at(i)] : ~leaves_[at(i)].slot; };
+  for (const std::int32_t i : committed_) {
+    const Leaf& node = leaves_[at(i)];
+    const Feature& feature = matrix_->features()[at(node.split.feature)];
+    tree.feature.push_back(node.split.feature);
+    tree.column.push_back(feature.column);
+    tree.threshold_bin.push_back(node.split.threshold);
+    tree.threshold.push_back(feature.upper[at(node.split.threshold)]);
+    tree.missing_kind.push_back(static_cast<std::int8_t>(feature.missing_kind));
+    tree.default_left.push_back(node.split.missing_left);
+    tree.left.push_back(child_number(node.children[0]));
+    tree.right.push_back(child_number(node.children[1]));
+    tree.gain.push_back(node.split.gain);
+    tree.node_weight.push_back(weight_of(node.sums));
+    tree.node_count.push_back(count_of(node.sums));
+    for (const double output : node.outputs) tree.node_value.push_back(output * params_->learning_rate);
+  }
+  struct Piece {
+    std::int64_t begin, end;
+    const double* values;
+  };
+  std::vector<Piece> pieces;
+  for (const std::int32_t i : final_leaves) {
+    const Leaf& leaf = leaves_[at(i)];
+    double* const values = tree.leaf_value.data() + leaf.slot * n_outputs_;
+    for (std::size_t k = 0; k < leaf.outputs.size(); ++k) values[k] = leaf.outputs[k] * params_->learning_rate;
+    tree.leaf_weight[at(leaf.slot)] = weight_of(leaf.sums);
+    tree.leaf_count[at(leaf.slot)] = count_of(leaf.sums);
+    for (std::int64_t begin = leaf.begin; begin < leaf.end; begin += kRowBlock) {
+      pieces.push_back({begin, std::min(begin + kRowBlock, leaf.end), values});
+    }
+  }
+  // A tree that could not split says nothing about the rows: it adds nothing.
+  if (!committed_.empty()) {
+    // Output after output: the scores of one stay in cache.
+    const auto n_pieces = static_cast<std::int64_t>(pieces.size());
+    team.for_each(n_pieces * n_outputs_, [&](std::int64_t task, int) {
+      const Piece& piece = pieces[at(task % n_pieces)];
+      const std::int64_t k = task / n_pieces;
+      const RowIdx* const rows = rows_.from(piece.begin);
+      double* const output = score + k * matrix_->n_rows();
+      for (std::int64_t i = 0; i < piece.end - piece.begin; ++i) output[rows[i]] += piece.values[k];
+    });
+  }
+  for (Leaf& leaf : leaves_) release(std::move(leaf.cells));
+  return tree;
+}
+
+}  // namespace gossamer
