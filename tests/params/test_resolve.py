@@ -317,7 +317,7 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"tree_learner": "data"},
         {"linear_tree": True},
         {"predict_contrib": True},
-        {"base_score": 0.5},
+        {"multi_strategy": "multi_output_tree"},
         {"categorical_feature": [0, 2]},
         {"categorical_feature": "name:a,b"},
         {"monotone_constraints": {"a": 1}},

@@ -23,6 +23,7 @@ OURS = {
     "goss_error",
     "grow_policy",
     "max_conflict_rate",
+    "multi_strategy",
     "mvs_reg",
     "tree_method",
 }

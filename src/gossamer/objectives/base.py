@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
+from gossamer.errors import ParameterError, message
 from gossamer.params import Params
 
 # As in LightGBM: shares of a class are kept this far away from 0 and 1.
@@ -108,6 +109,15 @@ class Objective(ABC):
         """How leaf values are found again once a tree is grown; None: they are not."""
         return None
 
+    def leaf_refit_of(self, output: int) -> LeafRefit | None:
+        """How leaf values of one output's trees are found again; None: they are not."""
+        return self.leaf_refit
+
+    @property
+    def own_metric(self) -> str | None:
+        """Metric when none is asked for; None: no metric."""
+        return self.default_metric
+
     @property
     def damp_from(self) -> float:
         """Leaf values beyond this (before shrinkage) are damped; 0: none are.
@@ -140,6 +150,16 @@ class Objective(ABC):
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the best constant score of each output."""
 
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the score of each output at which this is predicted (`base_score`).
+
+        Raises:
+            ParameterError: If no score is predicted so, or the link cannot be inverted.
+        """
+        if self.has_link:
+            raise no_inverse(self.name)
+        return [prediction] * self.n_outputs
+
     @abstractmethod
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
@@ -162,6 +182,21 @@ class Objective(ABC):
     def from_config(cls, config: dict[str, Any]) -> Objective:
         """Make an objective that predicts; it need not be able to train."""
         return cls()
+
+    def for_prediction(self) -> Objective:
+        """Return the objective without what only training needs (functions, data)."""
+        return type(self).from_config(self.to_config())
+
+
+def no_inverse(name: str) -> ParameterError:
+    """Make the error of a `base_score` that cannot become a score."""
+    return ParameterError(
+        message(
+            f"base_score cannot be used with objective={name}",
+            expected="an objective whose predictions belong to one score each",
+            hint="Leave it out, or pass the scores to start from as init_score.",
+        )
+    )
 
 
 def by_row(score: npt.NDArray[np.float64], n_outputs: int) -> npt.NDArray[np.float64]:

@@ -97,6 +97,8 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
         given.pop("metric", None)
         if "objective" in found and _lower(params[found["objective"][0]]) in _RMSE_OBJECTIVES:
             given["metric"] = ("rmse",)
+        elif (own := getattr(given.get("objective"), "metric", None)) is not None:
+            given["metric"] = _coerce_given("metric", own, "metric")  # of a CustomObjective
     if given.get("boosting") == "goss":
         if given.get("data_sample_strategy") == "mvs":
             raise ParameterError(
@@ -219,6 +221,9 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     elif values["min_data_in_leaf"] == 0 and values["min_sum_hessian_in_leaf"] <= _HESSIAN_EPSILON:
         # Otherwise nothing would keep a leaf from being empty.
         found["min_data_in_leaf"] = 1
+    n_outputs = getattr(values["objective"], "n_outputs", None)  # of a CustomObjective
+    if n_outputs is not None and "num_class" not in given:
+        found["num_class"] = coerce(TABLE["num_class"], n_outputs, "n_outputs")
     if "bagging_freq" not in given and _samples_rows(values):
         found["bagging_freq"] = 1
     return found

@@ -81,6 +81,7 @@ class Params(Mapping[str, object]):
     sigmoid: float
     boost_from_average: bool
     base_score: float | None
+    multi_strategy: str
     reg_sqrt: bool
     alpha: float
     fair_c: float

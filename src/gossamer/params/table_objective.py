@@ -59,8 +59,17 @@ OBJECTIVE: Final = (
         (),
         "float",
         None,
-        "Prediction that boosting starts from.",
-        supported=False,
+        "Prediction that boosting starts from, instead of the best constant. Scores of the data "
+        "(`init_score`) win. For objectives whose predictions belong to one score each.",
+    ),
+    _objective(
+        "multi_strategy",
+        (),
+        "enum",
+        "one_output_per_tree",
+        "With several targets: trees of one target each, or of all targets together.",
+        choices={"one_output_per_tree": (), "multi_output_tree": ()},
+        supported=("one_output_per_tree",),
     ),
     _objective(
         "reg_sqrt",
