@@ -276,3 +276,34 @@ def test_callable_may_have_other_outputs_than_targets() -> None:
     assert model.predict(X).shape == (N_ROWS,)
     with pytest.raises(ParameterError, match=r"l2.*1 outputs and 3 targets"):
         train({**params, "metric": "l2"}, Dataset(X, NUMBERS), 3)
+
+
+def test_function_in_each_round() -> None:
+    booster = Booster({**QUIET, "objective": "custom", "metric": "l2"}, Dataset(X, NUMBERS))
+    with pytest.raises(DataError, match="has no function"):
+        booster.update()
+    for _ in range(5):
+        booster.update(fobj=lambda s, d: (s - d.get_label(), np.ones_like(s)))
+    expected = train({**QUIET, "boost_from_average": False}, Dataset(X, NUMBERS), 5).predict(X)
+    np.testing.assert_allclose(booster.predict(X), expected, rtol=1e-3, atol=1e-2)
+    error = ((booster.predict(X) - NUMBERS) ** 2).mean()
+    assert booster.eval_train()[0].metric_value == pytest.approx(error, rel=1e-4)
+
+
+def test_as_good_as_xgboost() -> None:
+    xgb = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(3000, 5))
+    # No products of columns: which of them is split first is chance, and decides all.
+    y = np.column_stack([x[:, 0] + x[:, 1] ** 2, np.sin(3 * x[:, 2])])
+    y += 0.1 * rng.normal(size=y.shape)
+    common = {"max_depth": 4, "eta": 0.2, "lambda": 0.0, "min_child_weight": 20}
+    own = {"grow_policy": "depthwise", "min_data_in_leaf": 1, "verbosity": -1}
+    ours = train({**common, **own}, Dataset(x[:2000], y[:2000]), 60)
+    data = xgb.DMatrix(x[:2000], y[:2000])
+    theirs = xgb.train({**common, "nthread": 1, "verbosity": 0}, data, 60)
+    errors = [
+        ((predicted - y[2000:]) ** 2).mean()
+        for predicted in (ours.predict(x[2000:]), theirs.predict(xgb.DMatrix(x[2000:])))
+    ]
+    assert errors[0] < 1.05 * errors[1]
