@@ -327,6 +327,33 @@ def test_links_may_change_the_shape() -> None:
     np.testing.assert_allclose(model.predict(X)[:, 1], sigmoid(model.predict(X, raw_score=True)))
 
 
+@pytest.mark.parametrize(
+    ("n_targets", "metric"), [(1, "l2"), (1, "binary_logloss"), (1, "binary_error"), (2, "l2")]
+)
+def test_links_that_change_the_shape_and_metrics(n_targets: int, metric: str) -> None:
+    y = np.column_stack([BINARY, BINARY])[:, :n_targets]
+    objective = CustomObjective(logistic, link=lambda score: np.zeros((len(score), 3)))
+    with pytest.raises(DataError, match=r"shape \(400, 3\): expected \(400,.*metric='none'"):
+        fit(objective, y, 1, metric=metric)
+
+
+def test_links_may_return_any_numbers() -> None:
+    """Metrics by name want float64."""
+    objective = CustomObjective(logistic, link=lambda score: score > 0, metric=["l1", "error"])
+    model = fit(objective)
+    wrong = (model.predict(X) != BINARY).mean()
+    assert model.best_score["training"] == pytest.approx({"l1": wrong, "binary_error": wrong})
+
+
+def test_functions_may_have_attributes_of_the_same_names() -> None:
+    def function(score: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+        return logistic(score, data)
+
+    function.metric = len  # type: ignore[attr-defined]
+    function.n_outputs = "many"  # type: ignore[attr-defined]
+    assert fit(function, n_rounds=1).num_trees() == 1
+
+
 # ---- base_score ----
 
 

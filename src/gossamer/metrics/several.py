@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
-from gossamer.metrics.base import Metric
+from gossamer.metrics.base import Metric, check_predictions
 from gossamer.objectives import Custom, Objective, SeveralTargets
 
 # What predictions are handed on as: scores that are predictions already.
@@ -59,7 +59,8 @@ class MeanOverTargets(Metric):
             by_target, parts = score.reshape(targets.n_targets, -1), objective.parts
         else:
             predictions = objective.to_predictions(score, n_threads)
-            by_target = np.ascontiguousarray(predictions.T, dtype=np.float64)
+            shape = targets.n_rows, targets.n_targets
+            by_target = np.ascontiguousarray(check_predictions(predictions, shape).T)
             parts = (_AS_PREDICTED,) * targets.n_targets
         values = [
             self.metric.evaluate(by_target[k], targets.target(k), part, n_threads)

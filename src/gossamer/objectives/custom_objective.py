@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ class CustomObjective:
     - `link` is a function from scores to predictions, or the name of one: "identity", "exp",
       "sigmoid", "softmax", "softplus". A model file keeps names only.
     - `n_outputs` is the number of scores per row; None: `num_class`, or else the number of targets.
-    - `metric` is the name of the metric when none is asked for.
+    - `metric` is the name of the metric (or names) when none is asked for.
 
     Pass it as the parameter `objective`, to `train` or to an estimator.
 
@@ -47,9 +47,12 @@ class CustomObjective:
         array([1., 3.])
     """
 
+    # By this the parameters know it: they cannot import it.
+    is_custom_objective: ClassVar[bool] = True
+
     n_outputs: int | None = None
     link: Any = "identity"
-    metric: str | None = None
+    metric: str | Sequence[str] | None = None
     _gradient: Callable[[npt.NDArray[np.float64], Dataset], tuple[Any, Any]] | None = None
     _start: Callable[[Dataset], Any] | float | Sequence[float] | None = None
 
@@ -60,7 +63,7 @@ class CustomObjective:
         start: Callable[[Dataset], Any] | float | Sequence[float] | None = None,
         link: str | LinkFunction | None = None,
         n_outputs: int | None = None,
-        metric: str | None = None,
+        metric: str | Sequence[str] | None = None,
     ) -> None:
         """Fill in what is given; the rest stays as the class has it."""
         given = {
