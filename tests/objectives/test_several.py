@@ -79,3 +79,15 @@ def test_labels_that_no_part_changes_are_not_copied() -> None:
     objective = SeveralTargets((kind(), kind()))
     assert objective.prepare(targets) is targets
     assert targets.target(1) is targets.target(1)
+
+
+def test_labels_that_parts_change_keep_the_rest() -> None:
+    label = np.array([1, 2, 10, 20], dtype=np.float32)
+    queries = np.array([0, 2])
+    targets = Targets(label, n_targets=2, queries=queries)
+    prepared = SeveralTargets((RelativeError(), RelativeError())).prepare(targets)
+    assert prepared.queries is queries
+    assert prepared.n_rows == 2
+    np.testing.assert_array_equal(prepared.label, 10 * label)
+    np.testing.assert_allclose(prepared.target(1).weight, [0.1, 0.05])
+    np.testing.assert_allclose(prepared.weight, [1, 0.5])  # the largest of each row

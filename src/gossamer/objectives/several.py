@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -35,7 +35,8 @@ class PreparedTargets(Targets):
         label = np.concatenate([part.label for part in parts])
         weights = [part.weight for part in parts if part.weight is not None]
         weight = reduce(np.maximum, weights) if weights else None
-        return cls(label, weight, targets.n_targets, parts=tuple(parts))
+        others = {field.name: getattr(targets, field.name) for field in fields(targets)}
+        return cls(**{**others, "label": label, "weight": weight, "parts": tuple(parts)})
 
     def target(self, k: int) -> Targets:
         """Return the labels of one target alone, with its weights."""
