@@ -28,6 +28,7 @@ from gossamer.errors import (
 )
 from gossamer.logger import register_logger
 from gossamer.model import Booster
+from gossamer.objectives import CustomObjective
 from gossamer.plot import plot_importance, plot_metric
 from gossamer.train import train
 
@@ -42,6 +43,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 __all__ = [
     "Booster",
     "CallbackEnv",
+    "CustomObjective",
     "DataError",
     "Dataset",
     "EarlyStopException",

@@ -317,7 +317,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"tree_learner": "data"},
         {"linear_tree": True},
         {"predict_contrib": True},
-        {"base_score": 0.5},
         {"categorical_feature": [0, 2]},
         {"categorical_feature": "name:a,b"},
         {"monotone_constraints": {"a": 1}},

@@ -119,7 +119,7 @@ def test_objectives_that_do_not_fit(class_rows: Any, params: Any, what: str) -> 
         np.linspace(0, 1, 300),
         [None] * 300,
         [np.nan, *([1.0] * 299)],
-        np.zeros((300, 2)),
+        np.full((300, 2), 2),
         np.array(["a", 1] * 150, dtype=object),
         [1] * 299,
     ],

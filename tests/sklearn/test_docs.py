@@ -1,4 +1,4 @@
-"""docs/estimators.md and docs/sparse.md say what is true."""
+"""The pages on estimators, sparse tables, targets and objectives of one's own say what is true."""
 
 from __future__ import annotations
 
@@ -43,3 +43,23 @@ def test_code_for_sparse_tables_runs() -> None:
     for block in blocks:
         exec(block, names)
     assert names["prediction"].std() > 0
+
+
+@pytest.mark.parametrize(("page", "n_blocks"), [("several_targets", 3), ("custom_objectives", 4)])
+def test_code_of_other_pages_runs(
+    page: str, n_blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) == n_blocks
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(block, names)
+    x = names["x"]
+    if page == "several_targets":
+        assert names["model"].predict(x).shape == (500, 3)
+        assert names["classifier"].predict_proba(x).shape == (500, 3)
+    else:
+        np.testing.assert_array_equal(names["again"].predict(x), names["model"].predict(x))
+        assert names["classifier"].predict_proba(x).shape == (500, 2)

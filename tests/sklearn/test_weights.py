@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from gossamer import GossamerClassifier, GossamerModel, GossamerRegressor
-from gossamer.errors import DataError
+from gossamer.errors import DataError, ParameterError
 from gossamer.sklearn.inputs import TrainingRows
 
 
@@ -100,6 +100,49 @@ def test_no_class_counts(binary_rows: Any) -> None:
         GossamerClassifier(class_weight={0: 0, 1: 0}).fit(*binary_rows)
 
 
-def test_class_weight_for_a_class_that_is_not_there(binary_rows: Any) -> None:
-    with pytest.raises(ValueError, match="class"):
-        GossamerClassifier(class_weight="balance").fit(*binary_rows)
+@pytest.mark.parametrize(
+    ("class_weight", "text"),
+    [
+        ("balance", "got 'balance', expected a dict"),
+        (3.0, "got 3.0, expected a dict"),
+        ({"low": 1, "lo": 2}, r"not among the labels: got 'lo', expected one of 'high', 'low'"),
+        ({0: 1}, "not among the labels: got 0"),
+        ({"low": -1}, "'low' is not usable: got -1"),
+        ({"low": np.nan}, "'low' is not usable: got nan"),
+        ({"low": np.inf}, "'low' is not usable: got inf"),
+        ({"low": "much"}, "'low' is not usable: got 'much'"),
+    ],
+)
+def test_class_weights_that_do_not_fit(binary_rows: Any, class_weight: Any, text: str) -> None:
+    x, y = binary_rows
+    names = np.array(["low", "high"])[y]
+    with pytest.raises(ParameterError, match=text):
+        GossamerClassifier(class_weight=class_weight).fit(x, names)
+    with pytest.raises(ParameterError, match=text):
+        GossamerClassifier().fit(
+            x, names, eval_set=[(x[:50], names[:50])], eval_class_weight=[class_weight]
+        )
+
+
+def test_class_weights_may_leave_classes_out(class_rows: Any) -> None:
+    x, y = class_rows
+    some = GossamerClassifier(class_weight={np.int32(1): 2}, n_estimators=5).fit(x, y)
+    all_of_them = GossamerClassifier(class_weight={0: 1.0, 1: 2.0, 2: 1.0}, n_estimators=5)
+    np.testing.assert_array_equal(some.predict_proba(x), all_of_them.fit(x, y).predict_proba(x))
+
+
+def test_balanced_classes_of_strings(binary_rows: Any) -> None:
+    x, y = binary_rows
+    by_name = GossamerClassifier(class_weight="balanced", n_estimators=5)
+    by_name.fit(x, np.array(["a", "b"])[y])
+    by_number = GossamerClassifier(class_weight="balanced", n_estimators=5).fit(x, y)
+    np.testing.assert_array_equal(by_name.predict_proba(x), by_number.predict_proba(x))
+
+
+def test_evaluation_data_may_lack_a_weighted_class(binary_rows: Any) -> None:
+    x, y = binary_rows
+    only = np.flatnonzero(y == 1)
+    model = GossamerClassifier(n_estimators=2).fit(
+        x, y, eval_set=[(x[only], y[only])], eval_class_weight=[{0: 2, 1: 3}]
+    )
+    assert len(model.evals_result_["valid_0"]["binary_logloss"]) == 2

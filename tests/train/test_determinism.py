@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
 
-from gossamer import Dataset, _native, threads, train
+from gossamer import CustomObjective, Dataset, _native, threads, train
 from gossamer.model import model_file
 
 N_ROWS = 20_000  # beyond what one packed cell holds; several blocks and batches
@@ -28,6 +28,7 @@ BINARY = REGRESSION > 0.5
 CLASSES = np.digitize(REGRESSION, [-1.0, 0.2, 1.5])
 HEAVY_TAIL = np.exp(4 * RNG.normal(size=N_ROWS)) * np.sign(SIGNAL)
 WEIGHT = RNG.exponential(size=N_ROWS)
+TARGETS = np.column_stack([REGRESSION, HEAVY_TAIL, -SIGNAL])
 
 # One-hot encodings of 3, 12 and 300 values, columns that are zero in most rows, and two full ones.
 SPARSE = np.zeros((N_ROWS, 3 + 12 + 300 + 60 + 2), dtype=np.float32)
@@ -113,6 +114,18 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "custom": {"label": BINARY, "objective": logistic},
     "custom two outputs": {"label": REGRESSION, "objective": two_squares, "num_class": 2},
+    "custom with a link": {"label": BINARY, "objective": CustomObjective(logistic, link="sigmoid")},
+    "targets": {"label": TARGETS},
+    "targets weighted, sampled": {
+        "table": HOLES,
+        "label": TARGETS,
+        "weight": WEIGHT,
+        "feature_fraction": 0.7,
+        "bagging_fraction": 0.5,
+    },
+    "targets goss": {"label": TARGETS, **GOSS},
+    "labels": {"label": TARGETS > 0, **BINARY_PARAMS, "is_unbalance": True},
+    "labels mvs": {"label": TARGETS > 0, **BINARY_PARAMS, "data_sample_strategy": "mvs"},
     "columns by tree, level and node": {
         "label": REGRESSION,
         "feature_fraction": 0.8,

@@ -49,8 +49,15 @@ class Targets:
             >>> both.target(1).label
             array([10., 11.], dtype=float32)
         """
-        label = self.label[k * self.n_rows : (k + 1) * self.n_rows]
-        return replace(self, label=label, n_targets=1)
+        return self._by_target[k]
+
+    @cached_property
+    def _by_target(self) -> tuple[Targets, ...]:
+        """Made once: total weights are then added up once as well."""
+        if self.n_targets == 1:
+            return (self,)
+        parts = self.label.reshape(self.n_targets, -1)
+        return tuple(replace(self, label=label, n_targets=1) for label in parts)
 
     @cached_property
     def total_weight(self) -> float:

@@ -6,12 +6,13 @@ To add one: a frozen dataclass that fills in `Metric`, and a line in `registry.p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
+from gossamer.errors import DataError, message
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -55,4 +56,25 @@ def predictions_of(
     score: npt.NDArray[np.float64], objective: Objective, n_threads: int
 ) -> npt.NDArray[np.float64]:
     """Return predictions of one output per row; without a link that is the score itself."""
-    return objective.to_predictions(score, n_threads) if objective.has_link else score
+    if not objective.has_link:
+        return score
+    return check_predictions(objective.to_predictions(score, n_threads), (len(score),))
+
+
+def check_predictions(
+    predictions: npt.NDArray[Any], shape: tuple[int, ...]
+) -> npt.NDArray[np.float64]:
+    """Return predictions as float64; the link of a user may have given them any shape.
+
+    Raises:
+        DataError: If they have not the shape that a metric needs.
+    """
+    if predictions.shape != shape:
+        raise DataError(
+            message(
+                f"predictions have the shape {predictions.shape}",
+                expected=f"{shape} for a metric by name",
+                hint="Use metric='none', and a metric function (feval).",
+            )
+        )
+    return np.ascontiguousarray(predictions, dtype=np.float64)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.metrics.base import Metric
+from gossamer.metrics.base import Metric, check_predictions
 from gossamer.objectives import Multiclass, Objective
 from gossamer.params import Params
 
@@ -40,6 +40,9 @@ class MultiLogloss(Metric):
             )
             return total / targets.total_weight
         predicted = score.reshape(n_classes, -1)
+        if objective.has_link:
+            shape = targets.n_rows, n_classes
+            predicted = check_predictions(objective.to_predictions(score, n_threads), shape).T
         own = predicted[targets.label.astype(np.int64), np.arange(targets.n_rows)]
         return targets.average(-np.log(np.maximum(own, _EPSILON)))
 

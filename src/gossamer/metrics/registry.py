@@ -9,7 +9,8 @@ from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import AUC, BinaryError, BinaryLogloss
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
 from gossamer.metrics.regression import L1, L2, RMSE
-from gossamer.objectives import Objective
+from gossamer.metrics.several import MeanOverTargets
+from gossamer.objectives import Objective, SeveralTargets
 from gossamer.params import Params
 
 METRICS: Final[dict[str, type[Metric]]] = {
@@ -18,8 +19,10 @@ METRICS: Final[dict[str, type[Metric]]] = {
 }
 
 
-def make_metrics(params: Params, objective: Objective) -> list[Metric]:
+def make_metrics(params: Params, objective: Objective, n_targets: int = 1) -> list[Metric]:
     """Make the metrics of a training: those asked for, or the objective's own.
+
+    With several targets they are means over the targets.
 
     Example:
         >>> from gossamer.objectives import Regression
@@ -31,8 +34,8 @@ def make_metrics(params: Params, objective: Objective) -> list[Metric]:
     """
     names = params.metric
     if names is None:
-        names = (objective.default_metric,) if objective.default_metric else ()
-    found = []
+        names = (objective.own_metric,) if objective.own_metric else ()
+    found: list[Metric] = []
     for spelling in names:
         name, _, argument = spelling.partition("@")
         if argument and not METRICS[name].takes_argument:
@@ -40,4 +43,6 @@ def make_metrics(params: Params, objective: Objective) -> list[Metric]:
                 message(f"the metric {name} takes nothing after @", got=spelling, expected=name)
             )
         found += METRICS[name].from_params(params, argument)
+    if n_targets > 1 and (isinstance(objective, SeveralTargets) or not objective.takes_targets):
+        found = [MeanOverTargets.of(metric, objective, n_targets) for metric in found]
     return list({metric.name: metric for metric in found}.values())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
+import pickle
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,14 @@ import numpy.typing as npt
 
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model import model_file
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, predict
 from gossamer.model.training import Training
+from gossamer.objectives import Custom, CustomObjective, CustomWithLink, make_custom
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import Params, resolve
 
@@ -32,6 +36,7 @@ class Booster:
         train_set: Training data.
         model_file: Path of a saved model.
         model_str: Text of a saved model (`model_to_string`).
+        objective: With a saved model: its `CustomObjective`, see `set_objective`.
 
     Attributes:
         params: The parameters, as given.
@@ -56,6 +61,7 @@ class Booster:
         train_set: Dataset | None = None,
         model_file: str | os.PathLike[str] | None = None,
         model_str: str | None = None,
+        objective: CustomObjective | None = None,
     ) -> None:
         """Start a training, or load a model."""
         self.params: dict[str, Any] = dict(params or {})
@@ -70,22 +76,67 @@ class Booster:
         if train_set is not None:
             if not isinstance(train_set, Dataset):
                 raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+            if objective is not None:
+                raise ParameterError(
+                    message(
+                        "objective is for a saved model",
+                        hint="Pass it as params['objective'] to train with it.",
+                    )
+                )
             self._training = Training(resolve(self.params), train_set)
             self.train_set = train_set
         elif model_file is not None:
-            self._use(_load_file(model_file))
+            self._use(_load_file(model_file), objective)
         elif model_str is not None:
-            self.model_from_string(model_str)
+            self._use(_read_text(model_str), objective)
         else:
             raise ParameterError(
                 message("a Booster needs train_set, model_file or model_str; none was given")
             )
 
-    def _use(self, model: Model) -> None:
+    def _use(self, model: Model, objective: CustomObjective | None = None) -> None:
         self._trained = model
         self._resolved = None
         if not self.params:
             self.params = dict(model.params)
+        if objective is not None:
+            self.set_objective(objective)
+        elif isinstance(model.objective, CustomWithLink) and model.objective.link is None:
+            warn(
+                "The model was trained with a link function, which a file does not keep: "
+                "predictions are raw scores until it is given as objective, or to set_objective()."
+            )
+
+    def set_objective(self, objective: CustomObjective) -> Booster:
+        """Give a loaded model back the objective that a file cannot keep.
+
+        Args:
+            objective: What it was trained with; predictions are what its link gives from now on.
+
+        Raises:
+            DataError: If the model is still in training, or had an objective by name.
+            ParameterError: If this is no `CustomObjective`, or one with other outputs.
+        """
+        if not isinstance(objective, CustomObjective):
+            raise ParameterError(
+                message(
+                    "the objective is not usable",
+                    got=type(objective).__name__,
+                    expected="a CustomObjective",
+                )
+            )
+        model = self._model
+        if self._training is not None or not isinstance(model.objective, Custom):
+            raise DataError(
+                message(
+                    "set_objective() is for models that were trained with an objective of one's "
+                    "own, and loaded",
+                    got="a model in training" if self._training else model.objective.name,
+                )
+            )
+        found = make_custom(objective, None, model.objective.n_outputs).for_prediction()
+        self._trained = replace(model, objective=found)
+        return self
 
     @property
     def _model(self) -> Model:
@@ -351,7 +402,7 @@ class Booster:
 
     def model_from_string(self, model_str: str) -> Booster:
         """Become the model that `model_to_string` wrote."""
-        model = model_file.from_text(model_str)
+        model = _read_text(model_str)
         self.free_dataset()
         self.best_iteration = -1
         self._use(model)
@@ -360,18 +411,38 @@ class Booster:
     # ---- copies ----
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep the whole model and what was found in training, not the data."""
+        """Keep the whole model and what was found in training, not the data.
+
+        A link function is kept if it can be pickled.
+        """
+        state = self._state()
+        try:
+            pickle.dumps(state["link"])
+        except (pickle.PicklingError, AttributeError, TypeError):
+            state["link"] = None
+            warn(
+                "The link function of the objective cannot be pickled and is left out: the copy "
+                "predicts raw scores until set_objective() is called. A function of a module can."
+            )
+        return state
+
+    def _state(self) -> dict[str, Any]:
         kept = ("params", "best_iteration", "best_score", "_train_data_name")
         state = {name: getattr(self, name) for name in kept}
         state["params"] = {
             name: "custom" if callable(value) else value for name, value in self.params.items()
         }
-        return {**state, "model": model_file.to_bytes(self._model)}
+        model = self._model
+        link = model.objective.link if isinstance(model.objective, CustomWithLink) else None
+        return {**state, "model": model_file.to_bytes(model), "link": link}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the booster again."""
         state = dict(state)
-        self._trained = model_file.from_bytes(state.pop("model"))
+        model, link = model_file.from_bytes(state.pop("model")), state.pop("link", None)
+        if isinstance(model.objective, CustomWithLink):
+            model = replace(model, objective=replace(model.objective, link=link))
+        self._trained = model
         self._training = None
         self._resolved = None
         self.train_set = None
@@ -385,8 +456,13 @@ class Booster:
     def __deepcopy__(self, memo: dict[int, Any]) -> Booster:
         """Copy the model, not the data."""
         booster = Booster.__new__(Booster)
-        booster.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        booster.__setstate__(copy.deepcopy(self._state(), memo))
         return booster
+
+
+def _read_text(text: str) -> Model:
+    """Read a model; in `Booster.__init__` the module's name is hidden by an argument."""
+    return model_file.from_text(text)
 
 
 def _load_file(path: str | os.PathLike[str]) -> Model:

@@ -19,10 +19,11 @@ from gossamer.objectives import (
     LARGEST_GRADIENT,
     Custom,
     Gradients,
-    Objective,
+    make_custom,
     make_objective,
 )
 from gossamer.objectives.custom import CustomFunction
+from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
 from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
@@ -38,6 +39,7 @@ _FIXED: Final = (
     "sigmoid",
     "is_unbalance",
     "scale_pos_weight",
+    "base_score",
     *BINNING_PARAMS,
 )
 
@@ -70,7 +72,7 @@ class Training:
         self.params = params
         train_set.use_params(params).make_trainable()
         self.objective = make_objective(params, train_set)
-        self.metrics = make_metrics(params, self.objective)
+        self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
         self.train = self._scored(train_set, "training")
         self.valid: list[ScoredSet] = []
@@ -127,9 +129,15 @@ class Training:
     def _add_start(self) -> None:
         """Start from the best constant, unless there are scores to start from."""
         self._is_started = True
-        if not self.params.boost_from_average or self.train.data.init_score is not None:
+        base_score = self.params.base_score
+        if self.train.data.init_score is not None:
             return
-        self.start[:] = self.objective.start_scores(self._targets)
+        if base_score is not None:
+            self.start[:] = self.objective.start_at(base_score)
+        elif self.params.boost_from_average:
+            self.start[:] = self.objective.start_scores(self._targets)
+        else:
+            return
         for scored in (self.train, *self.valid):
             for k in range(self.n_outputs):
                 scored.output(k)[:] += self.start[k]
@@ -159,7 +167,7 @@ class Training:
         """Train with a custom objective from now on."""
         if isinstance(self.objective, Custom) and self.objective.function is function:
             return
-        self.objective = Custom(self.n_outputs, function, self.train.data)
+        self.objective = make_custom(function, self.train.data, self.n_outputs)
         self._targets = self.train.targets
         self._grower.set_objective(self.objective)
         self._gradients = self._make_gradients()
@@ -192,6 +200,7 @@ class Training:
                     hint="Make it with reference=train_set, or train_set.create_valid().",
                 )
             )
+        check_same_targets(data.targets, train_set.targets, name)
         self.objective.check_valid(data.targets, train_set.targets, name)
         scored = self._scored(data, name)
         if self._is_started:
@@ -266,7 +275,8 @@ class Training:
             if self._sampler.weighs_rows != weighs_rows:
                 self._gradients = self._make_gradients()
         self.params = params
-        self.metrics = make_metrics(params, self.objective)
+        n_targets = self.train.targets.n_targets
+        self.metrics = make_metrics(params, self.objective, n_targets)
         self._grower.set_params(params)
         self.train, *self.valid = (
             replace(scored, n_threads=self._threads_for(scored.data))
@@ -296,7 +306,7 @@ class Training:
         else:
             forest = model.forest.extend(self.trees[model.forest.n_trees :])
         self._model = Model(
-            _predicting(self.objective),
+            self.objective.for_prediction(),
             self.train.data.get_feature_name(),
             self.start.copy(),
             forest,
@@ -308,8 +318,3 @@ class Training:
 def _without_value(tree: Any) -> Tree:
     """A tree that could not split counts for nothing, as in LightGBM."""
     return Tree.constant(0.0, float(tree.leaf_weight[0]), int(tree.leaf_count[0]), tree.n_values)
-
-
-def _predicting(objective: Objective) -> Objective:
-    """The objective without what only training needs (functions, data)."""
-    return type(objective).from_config(objective.to_config())

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
+from gossamer.errors import ParameterError, message
 from gossamer.params import Params
 
 # As in LightGBM: shares of a class are kept this far away from 0 and 1.
@@ -53,6 +54,15 @@ class Gradients:
         gradient = np.empty(n_rows * n_outputs, dtype=np.float32)
         hessian = np.empty_like(gradient) if has_hessian or weighable else None
         return cls(gradient, hessian, has_hessian)
+
+    def split(
+        self, n_outputs: int
+    ) -> list[tuple[npt.NDArray[np.float32], npt.NDArray[np.float32] | None]]:
+        """Return the gradients and hessians of each output: views."""
+        gradient = np.split(self.gradient, n_outputs)
+        if self.hessian is None:
+            return [(part, None) for part in gradient]
+        return list(zip(gradient, np.split(self.hessian, n_outputs), strict=True))
 
     def restore_hessian(self) -> npt.NDArray[np.float32]:
         """Return the hessians as the objective means them, before any row is weighted.
@@ -105,8 +115,13 @@ class Objective(ABC):
         return None
 
     def leaf_refit_of(self, output: int) -> LeafRefit | None:
-        """The same for one of several outputs."""
+        """How leaf values of one output's trees are found again; None: they are not."""
         return self.leaf_refit
+
+    @property
+    def own_metric(self) -> str | None:
+        """Metric when none is asked for; None: no metric."""
+        return self.default_metric
 
     @property
     def damp_from(self) -> float:
@@ -140,6 +155,16 @@ class Objective(ABC):
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the best constant score of each output."""
 
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the score of each output at which this is predicted (`base_score`).
+
+        Raises:
+            ParameterError: If no score is predicted so, or the link cannot be inverted.
+        """
+        if self.has_link:
+            raise no_inverse(self.name)
+        return [prediction] * self.n_outputs
+
     @abstractmethod
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
@@ -162,6 +187,21 @@ class Objective(ABC):
     def from_config(cls, config: dict[str, Any]) -> Objective:
         """Make an objective that predicts; it need not be able to train."""
         return cls()
+
+    def for_prediction(self) -> Objective:
+        """Return the objective without what only training needs (functions, data)."""
+        return type(self).from_config(self.to_config())
+
+
+def no_inverse(name: str) -> ParameterError:
+    """Make the error of a `base_score` that cannot become a score."""
+    return ParameterError(
+        message(
+            f"base_score cannot be used with objective={name}",
+            expected="an objective whose predictions belong to one score each",
+            hint="Leave it out, or pass the scores to start from as init_score.",
+        )
+    )
 
 
 def by_row(score: npt.NDArray[np.float64], n_outputs: int) -> npt.NDArray[np.float64]:

@@ -14,6 +14,7 @@ from gossamer.data import Targets
 from gossamer.errors import DataError, message
 from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP, Gradients, Objective
 from gossamer.objectives.classes import check_seen
+from gossamer.objectives.links import link_named
 from gossamer.params import Params
 
 
@@ -61,6 +62,10 @@ class Binary(Objective):
         """Return the log-odds of class 1. As in LightGBM, class weights do not enter."""
         share = min(max(targets.average(targets.label), EPSILON), 1 - EPSILON)
         return [math.log(share / (1 - share)) / self.sigmoid]
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the log-odds of a probability."""
+        return [link_named("sigmoid").to_score(prediction) / self.sigmoid]
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int

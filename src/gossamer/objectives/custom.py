@@ -1,4 +1,4 @@
-"""Objectives written by the user."""
+"""Objectives written by the user: a function, or a `CustomObjective`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Targets
-from gossamer.errors import DataError, message
-from gossamer.objectives.base import Gradients, Objective, by_row
+from gossamer.errors import DataError, ModelFileError, ParameterError, message
+from gossamer.objectives.base import Gradients, Objective, by_row, no_inverse
+from gossamer.objectives.custom_objective import CustomObjective, LinkFunction
+from gossamer.objectives.links import link_named
 from gossamer.params import Params
 
 # LightGBM's signature: (raw scores, training data) -> (gradients, hessians).
@@ -42,16 +44,15 @@ class Custom(Objective):
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Custom:
-        """Make the objective; the function comes with each round, see `with_function`."""
+        """Make the objective; the function comes with each round, see `make_custom`."""
         return cls(params.num_class)
 
-    def with_function(self, function: CustomFunction, train_set: Dataset) -> Custom:
-        """Return the same with a function."""
-        return Custom(self.n_outputs, function, train_set)
-
     def start_scores(self, targets: Targets) -> list[float]:
-        """Return zeros."""
-        return [0.0] * self.n_outputs
+        """Return what a `CustomObjective` starts from, otherwise zeros."""
+        if not isinstance(self.function, CustomObjective) or self.train_set is None:
+            return [0.0] * self.n_outputs
+        found = self.function.start(self.train_set)
+        return [0.0] * self.n_outputs if found is None else _to_start(found, self.n_outputs)
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
@@ -89,6 +90,14 @@ class Custom(Objective):
                     expected="numbers >= 0",
                 )
             )
+        if not out.hessian.any() and out.gradient.any():
+            raise DataError(
+                message(
+                    "the objective function returned a hessian of 0 for every row",
+                    expected="numbers > 0 where the gradient is not 0",
+                    hint="Where the second derivative is 0, return ones.",
+                )
+            )
 
     def to_config(self) -> dict[str, Any]:
         """Return what a model file keeps; the function is not part of it."""
@@ -98,6 +107,125 @@ class Custom(Objective):
     def from_config(cls, config: dict[str, Any]) -> Custom:
         """Make the objective of a model file."""
         return cls(int(config["num_class"]))
+
+
+@dataclass(frozen=True)
+class CustomWithLink(Custom):
+    """A `CustomObjective` whose predictions are not raw scores.
+
+    Attributes:
+        link: Name of the link, or the function itself. None in a model that was loaded without
+            its function: predictions are raw scores then.
+    """
+
+    name: ClassVar[str] = "custom_link"
+    has_link: ClassVar[bool] = True
+
+    link: str | LinkFunction | None = None
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return what the link gives."""
+        if isinstance(self.link, str):
+            return link_named(self.link).predict(score, self.n_outputs, n_threads)
+        rows = by_row(score, self.n_outputs)
+        if self.link is None:
+            return rows
+        predictions = np.asarray(self.link(rows.copy()))
+        if predictions.ndim not in (1, 2) or len(predictions) != len(rows):
+            raise DataError(
+                message(
+                    "the link of the objective returned something else",
+                    got=f"shape {predictions.shape}",
+                    expected=f"one prediction for each of the {len(rows)} rows",
+                )
+            )
+        return predictions
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the score at which this is predicted, where the link has a name."""
+        link = link_named(self.link) if isinstance(self.link, str) else None
+        if link is None or link.inverse is None:
+            raise no_inverse("custom")
+        return [link.to_score(prediction)] * self.n_outputs
+
+    def to_config(self) -> dict[str, Any]:
+        """Return what a model file keeps: the link if it has a name."""
+        link = self.link if isinstance(self.link, str) else None
+        return {"name": self.name, "num_class": self.n_outputs, "link": link}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> CustomWithLink:
+        """Make the objective of a model file."""
+        link = config["link"]
+        if link is not None:
+            try:
+                link_named(link)
+            except ParameterError as error:
+                raise ModelFileError(str(error)) from None
+        return cls(int(config["num_class"]), link=link)
+
+    def for_prediction(self) -> CustomWithLink:
+        """Return the objective with its link alone."""
+        return CustomWithLink(self.n_outputs, link=self.link)
+
+
+def make_custom(function: CustomFunction, train_set: Dataset | None, n_outputs: int) -> Custom:
+    """Make an objective of a function or a `CustomObjective`.
+
+    Args:
+        function: The user's.
+        train_set: What it is given; None: only to predict.
+        n_outputs: Scores per row.
+
+    Raises:
+        ParameterError: If it is a `CustomObjective` with another number of outputs, or its link
+            is not known.
+    """
+    if not isinstance(function, CustomObjective):
+        return Custom(n_outputs, function, train_set)
+    if function.n_outputs not in (None, n_outputs):
+        raise ParameterError(
+            message(
+                "n_outputs of the objective does not fit",
+                got=function.n_outputs,
+                expected=str(n_outputs),
+                hint="It is num_class, or else the number of targets.",
+            )
+        )
+    link = function.link
+    if not callable(link):
+        link_named(link)
+        if link == "identity":
+            return Custom(n_outputs, function, train_set)
+        if link == "softmax" and n_outputs == 1:
+            raise ParameterError(
+                message(
+                    "the link softmax needs several outputs",
+                    got=n_outputs,
+                    expected="n_outputs >= 2",
+                    hint="Use the link sigmoid for one.",
+                )
+            )
+    return CustomWithLink(n_outputs, function, train_set, link)
+
+
+def _to_start(found: object, n_outputs: int) -> list[float]:
+    """Check what `CustomObjective.start` returned."""
+    try:
+        start = np.asarray(found, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        start = np.empty(0)
+    if len(start) == 1:
+        start = np.repeat(start, n_outputs)
+    if len(start) != n_outputs or not np.isfinite(start).all():
+        raise DataError(
+            message(
+                "start() of the objective returned something else",
+                got=found,
+                expected=f"a finite number, or {n_outputs} of them: one per output",
+            )
+        )
+    return [float(score) for score in start]
 
 
 def _fill(name: str, values: object, shape: tuple[int, ...], out: npt.NDArray[np.float32]) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gossamer.data import Dataset
-from gossamer.errors import DataError, ModelFileError, message
+from gossamer.errors import ModelFileError, message
 from gossamer.objectives.base import Objective
 from gossamer.objectives.binary import Binary
-from gossamer.objectives.custom import Custom
+from gossamer.objectives.custom import Custom, CustomWithLink, make_custom
 from gossamer.objectives.multiclass import Multiclass
 from gossamer.objectives.regression import Regression
+from gossamer.objectives.several import SeveralTargets
 from gossamer.params import Params
 
 OBJECTIVES: Final[dict[str, type[Objective]]] = {
-    objective.name: objective for objective in (Regression, Binary, Multiclass, Custom)
+    objective.name: objective
+    for objective in (Regression, Binary, Multiclass, Custom, CustomWithLink)
 }
 
 
@@ -27,17 +29,15 @@ def make_objective(params: Params, train_set: Dataset) -> Objective:
         >>> make_objective(resolve({"objective": "binary"}), data)
         Binary(sigmoid=1.0, weight_negative=1.0, weight_positive=1.0)
     """
+    targets = train_set.targets
     if callable(params.objective):
-        return Custom(params.num_class, params.objective, train_set)
-    objective, targets = OBJECTIVES[params.objective], train_set.targets
-    if not objective.takes_targets and targets.n_targets > 1:
-        raise DataError(
-            message(
-                f"objective={objective.name} takes one label per row",
-                got=f"{targets.n_targets} columns of labels",
-            )
-        )
-    return objective.from_params(params, targets)
+        says = "num_class" in params.given or params.num_class > 1
+        n_outputs = params.num_class if says else targets.n_targets
+        return make_custom(params.objective, train_set, n_outputs)
+    objective = OBJECTIVES[params.objective]
+    if objective.takes_targets or targets.n_targets == 1:
+        return objective.from_params(params, targets)
+    return SeveralTargets.of(objective, params, targets)
 
 
 def objective_from_config(config: Any) -> Objective:
@@ -51,6 +51,8 @@ def objective_from_config(config: Any) -> Objective:
         Multiclass(n_outputs=3)
     """
     try:
+        if config["name"] == SeveralTargets.name:
+            return _several_from_config(config)
         return OBJECTIVES[config["name"]].from_config(config)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
@@ -60,3 +62,10 @@ def objective_from_config(config: Any) -> Objective:
                 expected=f"one of {', '.join(OBJECTIVES)}",
             )
         ) from None
+
+
+def _several_from_config(config: dict[str, Any]) -> SeveralTargets:
+    parts = tuple(OBJECTIVES[part["name"]].from_config(part) for part in config["parts"])
+    if len(parts) < 2 or any(part.n_outputs != 1 for part in parts):
+        raise ValueError("several targets need parts with one output each")
+    return SeveralTargets(parts)

@@ -97,6 +97,8 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
         given.pop("metric", None)
         if "objective" in found and _lower(params[found["objective"][0]]) in _RMSE_OBJECTIVES:
             given["metric"] = ("rmse",)
+        elif (own := _said_by(given.get("objective"), "metric")) is not None:
+            given["metric"] = _coerce_given("metric", own, "metric")
     if given.get("boosting") == "goss":
         if given.get("data_sample_strategy") == "mvs":
             raise ParameterError(
@@ -140,6 +142,11 @@ def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
 def _has_own_alpha(objective: object) -> bool:
     """Whether `alpha` belongs to this objective; otherwise it is XGBoost's L1 penalty."""
     return coerce(TABLE["objective"], objective) in _ALPHA_OBJECTIVES
+
+
+def _said_by(objective: object, name: str) -> object:
+    """What a `CustomObjective` says about itself; None: nothing, or it is something else."""
+    return getattr(objective, name) if hasattr(objective, "is_custom_objective") else None
 
 
 def _lower(value: object) -> object:
@@ -219,6 +226,9 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     elif values["min_data_in_leaf"] == 0 and values["min_sum_hessian_in_leaf"] <= _HESSIAN_EPSILON:
         # Otherwise nothing would keep a leaf from being empty.
         found["min_data_in_leaf"] = 1
+    n_outputs = _said_by(values["objective"], "n_outputs")
+    if n_outputs is not None and "num_class" not in given:
+        found["num_class"] = coerce(TABLE["num_class"], n_outputs, "n_outputs")
     if "bagging_freq" not in given and _samples_rows(values):
         found["bagging_freq"] = 1
     return found

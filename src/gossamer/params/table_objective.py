@@ -59,8 +59,8 @@ OBJECTIVE: Final = (
         (),
         "float",
         None,
-        "Prediction that boosting starts from.",
-        supported=False,
+        "Prediction that boosting starts from, instead of the best constant. Scores of the data "
+        "(`init_score`) win. For objectives whose predictions belong to one score each.",
     ),
     _objective(
         "multi_strategy",

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +16,7 @@ from gossamer.data import Dataset
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import Booster
+from gossamer.objectives import CustomObjective
 from gossamer.objectives.registry import OBJECTIVES
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.coerce import did_you_mean
@@ -46,7 +48,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         n_estimators: Number of rounds.
         subsample_for_bin: Rows that the bins are made from.
         objective: The loss by name, or a function (y_true, y_pred[, weight[, group]]) ->
-            (gradients, hessians); None: what suits the estimator.
+            (gradients, hessians), or a `CustomObjective`; None: what suits the estimator.
         class_weight: Weight of each class, "balanced", or None.
         min_split_gain: Smallest gain worth a split.
         min_child_weight: Smallest sum of hessians in a leaf.
@@ -211,9 +213,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         Args:
             X: Rows x columns: an array of numbers, one of scipy's sparse matrices or arrays, or a
                 data frame of numeric columns; NaN is missing.
-            y: One label per row.
+            y: One label per row, or with several targets rows x targets.
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
-            init_score: Scores to start from: one per row, or rows x classes.
+            init_score: Scores to start from: one per row, or rows x classes or targets.
             group: Not supported in this version.
             eval_set: Data sets to evaluate after each round: [(X, y), ...].
             eval_names: Their names; by default valid_0, valid_1, ...
@@ -241,7 +243,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         label = self._learn_labels(target)
         self._choose_objective(params)
         metrics = self._choose_metrics(params, eval_metric)
-        weight = check_weight(sample_weight, self.class_weight, target, values)
+        classes = None if self.class_weight is None else np.unique(target)
+        weight = check_weight(sample_weight, self.class_weight, target, values, classes)
         rows = TrainingRows(values, label, weight, init_score).that_count()
         train_set = Dataset(
             rows.values,
@@ -314,7 +317,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         if objective is None:
             objective = self._default_objective()
         self._objective = objective
-        is_function = callable(objective)
+        is_function = callable(objective) and not isinstance(objective, CustomObjective)
         params["objective"] = LabelsFirst.wrap(objective, "objective") if is_function else objective
 
     def _rename_metric(self, name: str) -> str:
@@ -336,6 +339,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
     def _own_metric(self, params: dict[str, Any]) -> Any:
         """Return the metric that goes with the objective."""
         resolved = resolve(params, context="dataset")
+        if isinstance(resolved.objective, CustomObjective):
+            return resolved.metric
         if callable(resolved.objective):
             return self._metric_of_function
         return resolved.metric or OBJECTIVES[resolved.objective].default_metric
@@ -375,7 +380,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
         Returns:
-            One number per row; with several classes, rows x classes; leaves: rows x trees.
+            One number per row; with several classes or targets, rows x classes or targets;
+            leaves: rows x trees.
         """
         check_is_fitted(self)
         n_jobs = take_out(kwargs, "num_threads")

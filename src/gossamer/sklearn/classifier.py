@@ -12,10 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
+from gossamer.objectives import CustomObjective
 from gossamer.params import TABLE
 from gossamer.params.coerce import coerce
 from gossamer.sklearn.arguments import take_out
 from gossamer.sklearn.base import GossamerModel
+from gossamer.sklearn.indicators import check_indicators
 from gossamer.sklearn.inputs import Array
 from gossamer.train import Callback
 
@@ -29,9 +31,13 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
     The arguments are those of `GossamerModel`; the objective is "binary" for two classes and
     "multiclass" for more, unless another is given. Classes may be numbers, strings, truth values.
 
+    With several columns of 0 and 1 a row may have any of these labels (multi-label, an indicator
+    matrix): `predict` then returns such a matrix, and `predict_proba` the probability of each
+    label, rows x labels.
+
     Attributes:
-        classes_: The classes, sorted.
-        n_classes_: How many there are.
+        classes_: The classes, sorted; with several labels a list with those of each: 0 and 1.
+        n_classes_: How many there are; with several labels 2, those of each.
 
     Example:
         >>> x = np.arange(200.0).reshape(-1, 1)
@@ -45,6 +51,12 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
     """
 
     _y_numeric: ClassVar[bool] = False
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that a row may have several labels."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     # ---- fitting ----
 
@@ -96,6 +108,12 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         return self
 
     def _learn_labels(self, y: Array) -> Array:
+        self._n_labels = y.shape[1] if y.ndim == 2 else 1
+        if y.ndim == 2:
+            check_indicators(y, self._n_labels, "training")
+            self.classes_: Any = [np.array([0, 1], dtype=y.dtype)] * self._n_labels
+            self.n_classes_ = 2
+            return y
         classes, codes = _unique(y)
         check_classification_targets(y)
         self.classes_ = classes
@@ -103,6 +121,8 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         return codes
 
     def _encode_labels(self, y: Any, name: str) -> Array:
+        if self._n_labels > 1 or np.ndim(y) == 2:
+            return check_indicators(y, self._n_labels, name)
         labels, codes = _unique(y)
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in labels.tolist() if label not in code_of]
@@ -142,6 +162,15 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
                     hint="Use objective=multiclass, or leave it out.",
                 )
             )
+        if kind == "multiclass" and self._n_labels > 1:
+            raise ParameterError(
+                message(
+                    "objective=multiclass does not fit the labels",
+                    got=f"{self._n_labels} columns",
+                    expected="one class per row",
+                    hint="Use objective=binary, or leave it out.",
+                )
+            )
         if n_classes not in (None, 1, self.n_classes_):
             raise ParameterError(
                 message(
@@ -151,16 +180,26 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
                     hint="Leave it out.",
                 )
             )
-        if kind == "multiclass":
+        if kind == "multiclass" or (kind == "custom" and self._is_multiclass):
             params["num_class"] = max(self.n_classes_, 2)
-        elif self.n_classes_ > 2:
-            params["num_class"] = self.n_classes_
 
     @property
     def _is_multiclass(self) -> bool:
         """Whether there is a raw score for each class."""
-        is_function = callable(self._objective)
-        return self.n_classes_ > 2 or (not is_function and _kind(self._objective) == "multiclass")
+        objective = self._objective
+        if self._n_labels > 1 or self.n_classes_ > 2:
+            return self._n_labels == 1
+        if isinstance(objective, CustomObjective):
+            return objective.n_outputs == 2 or (
+                objective.n_outputs is None and objective.link == "softmax"
+            )
+        return not callable(objective) and _kind(objective) == "multiclass"
+
+    @property
+    def _has_own_link(self) -> bool:
+        """Whether predictions are what the link of a user's objective gives."""
+        objective = getattr(self, "_objective", None)
+        return isinstance(objective, CustomObjective) and objective.link != "identity"
 
     def _rename_metric(self, name: str) -> str:
         metric = _kind(name, "metric")
@@ -185,13 +224,15 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         """Predict the class of each row; see `GossamerModel.predict` for the arguments.
 
         Returns:
-            One of `classes_` per row. Raw scores or leaves if asked for; with an objective
-            function raw scores always, for only its author knows what they mean.
+            One of `classes_` per row; with several labels, rows x labels of 0 and 1. Raw scores or
+            leaves if asked for; with an objective function raw scores always, for only its author
+            knows what they mean. With a `CustomObjective` that has a link, the class of highest
+            probability, or with one output `classes_[1]` where it is above one half.
         """
         is_plain = not (raw_score or pred_leaf or pred_contrib)
         result = super().predict(
             X,
-            raw_score=raw_score or is_plain,
+            raw_score=raw_score or (is_plain and not self._has_own_link),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
             pred_leaf=pred_leaf,
@@ -201,7 +242,10 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         )
         if not is_plain or self._is_raw_only():
             return result
-        codes = result.argmax(axis=1) if self._is_multiclass else (result > 0).astype(np.intp)
+        border = 0.5 if self._has_own_link else 0.0
+        if self._n_labels > 1:
+            return (result > border).astype(self.classes_[0].dtype)
+        codes = result.argmax(axis=1) if result.ndim == 2 else (result > border).astype(np.intp)
         classes: npt.NDArray[Any] = self.classes_[codes if self.n_classes_ > 1 else codes * 0]
         return classes
 
@@ -219,8 +263,9 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         """Predict the probability of each class; see `GossamerModel.predict` for the arguments.
 
         Returns:
-            Rows x classes, in the order of `classes_`. Raw scores or leaves if asked for; with an
-            objective function raw scores always.
+            Rows x classes, in the order of `classes_`; with several labels, rows x labels: the
+            probability of each. Raw scores or leaves if asked for; with an objective function raw
+            scores always, with a `CustomObjective` what its link gives.
         """
         result = super().predict(
             X,
@@ -236,7 +281,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             return result
         if self.n_classes_ == 1:
             return np.ones((len(result), 1))
-        return result if self._is_multiclass else np.column_stack([1 - result, result])
+        return result if result.ndim == 2 else np.column_stack([1 - result, result])
 
     def decision_function(
         self,
@@ -251,7 +296,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
 
         Returns:
             With two classes one number per row, above 0 for `classes_[1]`; with more, rows x
-            classes.
+            classes; with several labels, rows x labels.
         """
         score = super().predict(
             X,
@@ -268,7 +313,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
 
     def _is_raw_only(self) -> bool:
         """Whether raw scores are all there is; warns if so."""
-        if callable(self._objective):
+        if callable(self._objective) and not self._has_own_link:
             warn(
                 "An objective function has no probabilities and no classes: "
                 "raw scores are returned instead."

@@ -8,12 +8,17 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    column_or_1d,
+    validate_data,
+)
 
 from gossamer.data import Dataset, as_table
 from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
+from gossamer.sklearn.class_weight import weigh_by_class
 
 Array = npt.NDArray[Any]
 Matrix = Any  # an array, or one of scipy's sparse matrices in a format of _AS_IT_IS
@@ -39,8 +44,37 @@ def check_training(estimator: Any, x: Any, y: Any, *, y_numeric: bool) -> tuple[
         accept_sparse=_AS_IT_IS,
         ensure_all_finite=False,
         y_numeric=y_numeric,
+        multi_output=has_columns(y),
     )
-    return values, labels
+    return values, _as_array(labels)
+
+
+def has_columns(y: Any) -> bool:
+    """Whether labels have several columns.
+
+    Example:
+        >>> has_columns([[0, 1], [1, 1]]), has_columns([0, 1]), has_columns([[0], [1]])
+        (True, False, False)
+    """
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:  # rows of different length: whoever checks them says so
+        return False
+    return len(shape) == 2 and shape[1] > 1
+
+
+def check_eval_labels(y: Any) -> Array:
+    """Check the labels of an evaluation set: one per row, or rows x targets."""
+    if has_columns(y):
+        return _as_array(check_array(y, accept_sparse="csr", dtype=None, input_name="eval_set y"))
+    labels: Array = column_or_1d(y, warn=True)
+    return labels
+
+
+def _as_array(labels: Any) -> Array:
+    """Labels of several columns may be sparse."""
+    dense: Array = labels.toarray() if is_sparse(labels) else labels
+    return dense
 
 
 def _prepare(x: Any) -> Any:
@@ -56,13 +90,15 @@ def _prepare(x: Any) -> Any:
     return x
 
 
-def check_weight(sample_weight: Any, class_weight: Any, y: Array, values: Matrix) -> Array | None:
+def check_weight(
+    sample_weight: Any, class_weight: Any, y: Array, values: Matrix, classes: Any = None
+) -> Array | None:
     """Return the weight of each row: its own times its class's; None: all count the same."""
     weight: Array | None = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, values, ensure_non_negative=True)
     if class_weight is not None:
-        by_class = compute_sample_weight(class_weight, y)
+        by_class = weigh_by_class(class_weight, y, classes)
         weight = by_class if weight is None else weight * by_class
     return weight
 
@@ -163,8 +199,9 @@ class EvalSets:
 
     def _build_one(self, i: int, estimator: Any, train_set: Dataset, encode: Encode) -> Dataset:
         values = check_rows(estimator, self.pairs[i][0])
-        labels = column_or_1d(self.pairs[i][1], warn=True)
-        weight = check_weight(self.weights[i], self.class_weights[i], labels, values)
+        labels = check_eval_labels(self.pairs[i][1])
+        classes = getattr(estimator, "classes_", None)
+        weight = check_weight(self.weights[i], self.class_weights[i], labels, values, classes)
         return train_set.create_valid(
             values,
             encode(labels, str(self.names[i] or f"valid_{i}")),

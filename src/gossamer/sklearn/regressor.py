@@ -15,7 +15,7 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
     """Gradient boosted trees that predict a number.
 
     The arguments are those of `GossamerModel`; the objective is "regression" (squared error)
-    unless another is given.
+    unless another is given. With labels of several columns it predicts as many numbers.
 
     Example:
         >>> import numpy as np
@@ -26,6 +26,12 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
     """
 
     _metric_of_function: ClassVar[str | None] = "l2"
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that there may be several targets."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _default_objective(self) -> str:
         return "regression"

@@ -104,7 +104,7 @@ class TreeGrower:
         targets: Targets,
         n_threads: int,
     ) -> list[_native.Tree]:
-        """Grow the tree of each output (or one for all) and add its values to the scores of all rows.
+        """Grow the tree of each output, or one for all, and add its values to the scores.
 
         A tree that could not split has one leaf and adds nothing.
 
