@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.data import Dataset
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -130,6 +130,14 @@ def _add_valid_sets(
     """Add the validation sets; returns whether the training data is among them."""
     sets = [valid_sets] if isinstance(valid_sets, Dataset) else list(valid_sets or [])
     names = [valid_names] if isinstance(valid_names, str) else list(valid_names or [])
+    if len(names) > len(sets) or len(set(names)) < len(names):
+        raise ParameterError(
+            message(
+                "valid_names do not fit valid_sets",
+                got=names,
+                expected=f"at most {len(sets)} names, one per data set, no two alike",
+            )
+        )
     has_train = False
     for i, data in enumerate(sets):
         if data is booster.train_set:

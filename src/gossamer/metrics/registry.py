@@ -6,15 +6,29 @@ from typing import Final
 
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
-from gossamer.metrics.binary import AUC, BinaryError, BinaryLogloss
+from gossamer.metrics.binary import BinaryError, BinaryLogloss
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
+from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
 from gossamer.metrics.regression import L1, L2, RMSE
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
 METRICS: Final[dict[str, type[Metric]]] = {
     metric.name: metric
-    for metric in (L2, RMSE, L1, BinaryLogloss, BinaryError, AUC, MultiLogloss, MultiError)
+    for metric in (
+        L2,
+        RMSE,
+        L1,
+        BinaryLogloss,
+        BinaryError,
+        AUC,
+        AveragePrecision,
+        AUCPR,
+        AMS,
+        MultiLogloss,
+        MultiError,
+        AUCMu,
+    )
 }
 
 
@@ -34,10 +48,18 @@ def make_metrics(params: Params, objective: Objective) -> list[Metric]:
         names = (objective.default_metric,) if objective.default_metric else ()
     found = []
     for spelling in names:
-        name, _, argument = spelling.partition("@")
-        if argument and not METRICS[name].takes_argument:
+        name, at, argument = spelling.partition("@")
+        if at and not METRICS[name].takes_argument:
             raise ParameterError(
                 message(f"the metric {name} takes nothing after @", got=spelling, expected=name)
+            )
+        if at and not argument:
+            raise ParameterError(
+                message(
+                    f"nothing follows @ in the name of the metric {name}",
+                    got=spelling,
+                    expected=f"{name}@ and a number",
+                )
             )
         found += METRICS[name].from_params(params, argument)
     return list({metric.name: metric for metric in found}.values())
