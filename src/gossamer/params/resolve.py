@@ -251,13 +251,14 @@ def _check_together(params: Params) -> None:
                 hint="Leave num_class out, or use objective=multiclass.",
             )
         )
+    fitting = f"several classes: {', '.join(CLASS_METRICS)}" if n_classes > 1 else "one score"
     for metric in params.metric or ():
         if (metric.partition("@")[0] in CLASS_METRICS) != (n_classes > 1):
             raise ParameterError(
                 message(
                     f"metric does not fit objective={objective} with num_class={n_classes}",
                     got=metric,
-                    expected=f"a metric for {'several classes' if n_classes > 1 else 'one score'}",
+                    expected=f"a metric for {fitting}",
                     hint="Choose another metric, or leave it out for the objective's own.",
                 )
             )
