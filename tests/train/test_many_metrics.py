@@ -130,12 +130,28 @@ def test_metric_functions_whose_results_change() -> None:
         run({"objective": "binary", "early_stopping_round": 2}, BINARY, feval=feval)
 
 
-@pytest.mark.parametrize("names", [["a", "a"], ["a", "b", "c"]])
-def test_names_that_do_not_fit(names: list[str]) -> None:
+def valid_sets(data: Dataset) -> list[Dataset]:
+    return [data.create_valid(X, label=BINARY), data.create_valid(X, label=BINARY)]
+
+
+def test_more_names_than_data_sets() -> None:
     data = Dataset(X, label=BINARY)
-    valid = [data.create_valid(X, label=BINARY), data.create_valid(X, label=BINARY)]
     with pytest.raises(ParameterError, match="valid_names do not fit valid_sets"):
-        gs.train({"verbosity": -1}, data, 1, valid, names)
+        gs.train({"verbosity": -1}, data, 1, valid_sets(data), ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["valid_1"], ["training", "b"]])
+def test_two_data_sets_of_one_name(names: list[str]) -> None:
+    data = Dataset(X, label=BINARY)
+    params = {"verbosity": -1, "is_provide_training_metric": True}
+    with pytest.raises(ParameterError, match="two data sets have the same name"):
+        gs.train(params, data, 1, valid_sets(data), names)
+
+
+def test_a_validation_set_may_have_the_name_of_training_data_that_is_not_evaluated() -> None:
+    data = Dataset(X, label=BINARY)
+    model = gs.train({"verbosity": -1}, data, 1, valid_sets(data), ["training", "b"])
+    assert model.best_score["training"] == model.best_score["b"]
 
 
 @pytest.mark.parametrize("objective", ["binary", "regression", "custom"])
