@@ -3,6 +3,7 @@
 #include "bindings/arrays.h"
 #include "bindings/targets.h"
 #include "core/metrics.h"
+#include "core/order_metrics.h"
 
 namespace gossamer::bindings {
 
@@ -42,8 +43,17 @@ void bind_metrics(nb::module_& m) {
   };
   simple("sum_squared_error", &sum_squared_error);
   simple("sum_absolute_error", &sum_absolute_error);
-  simple("sum_binary_error", &sum_binary_error);
-  simple("auc", [](Team&, const RowTargets& t, const double* score) { return auc(t, score); });
+  simple("auc", &auc);
+  simple("average_precision", &average_precision);
+  simple("aucpr", &aucpr);
+  m.def(
+      "sum_binary_error",
+      [](const In<double>& score, const In<float>& label, const Weight& weight, double threshold, int n_threads) {
+        return run(score, label, weight, 1, n_threads, [&](Team& team, const RowTargets& t, const double* s) {
+          return sum_binary_error(team, t, s, threshold);
+        });
+      },
+      "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(), "threshold"_a, "n_threads"_a);
   m.def(
       "sum_logloss",
       [](const In<double>& score, const In<float>& label, const Weight& weight, double steepness, int n_threads) {
@@ -69,6 +79,17 @@ void bind_metrics(nb::module_& m) {
         });
       },
       "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(), "n_classes"_a, "top_k"_a,
+      "n_threads"_a);
+  m.def(
+      "auc_mu",
+      [](const In<double>& score, const In<float>& label, const Weight& weight, int n_classes, const In<double>& costs,
+         int n_threads) {
+        check_length(costs, static_cast<std::int64_t>(n_classes) * n_classes, "costs");
+        return run(score, label, weight, n_classes, n_threads, [&](Team& team, const RowTargets& t, const double* s) {
+          return auc_mu(team, t, s, n_classes, costs.data());
+        });
+      },
+      "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(), "n_classes"_a, "costs"_a.noconvert(),
       "n_threads"_a);
 }
 

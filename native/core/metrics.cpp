@@ -1,10 +1,7 @@
 #include "core/metrics.h"
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
-#include "core/radix_sort.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
@@ -50,11 +47,11 @@ double sum_logloss(Team& team, const RowTargets& t, const double* score, double 
   });
 }
 
-double sum_binary_error(Team& team, const RowTargets& t, const double* score) {
+double sum_binary_error(Team& team, const RowTargets& t, const double* score, double threshold) {
   return sum_blocks(team, t.n_rows, [&](std::int64_t begin, std::int64_t end) {
     double wrong = 0.0;
     for (std::int64_t i = begin; i < end; ++i) {
-      if ((score[i] > 0.0) != (t.label[i] > 0.0f)) wrong += weight_of(t, i);
+      wrong += (score[i] > threshold) != (t.label[i] > 0.0f) ? weight_of(t, i) : 0.0;
     }
     return wrong;
   });
@@ -62,61 +59,14 @@ double sum_binary_error(Team& team, const RowTargets& t, const double* score) {
 
 double sum_multi_logloss(Team& team, const RowTargets& t, const double* score, int n_classes) {
   return sum_blocks(team, t.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    double loss = 0.0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      double top = score[i];
-      for (int c = 1; c < n_classes; ++c) top = std::max(top, score[c * t.n_rows + i]);
-      double sum = 0.0;
-      for (int c = 0; c < n_classes; ++c) sum += std::exp(score[c * t.n_rows + i] - top);
-      const double own = score[static_cast<std::int64_t>(t.label[i]) * t.n_rows + i] - top;
-      loss += weight_of(t, i) * (std::log(sum) - own);
-    }
-    return loss;
+    return kernels().sum_multi_logloss(score, t.n_rows, t.label, t.weight, begin, end, n_classes);
   });
 }
 
 double sum_multi_error(Team& team, const RowTargets& t, const double* score, int n_classes, int top_k) {
   return sum_blocks(team, t.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    double wrong = 0.0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const double own = score[static_cast<std::int64_t>(t.label[i]) * t.n_rows + i];
-      int above = 0;
-      for (int c = 0; c < n_classes; ++c) above += score[c * t.n_rows + i] > own;
-      if (above >= top_k) wrong += weight_of(t, i);
-    }
-    return wrong;
+    return kernels().sum_multi_error(score, t.n_rows, t.label, t.weight, begin, end, n_classes, top_k);
   });
-}
-
-double auc(const RowTargets& t, const double* score) {
-  struct Row {
-    std::uint64_t key;
-    float positive, negative;
-  };
-  std::vector<Row> rows(static_cast<std::size_t>(t.n_rows));
-  for (std::int64_t i = 0; i < t.n_rows; ++i) {
-    const float w = t.weight != nullptr ? t.weight[i] : 1.0f;
-    const bool positive = t.label[i] > 0.0f;
-    rows[static_cast<std::size_t>(i)] = {ordered_key(score[i] + 0.0), positive ? w : 0.0f, positive ? 0.0f : w};
-  }
-  radix_sort(rows, [](const Row& row) { return row.key; });
-  double negatives = 0.0;  // below the current score
-  double positives = 0.0;
-  double pairs = 0.0;
-  for (std::size_t i = 0; i < rows.size();) {
-    double tied_positive = 0.0;
-    double tied_negative = 0.0;
-    const std::uint64_t key = rows[i].key;
-    for (; i < rows.size() && rows[i].key == key; ++i) {
-      tied_positive += static_cast<double>(rows[i].positive);
-      tied_negative += static_cast<double>(rows[i].negative);
-    }
-    pairs += tied_positive * (negatives + 0.5 * tied_negative);
-    negatives += tied_negative;
-    positives += tied_positive;
-  }
-  if (positives == 0.0 || negatives == 0.0) return 1.0;
-  return pairs / (positives * negatives);
 }
 
 }  // namespace gossamer

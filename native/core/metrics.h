@@ -13,12 +13,10 @@ namespace gossamer {
 double sum_squared_error(Team& team, const RowTargets& targets, const double* score);
 double sum_absolute_error(Team& team, const RowTargets& targets, const double* score);
 double sum_logloss(Team& team, const RowTargets& targets, const double* score, double sigmoid);
-double sum_binary_error(Team& team, const RowTargets& targets, const double* score);
+// Scores above the threshold mean a positive label.
+double sum_binary_error(Team& team, const RowTargets& targets, const double* score, double threshold);
 double sum_multi_logloss(Team& team, const RowTargets& targets, const double* score, int n_classes);
-// A row is right when its class is among the top_k scores (ties count as right, as in LightGBM).
+// A row is wrong when top_k classes other than its own score at least as much (LightGBM's rule for ties).
 double sum_multi_error(Team& team, const RowTargets& targets, const double* score, int n_classes, int top_k);
-
-// Area under the ROC curve; ties count half. 1 when only one class is present.
-double auc(const RowTargets& targets, const double* score);
 
 }  // namespace gossamer

@@ -233,6 +233,11 @@ struct KernelTable {
   double (*sum_squared_error)(const double* score, const float* label, const float* weight, std::int64_t n);
   double (*sum_absolute_error)(const double* score, const float* label, const float* weight, std::int64_t n);
   double (*sum_logloss)(const double* score, const float* label, const float* weight, std::int64_t n, double sigmoid);
+  // Class-major scores of all rows; the sum is over rows [begin, end).
+  double (*sum_multi_logloss)(const double* score, std::int64_t stride, const float* label, const float* weight,
+                              std::int64_t begin, std::int64_t end, int n_classes);
+  double (*sum_multi_error)(const double* score, std::int64_t stride, const float* label, const float* weight,
+                            std::int64_t begin, std::int64_t end, int n_classes, int top_k);
   void (*sigmoid)(const double* score, std::int64_t n, double steepness, double* out);
   void (*softmax)(const double* score, std::int64_t score_stride, std::int64_t begin, std::int64_t end, int n_classes,
                   double* out);

@@ -37,6 +37,8 @@ namespace {
 
 #include "kernels/losses.inl"
 
+#include "kernels/class_losses.inl"
+
 constexpr KernelTable kTable = {
     .level = GOSSAMER_STRING(GOSSAMER_LEVEL),
     .build_u8 = build_u8,
@@ -69,6 +71,8 @@ constexpr KernelTable kTable = {
     .sum_squared_error = sum_squared_error,
     .sum_absolute_error = sum_absolute_error,
     .sum_logloss = sum_logloss,
+    .sum_multi_logloss = sum_multi_logloss,
+    .sum_multi_error = sum_multi_error,
     .sigmoid = sigmoid,
     .softmax = softmax,
 };

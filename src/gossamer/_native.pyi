@@ -335,7 +335,7 @@ def sum_absolute_error(
     | None,
     n_threads: int,
 ) -> float: ...
-def sum_binary_error(
+def auc(
     score: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
@@ -348,7 +348,7 @@ def sum_binary_error(
     | None,
     n_threads: int,
 ) -> float: ...
-def auc(
+def average_precision(
     score: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
@@ -359,6 +359,33 @@ def auc(
         NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
     ]
     | None,
+    n_threads: int,
+) -> float: ...
+def aucpr(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_threads: int,
+) -> float: ...
+def sum_binary_error(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    threshold: float,
     n_threads: int,
 ) -> float: ...
 def sum_logloss(
@@ -402,6 +429,23 @@ def sum_multi_error(
     | None,
     n_classes: int,
     top_k: int,
+    n_threads: int,
+) -> float: ...
+def auc_mu(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_classes: int,
+    costs: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
     n_threads: int,
 ) -> float: ...
 def random_bits(key: int, counter: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.data import Dataset
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -70,6 +70,7 @@ def train(
         n_rounds = resolved.num_iterations
     evaluates_train = _add_valid_sets(booster, valid_sets, valid_names)
     evaluates_train |= resolved.is_provide_training_metric
+    _check_names(booster, evaluates_train)
 
     def evaluate() -> list[EvalResult]:
         results = booster.eval_train(feval) if evaluates_train else []
@@ -130,6 +131,14 @@ def _add_valid_sets(
     """Add the validation sets; returns whether the training data is among them."""
     sets = [valid_sets] if isinstance(valid_sets, Dataset) else list(valid_sets or [])
     names = [valid_names] if isinstance(valid_names, str) else list(valid_names or [])
+    if len(names) > len(sets):
+        raise ParameterError(
+            message(
+                "valid_names do not fit valid_sets",
+                got=names,
+                expected=f"at most {len(sets)}, one per data set",
+            )
+        )
     has_train = False
     for i, data in enumerate(sets):
         if data is booster.train_set:
@@ -139,6 +148,21 @@ def _add_valid_sets(
         else:
             booster.add_valid(data, names[i] if i < len(names) else f"valid_{i}")
     return has_train
+
+
+def _check_names(booster: Booster, evaluates_train: bool) -> None:
+    """Data sets of one name could not be told apart in the results."""
+    names = [booster._train_data_name] if evaluates_train else []
+    names += booster.name_valid_sets
+    if len(set(names)) < len(names):
+        raise ParameterError(
+            message(
+                "two data sets have the same name",
+                got=names,
+                expected="names that differ",
+                hint="Set valid_names.",
+            )
+        )
 
 
 def _sort_callbacks(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gossamer.callbacks import EvalResult, early_stopping
-from gossamer.errors import ParameterError
+from gossamer.errors import DataError, ParameterError
 
 
 def losses(*values: float, dataset: str = "valid", metric: str = "l2") -> list[list[EvalResult]]:
@@ -126,3 +126,17 @@ def test_place_among_callbacks() -> None:
     callback = early_stopping(3)
     assert (callback.order, callback.before_iteration) == (30, False)
     assert len({callback, callback}) == 1  # hashable
+
+
+def test_a_metric_that_is_nan_at_first(train: Any) -> None:
+    nan = float("nan")
+    stop = train(early_stopping(2, verbose=False), losses(nan, 5, 3, nan, 4, 5))
+    assert (stop.best_iteration, stop.best_score[0].metric_value) == (2, 3)
+    assert train(early_stopping(2, verbose=False), losses(nan, nan, nan, 1)).best_iteration == 0
+
+
+@pytest.mark.parametrize("second", [[], losses(1)[0] * 2, losses(1, metric="auc")[0]])
+def test_metrics_must_not_change(train: Any, second: list[EvalResult]) -> None:
+    rounds = [losses(2)[0], second or losses(1, dataset="other")[0]]
+    with pytest.raises(DataError, match="round 2 has other metrics than the first"):
+        train(early_stopping(2, verbose=False), rounds)

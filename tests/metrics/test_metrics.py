@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer import DataError, Dataset
+from gossamer import DataError, Dataset, ParameterError
 from gossamer.data import Targets
 from gossamer.metrics import EvalResult, Metric, evaluate_custom, make_metrics
 from gossamer.objectives import Binary, Custom, Multiclass, Objective, Regression
@@ -189,7 +189,52 @@ class TestCustomMetrics:
         assert self.evaluate(None) == []
         assert self.evaluate([]) == []
 
-    @pytest.mark.parametrize("returned", [0.5, ("name", 1.0), None, ("name", "x", True), "abc"])
+    def test_a_generator_of_results(self) -> None:
+        def several(predictions: np.ndarray, data: Dataset) -> Any:
+            yield "one", 1, True
+            yield "two", 2, False
+
+        assert [r.metric_value for r in self.evaluate(several)] == [1, 2]
+
+    def test_no_results(self) -> None:
+        assert self.evaluate(lambda p, d: []) == []
+
+    def test_functions_do_not_see_what_others_change(self) -> None:
+        def change(predictions: np.ndarray, data: Dataset) -> tuple[str, float, bool]:
+            predictions += 1
+            return "mean", predictions.mean(), True
+
+        assert [r.metric_value for r in self.evaluate([change, change])] == [1.5, 1.5]
+
+    def test_exceptions_pass_through(self) -> None:
+        def fails(predictions: np.ndarray, data: Dataset) -> Any:
+            raise RuntimeError("mine")
+
+        with pytest.raises(RuntimeError, match="mine"):
+            self.evaluate(fails)
+
+    @pytest.mark.parametrize("functions", ["auc", 3, ["auc"], [lambda p, d: ("a", 1, True), None]])
+    def test_no_function(self, functions: Any) -> None:
+        with pytest.raises(ParameterError, match="feval is no function"):
+            self.evaluate(functions)
+
+    @pytest.mark.parametrize(
+        "returned",
+        [
+            0.5,
+            ("name", 1.0),
+            None,
+            ("name", "x", True),
+            "abc",
+            ("name", "1.5", True),
+            ("name", 1.5, "False"),
+            (1, 1.5, True),
+            ["name", 1.5, True],
+            [("one", 1, True), ("two", 2)],
+            {"name": 1.5},
+            np.zeros(3),
+        ],
+    )
     def test_other_returns(self, returned: Any) -> None:
         with pytest.raises(DataError, match="a metric function returned something else"):
             self.evaluate(lambda p, d: returned)

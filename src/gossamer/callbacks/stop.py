@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import ClassVar, NoReturn
 
 from gossamer.callbacks.env import CallbackEnv, EarlyStopException, is_cv
-from gossamer.errors import ParameterError, message
+from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import show, warn
 from gossamer.metrics.eval_result import EvalResult, format_results
 
@@ -18,12 +19,14 @@ class _Best:
 
     min_delta: float
     iteration: int
-    value: float
+    value: float  # NaN until the metric is defined
     results: list[EvalResult]  # all results of that round
 
     def update(self, result: EvalResult, env: CallbackEnv) -> None:
         value = result.metric_value
-        if result.maximize:
+        if math.isnan(self.value):
+            is_better = not math.isnan(value)
+        elif result.maximize:
             is_better = value > self.value + self.min_delta
         else:
             is_better = value < self.value - self.min_delta
@@ -44,6 +47,7 @@ class _EarlyStopping:
     min_deltas: list[float]  # none, one, or one per metric
     enabled: bool = True
     _best: list[_Best] = field(default_factory=list)
+    _names: list[str] = field(default_factory=list)  # data set and metric of each result
     _watched: list[bool] = field(default_factory=list)  # which results can stop the training
 
     def __call__(self, env: CallbackEnv) -> None:
@@ -52,6 +56,15 @@ class _EarlyStopping:
             self._start(env, results)
         if not self.enabled or not results:  # with metric_freq, not every round is evaluated
             return
+        if _names(results) != self._names:
+            raise DataError(
+                message(
+                    f"round {env.iteration + 1} has other metrics than the first",
+                    got=_names(results),
+                    expected=str(self._names),
+                    hint="A metric function must return the same metrics every time.",
+                )
+            )
         for result, best, is_watched in zip(results, self._best, self._watched, strict=True):
             best.update(result, env)
             if not is_watched:
@@ -67,6 +80,7 @@ class _EarlyStopping:
             return
         train_name = _train_name(env)
         deltas = self._deltas(results)
+        self._names = _names(results)
         self._best = [
             _Best(deltas[r.metric_name], env.iteration, r.metric_value, list(results))
             for r in results
@@ -120,6 +134,10 @@ class _EarlyStopping:
             if self.first_metric_only:
                 show(f"Evaluated only: {result.metric_name}")
         raise EarlyStopException(best.iteration, best.results)
+
+
+def _names(results: list[EvalResult]) -> list[str]:
+    return [f"{result.dataset_name}'s {result.metric_name}" for result in results]
 
 
 def _train_name(env: CallbackEnv) -> str:

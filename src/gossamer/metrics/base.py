@@ -28,8 +28,10 @@ class Metric(ABC):
     name: str
     maximize: bool = False
 
-    # Whether "name@..." may follow the name.
+    # Whether "@..." may follow the name.
     takes_argument: ClassVar[bool] = False
+    # Whether it compares the scores of several classes; see also CLASS_METRICS in the parameters.
+    for_classes: ClassVar[bool] = False
 
     @classmethod
     def from_params(cls, params: Params, argument: str = "") -> list[Metric]:

@@ -1,4 +1,4 @@
-"""Metrics for two classes: binary_logloss, binary_error, auc.
+"""Metrics for two classes: binary_logloss, binary_error.
 
 As in LightGBM, an objective other than `binary` is taken to predict probabilities.
 """
@@ -6,14 +6,17 @@ As in LightGBM, an objective other than `binary` is taken to predict probabiliti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.metrics.argument import read_share, with_argument
 from gossamer.metrics.base import Metric, predictions_of
 from gossamer.objectives import Binary, Objective
+from gossamer.params import Params
 
 _EPSILON = 1e-15
 
@@ -44,9 +47,24 @@ class BinaryLogloss(Metric):
 
 @dataclass(frozen=True)
 class BinaryError(Metric):
-    """Share of wrong classes; a probability above one half means class 1."""
+    """Share of wrong classes.
+
+    Attributes:
+        threshold: A probability above it means class 1.
+    """
+
+    takes_argument: ClassVar[bool] = True
 
     name: str = "binary_error"
+    threshold: float = 0.5
+
+    @classmethod
+    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
+        """Make the metric; after @ comes the threshold."""
+        if not argument:
+            return [cls()]
+        threshold = read_share("binary_error", argument)
+        return [cls(with_argument("binary_error", threshold), threshold)]
 
     def evaluate(
         self,
@@ -56,25 +74,10 @@ class BinaryError(Metric):
         n_threads: int = 1,
     ) -> float:
         """Return the share of rows in the wrong class."""
-        if not isinstance(objective, Binary):
-            score = predictions_of(score, objective, n_threads) - 0.5
-        total = _native.sum_binary_error(score, targets.label, targets.weight, n_threads)
+        threshold = self.threshold
+        if isinstance(objective, Binary) and threshold == 0.5:
+            threshold = 0.0  # of raw scores: no need for probabilities
+        else:
+            score = predictions_of(score, objective, n_threads)
+        total = _native.sum_binary_error(score, targets.label, targets.weight, threshold, n_threads)
         return total / targets.total_weight
-
-
-@dataclass(frozen=True)
-class AUC(Metric):
-    """Area under the ROC curve; 1 where there is only one class, as in LightGBM."""
-
-    name: str = "auc"
-    maximize: bool = True
-
-    def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
-    ) -> float:
-        """Return the area under the curve."""
-        return _native.auc(score, targets.label, targets.weight, n_threads)

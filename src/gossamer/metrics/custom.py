@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from gossamer.data import Dataset
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, ParameterError, message
 from gossamer.metrics.eval_result import EvalResult
 
 # LightGBM's signature: (predictions, data) -> (name, value, maximize), or a list of those.
@@ -25,12 +25,14 @@ def evaluate_custom(
 
     Args:
         functions: None, one, or several.
-        predictions: What they are given: predictions, or with a custom objective raw scores.
+        predictions: What they are given, (rows,) or (rows, outputs): predictions, or with a custom
+            objective raw scores.
         data: The data set that was predicted.
         name: Its name in the results.
 
     Raises:
         DataError: If a function returns anything but (name, value, maximize).
+        ParameterError: If one of them is no function.
 
     Example:
         >>> import numpy as np
@@ -42,28 +44,46 @@ maximize=False, metric_std_dev=None)]
     """
     if functions is None:
         return []
-    if callable(functions):
-        functions = [functions]
+    each = [functions] if callable(functions) else _checked_functions(functions)
     results = []
-    for function in functions:
-        returned = function(predictions, data)
-        results += [_checked(r, name) for r in (returned if _is_list(returned) else [returned])]
+    for function in each:
+        # A function may change what it is given; the next one must not see that.
+        returned = function(predictions if len(each) == 1 else predictions.copy(), data)
+        results += [_checked(result, name) for result in _as_list(returned)]
     return results
 
 
-def _is_list(returned: object) -> bool:
-    """Whether a function returned several results; a single one starts with its name."""
-    return isinstance(returned, list) or (
-        isinstance(returned, Iterable)
-        and not isinstance(returned, str)
-        and all(isinstance(item, tuple) for item in returned)
-    )
+def _checked_functions(functions: Any) -> list[CustomMetric]:
+    found = functions if isinstance(functions, list | tuple) else [functions]
+    for function in found:
+        if not callable(function):
+            raise ParameterError(
+                message(
+                    "feval is no function",
+                    got=function,
+                    expected="a function of (predictions, data), or a list of functions",
+                    hint="Names of metrics go into params['metric'].",
+                )
+            )
+    return list(found)
+
+
+def _as_list(returned: object) -> list[Any]:
+    """The results that a function returned; a single one starts with its name."""
+    if isinstance(returned, str) or not isinstance(returned, Iterable):
+        return [returned]
+    results = list(returned)
+    if isinstance(returned, list) or all(isinstance(result, tuple) for result in results):
+        return results
+    return [returned]
 
 
 def _checked(result: Any, name: str) -> EvalResult:
     try:
         metric, value, maximize = result
-        return EvalResult(name, str(metric), float(value), bool(maximize))
+        if not isinstance(metric, str) or isinstance(value, str) or isinstance(maximize, str):
+            raise TypeError
+        return EvalResult(name, metric, float(value), bool(maximize))
     except (TypeError, ValueError):
         raise DataError(
             message(

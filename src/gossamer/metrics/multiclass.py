@@ -1,17 +1,20 @@
 """Metrics for several classes: multi_logloss, multi_error.
 
-As in LightGBM, an objective other than `multiclass` is taken to predict probabilities.
+As in LightGBM, what an objective predicts is taken to be probabilities, whether or not they add up
+to 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.metrics.argument import read_count, with_argument
 from gossamer.metrics.base import Metric, check_predictions
 from gossamer.objectives import Multiclass, Objective
 from gossamer.params import Params
@@ -22,6 +25,8 @@ _EPSILON = 1e-15
 @dataclass(frozen=True)
 class MultiLogloss(Metric):
     """Mean negative log-likelihood."""
+
+    for_classes: ClassVar[bool] = True
 
     name: str = "multi_logloss"
 
@@ -34,7 +39,7 @@ class MultiLogloss(Metric):
     ) -> float:
         """Return the mean negative log-likelihood."""
         n_classes = objective.n_outputs
-        if isinstance(objective, Multiclass):
+        if objective.name == Multiclass.name:
             total = _native.sum_multi_logloss(
                 score, targets.label, targets.weight, n_classes, n_threads
             )
@@ -49,16 +54,25 @@ class MultiLogloss(Metric):
 
 @dataclass(frozen=True)
 class MultiError(Metric):
-    """Share of rows whose class is not among the `top_k` of highest score."""
+    """Share of rows whose class is not among the `top_k` of highest score.
+
+    As in LightGBM, all but `top_k` classes must score less: where classes tie, a row is wrong.
+    """
+
+    takes_argument: ClassVar[bool] = True
+    for_classes: ClassVar[bool] = True
 
     name: str = "multi_error"
     top_k: int = 1
 
     @classmethod
     def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric; with `multi_error_top_k` above 1 it has another name, as LightGBM's."""
-        top_k = params.multi_error_top_k
-        return [cls("multi_error" if top_k == 1 else f"multi_error@{top_k}", top_k)]
+        """Make the metric; `top_k` follows @, or is `multi_error_top_k`.
+
+        Above 1 it is part of the name, as in LightGBM.
+        """
+        top_k = read_count("multi_error", argument) if argument else params.multi_error_top_k
+        return [cls("multi_error" if top_k == 1 else with_argument("multi_error", top_k), top_k)]
 
     def evaluate(
         self,

@@ -6,8 +6,9 @@ from typing import Final
 
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
-from gossamer.metrics.binary import AUC, BinaryError, BinaryLogloss
+from gossamer.metrics.binary import BinaryError, BinaryLogloss
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
+from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
 from gossamer.metrics.regression import L1, L2, RMSE
 from gossamer.metrics.several import MeanOverTargets
 from gossamer.objectives import Objective, SeveralTargets
@@ -15,7 +16,20 @@ from gossamer.params import Params
 
 METRICS: Final[dict[str, type[Metric]]] = {
     metric.name: metric
-    for metric in (L2, RMSE, L1, BinaryLogloss, BinaryError, AUC, MultiLogloss, MultiError)
+    for metric in (
+        L2,
+        RMSE,
+        L1,
+        BinaryLogloss,
+        BinaryError,
+        AUC,
+        AveragePrecision,
+        AUCPR,
+        AMS,
+        MultiLogloss,
+        MultiError,
+        AUCMu,
+    )
 }
 
 
@@ -37,10 +51,18 @@ def make_metrics(params: Params, objective: Objective, n_targets: int = 1) -> li
         names = (objective.own_metric,) if objective.own_metric else ()
     found: list[Metric] = []
     for spelling in names:
-        name, _, argument = spelling.partition("@")
-        if argument and not METRICS[name].takes_argument:
+        name, at, argument = spelling.partition("@")
+        if at and not METRICS[name].takes_argument:
             raise ParameterError(
                 message(f"the metric {name} takes nothing after @", got=spelling, expected=name)
+            )
+        if at and not argument:
+            raise ParameterError(
+                message(
+                    f"nothing follows @ in the name of the metric {name}",
+                    got=spelling,
+                    expected=f"{name}@ and a number",
+                )
             )
         found += METRICS[name].from_params(params, argument)
     if n_targets > 1 and (isinstance(objective, SeveralTargets) or not objective.takes_targets):

@@ -196,8 +196,13 @@ def _to_metric(param: Param, value: object) -> str:
     """The canonical name, and after @ what the metric is evaluated at (`ndcg@5`)."""
     if not isinstance(value, str) or "@" not in value:
         return _to_choice(param, value)
-    name, _, argument = value.partition("@")
-    return f"{_to_choice(param, name)}@{argument.strip()}"
+    spelling, _, argument = value.partition("@")
+    name = _to_choice(param, spelling)
+    if name == "custom":
+        raise ParameterError(
+            message("no metric takes nothing after @", got=value, expected=spelling.strip())
+        )
+    return f"{name}@{argument.strip()}"
 
 
 def _to_metrics(param: Param, value: object) -> tuple[str, ...] | None:

@@ -16,6 +16,7 @@ from gossamer.params.coerce import coerce, did_you_mean
 from gossamer.params.param import Param
 from gossamer.params.resolved import Params
 from gossamer.params.table import CANONICAL, TABLE
+from gossamer.params.table_objective import CLASS_METRICS
 
 Context = Literal["train", "dataset", "predict"]
 
@@ -34,7 +35,6 @@ DERIVED_SEEDS: Final = (
 _ALPHA_OBJECTIVES: Final = ("huber", "quantile")
 # As LightGBM: these spellings of the regression objective also choose the metric.
 _RMSE_OBJECTIVES: Final = ("l2_root", "root_mean_squared_error", "rmse")
-_MULTICLASS_METRICS: Final = ("multi_logloss", "multi_error", "auc_mu")
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
 
@@ -261,13 +261,14 @@ def _check_together(params: Params) -> None:
                 hint="Leave num_class out, or use objective=multiclass.",
             )
         )
+    fitting = f"several classes: {', '.join(CLASS_METRICS)}" if n_classes > 1 else "one score"
     for metric in params.metric or ():
-        if (metric.partition("@")[0] in _MULTICLASS_METRICS) != (n_classes > 1):
+        if (metric.partition("@")[0] in CLASS_METRICS) != (n_classes > 1):
             raise ParameterError(
                 message(
                     f"metric does not fit objective={objective} with num_class={n_classes}",
                     got=metric,
-                    expected=f"a metric for {'several classes' if n_classes > 1 else 'one score'}",
+                    expected=f"a metric for {fitting}",
                     hint="Choose another metric, or leave it out for the objective's own.",
                 )
             )

@@ -158,6 +158,9 @@ OBJECTIVE: Final = (
     ),
 )
 
+# Metrics that compare the scores of several classes; the others take one score per row.
+CLASS_METRICS: Final = ("multi_logloss", "multi_error", "auc_mu")
+
 METRIC: Final = (
     _metric(
         "metric",
@@ -166,7 +169,9 @@ METRIC: Final = (
         None,
         "Metrics to evaluate, one name, several separated by commas, or a list. An empty string "
         "or None stands for the objective's own metric; `custom` (the string `none`) or an empty "
-        "list for no metric.",
+        "list for no metric. After some names may come `@` and a number: `binary_error@0.7` (the "
+        "threshold), `multi_error@2` (`multi_error_top_k`), `ams@0.15` (the share of rows "
+        "selected). Results carry the canonical name and the number, whichever spelling was given.",
         choices={
             "l1": ("mean_absolute_error", "mae", "regression_l1"),
             "l2": ("mean_squared_error", "mse", "regression_l2", "regression"),
@@ -191,6 +196,8 @@ METRIC: Final = (
             "map": ("mean_average_precision",),
             "auc": (),
             "average_precision": (),
+            "aucpr": (),
+            "ams": (),
             "binary_logloss": ("binary", "logloss"),
             "binary_error": ("error",),
             "auc_mu": (),
@@ -214,10 +221,14 @@ METRIC: Final = (
             "l2",
             "rmse",
             "auc",
+            "average_precision",
+            "aucpr",
+            "ams",
             "binary_logloss",
             "binary_error",
             "multi_logloss",
             "multi_error",
+            "auc_mu",
             "custom",
         ),
     ),
@@ -250,7 +261,7 @@ METRIC: Final = (
         (),
         "floats",
         (),
-        "For `auc_mu`: matrix of misclassification costs, row by row.",
-        supported=False,
+        "For `auc_mu`: matrix of misclassification costs, row by row: `num_class` x `num_class` "
+        "numbers, not 0 outside the diagonal. 1 unless given.",
     ),
 )
