@@ -16,6 +16,7 @@ double total_weight(const Residual* begin, const Residual* end) {
 
 // Quickselect by weight: each step sorts out the half that the quantile is not in.
 double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
+  std::erase_if(residuals, [](const Residual& r) { return r.weight == 0.0; });  // so that neighbours count
   Residual* begin = residuals.data();
   Residual* end = begin + residuals.size();
   const double wanted = alpha * total_weight(begin, end);
@@ -29,7 +30,7 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
     std::nth_element(begin, middle, end, below);
     const double left = before + total_weight(begin, middle);
     // `middle` itself goes along on the left: the quantile may lie halfway between the parts.
-    if (left > wanted) {
+    if (left >= wanted) {
       end = middle + 1;
     } else {
       before = left;
@@ -41,9 +42,7 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
     before += r->weight;
     if (before < wanted) continue;
     if (before > wanted) return r->value;
-    Residual* next = r + 1;
-    while (next != end && next->weight == 0.0) ++next;
-    return next != end ? 0.5 * (r->value + next->value) : r->value;
+    return r + 1 != end ? 0.5 * (r->value + r[1].value) : r->value;
   }
   return (end - 1)->value;  // rounding left a little of the weight
 }

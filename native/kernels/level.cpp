@@ -35,6 +35,10 @@ namespace {
 
 #include "kernels/losses.inl"
 
+#include "kernels/pointwise_losses.inl"
+
+#include "kernels/pointwise.inl"
+
 constexpr KernelTable kTable = {
     .level = GOSSAMER_STRING(GOSSAMER_LEVEL),
     .build_u8 = build_u8,
@@ -56,11 +60,14 @@ constexpr KernelTable kTable = {
     .gradients_l2 = gradients_l2,
     .gradients_binary = gradients_binary,
     .gradients_softmax = gradients_softmax,
+    .gradients_of = gradients_of,
     .bin_values_f32 = bin_values<float>,
     .bin_values_f64 = bin_values<double>,
     .sum_squared_error = sum_squared_error,
     .sum_absolute_error = sum_absolute_error,
     .sum_logloss = sum_logloss,
+    .sum_loss = sum_loss,
+    .apply_link = apply_link,
     .sigmoid = sigmoid,
     .softmax = softmax,
 };

@@ -39,7 +39,10 @@ class MultiLogloss(Metric):
                 score, targets.label, targets.weight, n_classes, n_threads
             )
             return total / targets.total_weight
-        predicted = score.reshape(n_classes, -1)
+        if objective.has_link:
+            predicted = objective.to_predictions(score, n_threads).T
+        else:
+            predicted = score.reshape(n_classes, -1)
         own = predicted[targets.label.astype(np.int64), np.arange(targets.n_rows)]
         return targets.average(-np.log(np.maximum(own, _EPSILON)))
 

@@ -37,6 +37,15 @@ _FIXED: Final = (
     "sigmoid",
     "is_unbalance",
     "scale_pos_weight",
+    "reg_sqrt",
+    "alpha",
+    "fair_c",
+    "poisson_max_delta_step",
+    "tweedie_variance_power",
+    "huber_slope",
+    "expectile_alpha",
+    "focal_gamma",
+    "focal_alpha",
     *BINNING_PARAMS,
 )
 
