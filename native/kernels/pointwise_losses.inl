@@ -147,15 +147,15 @@ struct FocalLoss {
   V8d value(const V8d& s, const V8d& y) const {
     const V8d z = y > 0.0 ? s : -s;
     const V8d w = y > 0.0 ? fill8(c) : fill8(b);
-    return w * exp8(-a * softplus8(z)) * softplus8(-z);
+    const V8d loss = softplus8(-z);
+    return w * exp8(-a * (z + loss)) * loss;
   }
   Derivatives derivatives(const V8d& s, const V8d& y) const {
     const auto positive = y > 0.0;
     const V8d z = positive ? s : -s;
-    const V8d right = sigmoid8(z);
-    const V8d wrong = sigmoid8(-z);
-    const V8d loss = softplus8(-z);  // -log(right)
-    const V8d w = (positive ? fill8(c) : fill8(b)) * exp8(-a * softplus8(z));
+    const auto [right, wrong] = sigmoids8(z);
+    const V8d loss = softplus8(-z);  // -log(right); that of wrong is z more
+    const V8d w = (positive ? fill8(c) : fill8(b)) * exp8(-a * (z + loss));
     const V8d slope = w * (a * right * loss + wrong);
     const V8d hessian = w * right * (a * a * right * loss + (2.0 * a + 1.0) * wrong);
     return {positive ? -slope : slope, hessian};
@@ -166,8 +166,8 @@ struct FocalLoss {
 struct CrossEntropyLoss {
   V8d value(const V8d& s, const V8d& y) const { return softplus8(s) - y * s; }
   Derivatives derivatives(const V8d& s, const V8d& y) const {
-    const V8d p = sigmoid8(s);
-    return {p - y, p * sigmoid8(-s)};
+    const auto [p, q] = sigmoids8(s);
+    return {p - y, p * q};
   }
 };
 
@@ -185,11 +185,11 @@ struct CrossEntropyLambdaLoss {
   }
   Derivatives derivatives(const V8d& score, const V8d& y, const V8d& w) const {
     const V8d s = limited(score);
-    const V8d p = sigmoid8(s);
+    const auto [p, q] = sigmoids8(s);
     const V8d minus = expm1_8(-w * softplus8(s));  // -z
     const V8d ratio = w * p / max8(-minus, fill8(1e-300));
     const V8d gradient = w * p - y * ratio;
-    const V8d hessian = y * ratio * ratio * (1.0 + minus) + gradient * sigmoid8(-s);
+    const V8d hessian = y * ratio * ratio * (1.0 + minus) + gradient * q;
     return {gradient, max8(hessian, fill8(1e-16))};
   }
 };

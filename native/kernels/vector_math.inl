@@ -147,7 +147,19 @@ inline V8d expm1_8(const V8d& x) {
 // log(1 + exp(x)) without overflow.
 inline V8d softplus8(const V8d& x) { return max8(x, fill8(0.0)) + log1p8(exp8(-abs8(x))); }
 
-inline V8d sigmoid8(const V8d& x) { return 1.0 / (1.0 + exp8(-x)); }
+// 1 / (1 + exp(-x)) and 1 / (1 + exp(x)), both accurate, by one exp.
+struct Sigmoids {
+  V8d of_plus;
+  V8d of_minus;
+};
+
+inline Sigmoids sigmoids8(const V8d& x) {
+  const V8d e = exp8(-abs8(x));
+  const V8d large = 1.0 / (1.0 + e);
+  const V8d small = e * large;
+  const auto positive = x > 0.0;
+  return {positive ? large : small, positive ? small : large};
+}
 
 inline V8d tanh8(const V8d& x) {
   const V8d t = expm1_8(-2.0 * abs8(x));

@@ -22,6 +22,7 @@ from gossamer.data import Targets
 from gossamer.objectives import Gradients, Objective, make_objective
 from gossamer.objectives.pointwise import Pointwise, best_constant
 from gossamer.params import resolve
+from gossamer.sampling import make_row_sampler
 
 N_ROWS = 400
 Array = np.ndarray
@@ -308,14 +309,19 @@ def test_best_constant_of_labels_far_apart() -> None:
     assert best_constant(loss, Targets(np.full(3, 5, dtype=np.float32)), 5, 5) == 5
 
 
-LEAVES = {
-    "regression_l1": ({}, lambda r, y: quantile(r, np.ones_like(r), 0.5)),
-    "quantile": ({"alpha": 0.8}, lambda r, y: quantile(r, np.ones_like(r), 0.8)),
-    "mape": ({}, lambda r, y: quantile(r, 1 / np.maximum(1, np.abs(y)), 0.5)),
-    "huber": ({"alpha": 0.5}, lambda r, y: huber_step(r, 0.5)),
-    "fair": ({"fair_c": 2.0}, lambda r, y: huber_step(r, 2.0)),
-    "pseudo_huber": ({"huber_slope": 0.4}, lambda r, y: huber_step(r, 0.4)),
-    "log_cosh": ({}, lambda r, y: huber_step(r, 1.0)),
+LEAVES: dict[str, tuple[dict[str, Any], Callable[[Array, Array], float]]] = {
+    "regression_l1": ({}, lambda r, w: quantile(r, w, 0.5)),
+    "quantile": ({"alpha": 0.8}, lambda r, w: quantile(r, w, 0.8)),
+    "mape": ({}, lambda r, w: quantile(r, w, 0.5)),
+    "huber": ({"alpha": 0.5}, lambda r, w: huber_step(r, w, 0.5)),
+    "fair": ({"fair_c": 2.0}, lambda r, w: huber_step(r, w, 2.0)),
+    "pseudo_huber": ({"huber_slope": 0.4}, lambda r, w: huber_step(r, w, 0.4)),
+    "log_cosh": ({}, lambda r, w: huber_step(r, w, 1.0)),
+}
+SAMPLINGS: dict[str, dict[str, Any]] = {
+    "all rows": {},
+    "bagging": {"bagging_fraction": 0.5, "bagging_freq": 1},
+    "goss": {"data_sample_strategy": "goss"},
 }
 
 
@@ -328,35 +334,43 @@ def quantile(values: Array, weight: Array, alpha: float) -> float:
     return float(values[order[first]])
 
 
-def huber_step(residuals: Array, delta: float) -> float:
-    median = float(np.median(residuals))
-    return median + float(np.clip(residuals - median, -delta, delta).mean())
+def huber_step(residuals: Array, weight: Array, delta: float) -> float:
+    median = quantile(residuals, weight, 0.5)
+    return median + float(np.average(np.clip(residuals - median, -delta, delta), weights=weight))
 
 
-@pytest.mark.parametrize("bagged", [False, True], ids=["all rows", "bagged"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("name", LEAVES)
-def test_leaf_values_come_from_the_residuals(name: str, bagged: bool) -> None:
+def test_leaf_values_come_from_the_residuals(name: str, sampling: str, weighted: bool) -> None:
+    """Of the rows in the bag, by the weights that the objective and the sampling give them."""
     rng = np.random.default_rng(5)
     table = rng.normal(size=(1001, 3)).astype(np.float32)
     label = (3 * table[:, 0] + rng.standard_t(2, 1001)).astype(np.float32)
-    params, leaf_value = LEAVES[name]
-    params = {"objective": name, "num_leaves": 7, "verbosity": -1, **params}
-    if bagged:
-        params |= {"bagging_fraction": 0.5, "bagging_freq": 1}
-    booster = train({**params, "learning_rate": 0.5}, Dataset(table, label), 2)
+    weight = (rng.random(1001) + 0.1).astype(np.float32) if weighted else None
+    own, leaf_value = LEAVES[name]
+    params = {"objective": name, "num_leaves": 7, "learning_rate": 1.0, "verbosity": -1}
+    params |= own | SAMPLINGS[sampling]
+    data = Dataset(table, label, weight=weight)
+    booster = train(params, data, 2)
     before = booster.predict(table, num_iteration=1)
     leaves = booster.predict(table, pred_leaf=True)[:, 1]
     step = booster.predict(table) - before
-    assert len(np.unique(leaves)) == 7
-    if bagged:  # which rows were drawn is not known here, but they are half of them
-        spread = [np.abs(label[leaves == k] - before[leaves == k]).mean() for k in range(7)]
-        for k in range(7):
-            assert abs(step[leaves == k][0]) < 3 * spread[k]
-        return
+
+    resolved, targets = resolve(params), Targets(label, weight)
+    objective = make_objective(resolved, data)
+    gradients = Gradients.empty(1001, 1, has_hessian=objective.has_hessian(targets), weighable=True)
+    objective.fill_gradients(before, targets, gradients, 1)
+    counts = gradients.restore_hessian()
+    bag = make_row_sampler(resolved, targets, 1).draw(1, gradients, 1)
+    is_inside = np.ones(1001, dtype=bool)
+    if bag is not None:
+        is_inside[bag.outside] = False
+    assert is_inside.all() == (sampling == "all rows")
     for k in range(7):
-        rows = leaves == k
-        expected = 0.5 * leaf_value(label[rows] - before[rows], label[rows].astype(float))
-        np.testing.assert_allclose(step[rows], expected, rtol=1e-5, atol=1e-6)
+        rows = np.flatnonzero((leaves == k) & is_inside)
+        expected = leaf_value(label[rows] - before[rows], counts[rows].astype(np.float64))
+        np.testing.assert_allclose(step[leaves == k], expected, rtol=1e-5, atol=1e-6)
 
 
 TRAINABLE = {name: (case.labels, case.params) for name, case in ALL.items()} | {

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.objectives.labels import check_size
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
 
@@ -27,7 +28,8 @@ class Expectile(Pointwise):
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Expectile:
-        """Make the objective; any label fits."""
+        """Make the objective; gradients of these labels must fit float32."""
+        check_size(targets)
         return cls(params.expectile_alpha)
 
     @property

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
+from gossamer.objectives.base import LARGEST_GRADIENT
 
 
 def check_labels(
@@ -65,5 +66,27 @@ def check_any_positive(targets: Targets, objective: str) -> None:
                 f"the labels of the training data are all 0, which objective={objective} "
                 "cannot start from",
                 expected="at least one positive label of positive weight",
+            )
+        )
+
+
+def check_size(targets: Targets) -> None:
+    """Check that gradients of a squared error would fit float32.
+
+    Raises:
+        DataError: If label times weight is too large.
+
+    Example:
+        >>> check_size(Targets(np.array([1e30], dtype=np.float32)))
+    """
+    heaviest = 1.0 if targets.weight is None else float(targets.weight.max())
+    largest = float(np.abs(targets.label).max())
+    if largest * heaviest > LARGEST_GRADIENT:
+        raise DataError(
+            message(
+                "labels are too large",
+                got=largest * heaviest,
+                expected=f"label x weight within +-{LARGEST_GRADIENT:g}",
+                hint="Divide the labels, or the weights, by a constant.",
             )
         )
