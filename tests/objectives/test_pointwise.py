@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gossamer import (
     Booster,
@@ -550,21 +552,41 @@ def test_parameters_of_the_objective_stay_as_they_are_during_a_training() -> Non
         booster.reset_parameter({"alpha": 2.0})
 
 
+@given(
+    st.lists(
+        st.tuples(st.floats(-1e6, 1e6, width=32), st.integers(0, 5)), min_size=1, max_size=200
+    ),
+    st.sampled_from([0.01, 0.25, 0.5, 0.9]),
+)
+def test_a_quantile_has_its_share_on_both_sides(
+    rows: list[tuple[float, int]], alpha: float
+) -> None:
+    values = np.array([value for value, _ in rows], dtype=np.float32)
+    weight = np.array([count for _, count in rows], dtype=np.float32)
+    found = _native.weighted_quantile(values, weight, alpha)
+    if not weight.any():
+        assert found == 0
+        return
+    total = weight.sum(dtype=np.float64)
+    assert weight[values < found].sum() <= alpha * total * (1 + 1e-12)
+    assert weight[values > found].sum() <= (1 - alpha) * total * (1 + 1e-12)
+
+
 class TestNativeChecks:
     """Bindings refuse what would read or write outside an array."""
 
-    loss = _native.LossArgs(_native.Loss.L1)
     label = np.zeros(3, dtype=np.float32)
 
     def test_lengths(self) -> None:
+        loss = _native.LossArgs(_native.Loss.L1)
         out = np.empty(3, dtype=np.float32)
         for score, gradient in ((np.zeros(2), out), (np.zeros(3), out[:2])):
             with pytest.raises(ValueError, match="length"):
-                _native.gradients_of(self.loss, score, self.label, None, gradient, None, 1)
+                _native.gradients_of(loss, score, self.label, None, gradient, None, 1)
         with pytest.raises(ValueError, match="length"):
-            _native.gradients_of(self.loss, np.zeros(3), self.label, None, out, out[:2], 1)
+            _native.gradients_of(loss, np.zeros(3), self.label, None, out, out[:2], 1)
         with pytest.raises(ValueError, match="length"):
-            _native.sum_loss(self.loss, np.zeros(2), self.label, None, 1)
+            _native.sum_loss(loss, np.zeros(2), self.label, None, 1)
         with pytest.raises(ValueError, match="length"):
             _native.apply_link(_native.Link.EXP, np.zeros(2), np.zeros(3), 1)
 

@@ -459,6 +459,7 @@ def test_contradictions(given: dict[str, Any]):
         {"objective": "binary", "is_unbalance": True},
         {"objective": "binary", "scale_pos_weight": 2},
         {"objective": "binary", "pos_bagging_fraction": 0.5},
+        {"objective": "focal", "pos_bagging_fraction": 0.5},
         {"objective": "custom", "num_class": 4, "metric": "multi_error"},
     ],
 )
