@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/types.h"
+#include "kernels/loss.h"
 
 namespace gossamer {
 
@@ -226,6 +227,10 @@ struct KernelTable {
                             std::int64_t begin, std::int64_t end, int n_classes, float* gradient, float* hessian,
                             std::int64_t out_stride);
 
+  // Any loss of one score and one label. `hessian` may be nullptr. Losses of predictions do nothing.
+  void (*gradients_of)(const LossArgs&, const double* score, const float* label, const float* weight, std::int64_t n,
+                       float* gradient, float* hessian);
+
   void (*bin_values_f32)(const BinValuesArgs<float>&);
   void (*bin_values_f64)(const BinValuesArgs<double>&);
 
@@ -238,6 +243,8 @@ struct KernelTable {
                               std::int64_t begin, std::int64_t end, int n_classes);
   double (*sum_multi_error)(const double* score, std::int64_t stride, const float* label, const float* weight,
                             std::int64_t begin, std::int64_t end, int n_classes, int top_k);
+  double (*sum_loss)(const LossArgs&, const double* score, const float* label, const float* weight, std::int64_t n);
+  void (*apply_link)(Link, const double* score, std::int64_t n, double* out);
   void (*sigmoid)(const double* score, std::int64_t n, double steepness, double* out);
   void (*softmax)(const double* score, std::int64_t score_stride, std::int64_t begin, std::int64_t end, int n_classes,
                   double* out);

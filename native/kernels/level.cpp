@@ -39,6 +39,10 @@ namespace {
 
 #include "kernels/class_losses.inl"
 
+#include "kernels/pointwise_losses.inl"
+
+#include "kernels/pointwise.inl"
+
 constexpr KernelTable kTable = {
     .level = GOSSAMER_STRING(GOSSAMER_LEVEL),
     .build_u8 = build_u8,
@@ -66,6 +70,7 @@ constexpr KernelTable kTable = {
     .gradients_l2 = gradients_l2,
     .gradients_binary = gradients_binary,
     .gradients_softmax = gradients_softmax,
+    .gradients_of = gradients_of,
     .bin_values_f32 = bin_values<float>,
     .bin_values_f64 = bin_values<double>,
     .sum_squared_error = sum_squared_error,
@@ -73,6 +78,8 @@ constexpr KernelTable kTable = {
     .sum_logloss = sum_logloss,
     .sum_multi_logloss = sum_multi_logloss,
     .sum_multi_error = sum_multi_error,
+    .sum_loss = sum_loss,
+    .apply_link = apply_link,
     .sigmoid = sigmoid,
     .softmax = softmax,
 };

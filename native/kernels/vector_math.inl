@@ -122,6 +122,69 @@ inline V8d log8(const V8d& value) {
   return x + y + exponent * 0.693359375;
 }
 
+inline V8d sqrt8(const V8d& x) {
+  V8d root;
+  for (int k = 0; k < 8; ++k) root[k] = __builtin_sqrt(x[k]);  // IEEE: the same everywhere
+  return root;
+}
+
+// log(1 + x) for finite x > -1, accurate near 0 too: the rounding of 1 + x is made good.
+inline V8d log1p8(const V8d& x) {
+  const V8d u = 1.0 + x;
+  return log8(u) - ((u - 1.0) - x) / u;
+}
+
+// exp(x) - 1, accurate near 0 too (Kahan: the errors of exp and log cancel).
+inline V8d expm1_8(const V8d& x) {
+  const V8d u = exp8(x);
+  const V8d plain = u - 1.0;
+  const auto is_near = abs8(x) < 1.0;
+  const V8d logarithm = log8(is_near && u != 1.0 ? u : fill8(2.0));
+  const V8d corrected = u == 1.0 ? x : plain * x / logarithm;
+  return is_near ? corrected : plain;
+}
+
+// log(1 + exp(x)) without overflow.
+inline V8d softplus8(const V8d& x) { return max8(x, fill8(0.0)) + log1p8(exp8(-abs8(x))); }
+
+// 1 / (1 + exp(-x)) and 1 / (1 + exp(x)), both accurate, by one exp.
+struct Sigmoids {
+  V8d of_plus;
+  V8d of_minus;
+};
+
+inline Sigmoids sigmoids8(const V8d& x) {
+  const V8d e = exp8(-abs8(x));
+  const V8d large = 1.0 / (1.0 + e);
+  const V8d small = e * large;
+  const auto positive = x > 0.0;
+  return {positive ? large : small, positive ? small : large};
+}
+
+inline V8d tanh8(const V8d& x) {
+  const V8d t = expm1_8(-2.0 * abs8(x));
+  const V8d magnitude = -t / (t + 2.0);
+  return x < 0.0 ? -magnitude : magnitude;
+}
+
+// log(gamma(x)) for x >= 1: Stirling's series from 8 on, the recurrence below.
+inline V8d lgamma8(const V8d& x) {
+  const auto is_small = x < 8.0;
+  const V8d base = is_small ? x : fill8(1.0);
+  V8d product = base;
+  for (int k = 1; k < 8; ++k) product = product * (base + static_cast<double>(k));
+  const V8d z = is_small ? x + 8.0 : x;
+  const V8d r = 1.0 / z;
+  const V8d rr = r * r;
+  const V8d series =
+      r * (8.333333333333333e-2 +
+           rr * (-2.777777777777778e-3 +
+                 rr * (7.936507936507937e-4 +
+                       rr * (-5.952380952380953e-4 + rr * (8.417508417508417e-4 + rr * -1.917526917526918e-3)))));
+  const V8d stirling = (z - 0.5) * log8(z) - z + 9.1893853320467274178e-1 + series;
+  return is_small ? stirling - log8(product) : stirling;
+}
+
 // Relative error about 1e-7 in [-87, 87], clamped outside.
 inline V16f exp16(V16f x) {
   const V16f top = {87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f,

@@ -2,6 +2,7 @@
 Gossamer's native core: everything that runs per row, per bin or per node.
 """
 
+import enum
 from collections.abc import Sequence
 from typing import Annotated, overload
 
@@ -308,6 +309,121 @@ def softmax(
     n_threads: int,
 ) -> None:
     """Class-major scores to row-major probabilities."""
+
+class Loss(enum.Enum):
+    L1 = 0
+
+    HUBER = 1
+
+    FAIR = 2
+
+    QUANTILE = 3
+
+    MAPE = 4
+
+    PSEUDO_HUBER = 5
+
+    LOG_COSH = 6
+
+    EXPECTILE = 7
+
+    POISSON = 8
+
+    GAMMA = 9
+
+    TWEEDIE = 10
+
+    HINGE = 11
+
+    FOCAL = 12
+
+    CROSS_ENTROPY = 13
+
+    CROSS_ENTROPY_LAMBDA = 14
+
+    POISSON_DEVIANCE = 15
+
+    GAMMA_LIKELIHOOD = 16
+
+    GAMMA_DEVIANCE = 17
+
+    TWEEDIE_LIKELIHOOD = 18
+
+    SQUARED_LOG = 19
+
+    PROBABILITY = 20
+
+    INTENSITY = 21
+
+class Link(enum.Enum):
+    EXP = 0
+
+    EXPM1 = 1
+
+    SIGNED_SQUARE = 2
+
+    LOG1P_EXP = 3
+
+class LossArgs:
+    def __init__(self, kind: Loss, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> None: ...
+    @property
+    def kind(self) -> Loss: ...
+    @property
+    def a(self) -> float: ...
+    @property
+    def b(self) -> float: ...
+    @property
+    def c(self) -> float: ...
+
+def gradients_of(
+    loss: LossArgs,
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")] | None,
+    n_threads: int,
+) -> None: ...
+def sum_loss(
+    loss: LossArgs,
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    n_threads: int,
+) -> float: ...
+def apply_link(
+    link: Link,
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+def weighted_quantile(
+    values: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    alpha: float,
+) -> float:
+    """The quantile that leaf values are refitted with."""
 
 def sum_squared_error(
     score: Annotated[

@@ -278,7 +278,7 @@ class TestRegistry:
     def test_configurations_come_back(self, objective: Objective) -> None:
         assert objective_from_config(objective.to_config()) == objective
 
-    @pytest.mark.parametrize("config", [{}, {"name": "fair"}, None, 3, {"name": "binary"}])
+    @pytest.mark.parametrize("config", [{}, {"name": "no such"}, None, 3, {"name": "binary"}])
     def test_bad_configurations(self, config: Any) -> None:
         with pytest.raises(ModelFileError, match="objective cannot be read"):
             objective_from_config(config)

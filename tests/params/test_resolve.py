@@ -125,17 +125,16 @@ def test_alpha_is_the_l1_penalty(objective: Any):
 
 
 def test_alpha_is_lightgbms_beside_another_l1_penalty():
-    """Its default is then harmless, and any other value of no use yet."""
-    assert resolve({"alpha": 0.9, "reg_alpha": 0.1}).lambda_l1 == 0.1
-    with pytest.raises(NotSupportedError, match="alpha"):
-        resolve({"alpha": 0.5, "reg_alpha": 0.1})
+    """Each is then what its name says."""
+    params = resolve({"alpha": 0.5, "reg_alpha": 0.1})
+    assert (params.alpha, params.lambda_l1) == (0.5, 0.1)
 
 
-@pytest.mark.parametrize("objective", ["huber", "quantile"])
+@pytest.mark.parametrize("objective", ["huber", "quantile", "expectile"])
 def test_alpha_belongs_to_these_objectives(objective: str):
-    """The objective is not supported yet, and alpha is not mistaken for a penalty before that."""
-    with pytest.raises(NotSupportedError):
-        resolve({"alpha": 0.5, "objective": objective})
+    """It is not mistaken for a penalty."""
+    params = resolve({"alpha": 0.5, "objective": objective})
+    assert (params.alpha, params.lambda_l1) == (0.5, 0)
 
 
 # Types
@@ -309,7 +308,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
 @pytest.mark.parametrize(
     "given",
     [
-        {"objective": "poisson"},
         {"metric": "l2,ndcg"},
         {"boosting": "dart"},
         {"tree_method": "exact"},
@@ -460,6 +458,7 @@ def test_contradictions(given: dict[str, Any]):
         {"objective": "binary", "is_unbalance": True},
         {"objective": "binary", "scale_pos_weight": 2},
         {"objective": "binary", "pos_bagging_fraction": 0.5},
+        {"objective": "focal", "pos_bagging_fraction": 0.5},
         {"objective": "custom", "num_class": 4, "metric": "multi_error"},
     ],
 )

@@ -19,9 +19,13 @@ from gossamer.params.markdown import render_markdown
 OURS = {
     "base_score",
     "bundle_order",
+    "expectile_alpha",
     "feature_fraction_bylevel",
+    "focal_alpha",
+    "focal_gamma",
     "goss_error",
     "grow_policy",
+    "huber_slope",
     "max_conflict_rate",
     "multi_strategy",
     "mvs_reg",

@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from gossamer import Booster, GossamerClassifier
-from gossamer.errors import ParameterError
+from gossamer.errors import NotSupportedError, ParameterError
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_rounds(binary_rows: Any) -> None:
     ("params", "what"),
     [
         ({"objective": "binary"}, "got '3 classes', expected 2"),
-        ({"objective": "regression"}, "binary, multiclass or a function"),
+        ({"objective": "regression"}, "one of binary, .*multiclass, .*or a function"),
         ({"num_class": 4}, "got 4, expected 3"),
         ({"app": "l2"}, "not one for classes"),
     ],
@@ -180,3 +180,57 @@ def test_fitting_again(binary_rows: Any, class_rows: Any) -> None:
     assert model.fit(*class_rows).predict_proba(class_rows[0]).shape == (300, 3)
     np.testing.assert_array_equal(model.fit(*binary_rows).predict_proba(binary_rows[0]), first)
     assert model.n_classes_ == 2
+
+
+class TestOtherObjectives:
+    """Losses for classes other than the default ones."""
+
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(600, 3))
+    two = np.where(table[:, 0] + 0.3 * rng.normal(size=600) > 0, "yes", "no")
+    three = np.digitize(table[:, 0] + 0.3 * rng.normal(size=600), [-0.5, 0.5]) * 10
+
+    def fit(self, objective: str, y: np.ndarray, **params: Any) -> GossamerClassifier:
+        model = GossamerClassifier(n_estimators=10, objective=objective, verbosity=-1, **params)
+        return model.fit(self.table, y)
+
+    @pytest.mark.parametrize("objective", ["binary:logitraw", "focal", "cross_entropy"])
+    def test_two_classes(self, objective: str) -> None:
+        model = self.fit(objective, self.two)
+        probability = model.predict_proba(self.table)
+        score = model.decision_function(self.table)
+        np.testing.assert_allclose(probability[:, 1], 1 / (1 + np.exp(-score)), rtol=1e-12)
+        np.testing.assert_allclose(probability.sum(axis=1), 1)
+        np.testing.assert_array_equal(model.predict(self.table), model.classes_[(score > 0) * 1])
+        assert model.score(self.table, self.two) > 0.85
+
+    def test_logitraw_is_binary(self) -> None:
+        raw = self.fit("binary:logitraw", self.two, sigmoid=0.5)
+        binary = self.fit("binary", self.two, sigmoid=0.5)
+        np.testing.assert_array_equal(
+            raw.predict_proba(self.table), binary.predict_proba(self.table)
+        )
+
+    def test_hinge_has_classes_but_no_probabilities(self) -> None:
+        model = self.fit("hinge", self.two)
+        assert model.score(self.table, self.two) > 0.85
+        with pytest.raises(NotSupportedError, match="objective=hinge has no probabilities"):
+            model.predict_proba(self.table)
+        assert model.predict_proba(self.table, raw_score=True).shape == (600,)
+
+    @pytest.mark.parametrize("objective", ["multiclassova", "multi:softmax"])
+    def test_several_classes(self, objective: str) -> None:
+        model = self.fit(objective, self.three)
+        probability = model.predict_proba(self.table)
+        assert probability.shape == (600, 3)
+        best = model.classes_[probability.argmax(axis=1)]
+        np.testing.assert_array_equal(model.predict(self.table), best)
+        assert model.score(self.table, self.three) > 0.85
+        if objective == "multi:softmax":
+            softmax = self.fit("multiclass", self.three).predict_proba(self.table)
+            np.testing.assert_array_equal(probability, softmax)
+
+    @pytest.mark.parametrize("objective", ["hinge", "focal"])
+    def test_too_many_classes(self, objective: str) -> None:
+        with pytest.raises(ParameterError, match=f"objective={objective} does not fit the labels"):
+            self.fit(objective, self.three)

@@ -214,6 +214,35 @@ CASES: dict[str, dict[str, Any]] = {
     },
 }
 
+COUNTS = np.floor(np.exp(np.clip(REGRESSION, -3, 3)))
+SHARES = 1 / (1 + np.exp(-REGRESSION))
+CASES |= {
+    "l1": {"label": REGRESSION, "objective": "l1"},
+    "l1 weighted, heavy tail": {"label": HEAVY_TAIL, "weight": WEIGHT, "objective": "l1"},
+    "l1 goss": {"label": REGRESSION, "objective": "l1", **GOSS},
+    "root of the label": {"label": REGRESSION, "reg_sqrt": True},
+    "huber": {"label": HEAVY_TAIL, "objective": "huber"},
+    "fair": {"label": REGRESSION, "objective": "fair", "bagging_fraction": 0.5},
+    "poisson": {"label": COUNTS, "objective": "poisson"},
+    "quantile": {"label": REGRESSION, "weight": WEIGHT, "objective": "quantile", "alpha": 0.3},
+    "mape": {"label": REGRESSION, "objective": "mape"},
+    "gamma": {"label": COUNTS + 0.5, "objective": "gamma"},
+    "tweedie": {"label": COUNTS, "weight": WEIGHT, "objective": "tweedie"},
+    "squared_log_error": {"label": COUNTS, "objective": "squared_log_error"},
+    "pseudo_huber": {"label": REGRESSION, "objective": "pseudo_huber"},
+    "log_cosh": {"label": REGRESSION, "objective": "log_cosh"},
+    "expectile": {"label": REGRESSION, "objective": "expectile", "alpha": 0.8},
+    "hinge": {"label": BINARY, "objective": "hinge"},
+    "focal": {"label": BINARY, "weight": WEIGHT, "objective": "focal", "focal_alpha": 0.3},
+    "cross_entropy": {"label": SHARES, "objective": "cross_entropy"},
+    "cross_entropy_lambda": {
+        "label": SHARES,
+        "weight": WEIGHT + 1e-3,
+        "objective": "cross_entropy_lambda",
+    },
+    "multiclassova": {"label": CLASSES, "objective": "multiclassova", "num_class": 4},
+}
+
 
 @pytest.fixture(autouse=True)
 def every_thread_counts(monkeypatch: pytest.MonkeyPatch) -> None:

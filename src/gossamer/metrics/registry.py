@@ -7,9 +7,31 @@ from typing import Final
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import BinaryError, BinaryLogloss
+from gossamer.metrics.mean_loss import (
+    RMSLE,
+    CrossEntropy,
+    CrossEntropyLambda,
+    Expectile,
+    Fair,
+    Gamma,
+    GammaDeviance,
+    GammaDevianceSum,
+    GammaLikelihood,
+    Hinge,
+    Huber,
+    KullbackLeibler,
+    LogCosh,
+    Mape,
+    Poisson,
+    PoissonLikelihood,
+    PseudoHuber,
+    Quantile,
+    Tweedie,
+    TweedieLikelihood,
+)
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
 from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
-from gossamer.metrics.regression import L1, L2, RMSE
+from gossamer.metrics.regression import L1, L2, R2, RMSE
 from gossamer.metrics.several import MeanOverTargets
 from gossamer.objectives import Objective, SeveralTargets
 from gossamer.params import Params
@@ -20,6 +42,27 @@ METRICS: Final[dict[str, type[Metric]]] = {
         L2,
         RMSE,
         L1,
+        R2,
+        Quantile,
+        Mape,
+        Huber,
+        Fair,
+        PseudoHuber,
+        LogCosh,
+        Expectile,
+        RMSLE,
+        Hinge,
+        Poisson,
+        PoissonLikelihood,
+        Gamma,
+        GammaLikelihood,
+        GammaDevianceSum,
+        GammaDeviance,
+        Tweedie,
+        TweedieLikelihood,
+        CrossEntropy,
+        CrossEntropyLambda,
+        KullbackLeibler,
         BinaryLogloss,
         BinaryError,
         AUC,

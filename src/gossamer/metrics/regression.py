@@ -1,4 +1,4 @@
-"""Errors of predicted numbers: l2, rmse, l1."""
+"""Errors of predicted numbers: l2, rmse, l1, r2."""
 
 from __future__ import annotations
 
@@ -67,3 +67,27 @@ class L1(Metric):
         predicted = predictions_of(score, objective, n_threads)
         total = _native.sum_absolute_error(predicted, targets.label, targets.weight, n_threads)
         return total / targets.total_weight
+
+
+@dataclass(frozen=True)
+class R2(L2):
+    """Share of the labels' variance that the predictions explain."""
+
+    name: str = "r2"
+    maximize: bool = True
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the share; of labels that are all the same 1 if they are met, 0 otherwise."""
+        error = super().evaluate(score, targets, objective, n_threads)
+        mean = np.full(targets.n_rows, targets.average(targets.label))
+        total = _native.sum_squared_error(mean, targets.label, targets.weight, n_threads)
+        variance = total / targets.total_weight
+        if variance == 0:
+            return 1.0 if error == 0 else 0.0
+        return 1 - error / variance

@@ -40,6 +40,15 @@ _FIXED: Final = (
     "is_unbalance",
     "scale_pos_weight",
     "base_score",
+    "reg_sqrt",
+    "alpha",
+    "fair_c",
+    "poisson_max_delta_step",
+    "tweedie_variance_power",
+    "huber_slope",
+    "expectile_alpha",
+    "focal_gamma",
+    "focal_alpha",
     *BINNING_PARAMS,
 )
 

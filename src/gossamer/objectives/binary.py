@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
 from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP, Gradients, Objective
 from gossamer.objectives.classes import check_seen
+from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
 from gossamer.params import Params
 
@@ -38,7 +38,7 @@ class Binary(Objective):
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Binary:
         """Make the objective; labels must be 0 and 1."""
-        _check_label(targets, "training")
+        check_zero_one(targets, cls.name, "training")
         n_positive = int(np.count_nonzero(targets.label))
         n_negative = targets.n_rows - n_positive
         negative, positive = 1.0, params.scale_pos_weight
@@ -50,7 +50,7 @@ class Binary(Objective):
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
         """Check that labels are 0 and 1, and both were seen in training."""
-        _check_label(targets, name)
+        check_zero_one(targets, self.name, name)
         check_seen(targets, train, 2, name)
 
     @property
@@ -100,14 +100,26 @@ class Binary(Objective):
         return cls(float(config["sigmoid"]))
 
 
-def _check_label(targets: Targets, name: str) -> None:
+@dataclass(frozen=True)
+class BinaryLogitRaw(Binary):
+    """The same loss; predictions are raw scores (XGBoost's `binary:logitraw`)."""
+
+    name: ClassVar[str] = "binary:logitraw"
+    has_link: ClassVar[bool] = False
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return the scores."""
+        return score
+
+
+def check_zero_one(targets: Targets, objective: str, name: str) -> None:
+    """Check that labels are 0 and 1.
+
+    Raises:
+        DataError: If one is not.
+
+    Example:
+        >>> check_zero_one(Targets(np.array([0, 1], dtype=np.float32)), "binary", "training")
+    """
     is_bad = (targets.label != 0) & (targets.label != 1)
-    if is_bad.any():
-        row = int(np.argmax(is_bad))
-        raise DataError(
-            message(
-                f"label of row {row} of the {name} data does not fit objective=binary",
-                got=float(targets.label[row]),
-                expected="0 or 1",
-            )
-        )
+    check_labels(targets, is_bad, objective=objective, name=name, expected="0 or 1")

@@ -35,3 +35,26 @@ def check_seen(targets: Targets, train: Targets, n_classes: int, name: str) -> N
                 hint="Split the data so that the training data has every class.",
             )
         )
+
+
+def check_class_labels(targets: Targets, n_classes: int, name: str) -> None:
+    """Check that labels are the integers from 0 to before `n_classes`.
+
+    Raises:
+        DataError: If one is not.
+
+    Example:
+        >>> check_class_labels(Targets(np.array([0, 2], dtype=np.float32)), 3, "training")
+    """
+    label = targets.label
+    is_bad = (label < 0) | (label >= n_classes) | (label != np.floor(label))
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        raise DataError(
+            message(
+                f"label of row {row} of the {name} data is outside the classes",
+                got=float(label[row]),
+                expected=f"an integer from 0 to {n_classes - 1}",
+                hint="num_class must be the largest label plus 1.",
+            )
+        )

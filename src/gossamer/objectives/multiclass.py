@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
 from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP, Gradients, Objective
-from gossamer.objectives.classes import check_seen
+from gossamer.objectives.classes import check_class_labels, check_seen
 from gossamer.params import Params
 
 
@@ -29,12 +28,12 @@ class Multiclass(Objective):
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Multiclass:
         """Make the objective; labels must be 0, 1, ..., num_class - 1."""
-        _check_label(targets, params.num_class, "training")
+        check_class_labels(targets, params.num_class, "training")
         return cls(params.num_class)
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
         """Check that labels are classes that were seen in training."""
-        _check_label(targets, self.n_outputs, name)
+        check_class_labels(targets, self.n_outputs, name)
         check_seen(targets, train, self.n_outputs, name)
 
     @property
@@ -78,16 +77,13 @@ class Multiclass(Objective):
         return cls(int(config["num_class"]))
 
 
-def _check_label(targets: Targets, n_classes: int, name: str) -> None:
-    label = targets.label
-    is_bad = (label < 0) | (label >= n_classes) | (label != np.floor(label))
-    if is_bad.any():
-        row = int(np.argmax(is_bad))
-        raise DataError(
-            message(
-                f"label of row {row} of the {name} data is outside the classes",
-                got=float(label[row]),
-                expected=f"an integer from 0 to {n_classes - 1}",
-                hint="num_class must be the largest label plus 1.",
-            )
-        )
+@dataclass(frozen=True)
+class MulticlassSoftmax(Multiclass):
+    """The same loss; predictions are class numbers (XGBoost's `multi:softmax`)."""
+
+    name: ClassVar[str] = "multi:softmax"
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return the class of highest score, the first one where several are equal."""
+        best: npt.NDArray[np.intp] = score.reshape(self.n_outputs, -1).argmax(axis=0)
+        return best.astype(np.float64)

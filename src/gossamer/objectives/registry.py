@@ -4,19 +4,56 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gossamer.data import Dataset
+from gossamer.data import Dataset, Targets
 from gossamer.errors import ModelFileError, message
+from gossamer.objectives.absolute import Mape, RegressionL1
 from gossamer.objectives.base import Objective
-from gossamer.objectives.binary import Binary
+from gossamer.objectives.binary import Binary, BinaryLogitRaw
+from gossamer.objectives.cross_entropy import CrossEntropy, CrossEntropyLambda
 from gossamer.objectives.custom import Custom, CustomWithLink, make_custom
-from gossamer.objectives.multiclass import Multiclass
+from gossamer.objectives.expectile import Expectile
+from gossamer.objectives.focal import Focal
+from gossamer.objectives.hinge import Hinge
+from gossamer.objectives.log_link import Gamma, Poisson, Tweedie
+from gossamer.objectives.multiclass import Multiclass, MulticlassSoftmax
+from gossamer.objectives.multiclassova import MulticlassOva
+from gossamer.objectives.quantile import Quantile
 from gossamer.objectives.regression import Regression
+from gossamer.objectives.robust import Fair, Huber, LogCosh, PseudoHuber
 from gossamer.objectives.several import SeveralTargets
+from gossamer.objectives.square_root import SquareRoot
+from gossamer.objectives.squared_log_error import SquaredLogError
 from gossamer.params import Params
 
 OBJECTIVES: Final[dict[str, type[Objective]]] = {
     objective.name: objective
-    for objective in (Regression, Binary, Multiclass, Custom, CustomWithLink)
+    for objective in (
+        Regression,
+        RegressionL1,
+        Huber,
+        Fair,
+        Poisson,
+        Quantile,
+        Mape,
+        Gamma,
+        Tweedie,
+        SquaredLogError,
+        PseudoHuber,
+        LogCosh,
+        Expectile,
+        SquareRoot,
+        Binary,
+        BinaryLogitRaw,
+        Hinge,
+        Focal,
+        CrossEntropy,
+        CrossEntropyLambda,
+        Multiclass,
+        MulticlassSoftmax,
+        MulticlassOva,
+        Custom,
+        CustomWithLink,
+    )
 }
 
 
@@ -36,8 +73,16 @@ def make_objective(params: Params, train_set: Dataset) -> Objective:
         return make_custom(params.objective, train_set, n_outputs)
     objective = OBJECTIVES[params.objective]
     if objective.takes_targets or targets.n_targets == 1:
-        return objective.from_params(params, targets)
-    return SeveralTargets.of(objective, params, targets)
+        return _make_one(objective, params, targets)
+    return SeveralTargets.of(
+        objective.name, lambda part: _make_one(objective, params, part), params, targets
+    )
+
+
+def _make_one(objective: type[Objective], params: Params, targets: Targets) -> Objective:
+    """Make the objective of one target."""
+    made = objective.from_params(params, targets)
+    return SquareRoot(made) if params.reg_sqrt else made
 
 
 def objective_from_config(config: Any) -> Objective:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
-from gossamer.objectives.base import LARGEST_GRADIENT, Gradients, Objective
+from gossamer.objectives.base import Gradients, Objective
+from gossamer.objectives.labels import check_size
 from gossamer.params import Params
 
 
@@ -26,17 +26,7 @@ class Regression(Objective):
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Regression:
         """Make the objective; gradients of these labels must fit float32."""
-        heaviest = 1.0 if targets.weight is None else float(targets.weight.max())
-        largest = float(np.abs(targets.label).max())
-        if largest * heaviest > LARGEST_GRADIENT:
-            raise DataError(
-                message(
-                    "labels are too large",
-                    got=largest * heaviest,
-                    expected=f"label x weight within +-{LARGEST_GRADIENT:g}",
-                    hint="Divide the labels, or the weights, by a constant.",
-                )
-            )
+        check_size(targets)
         return cls()
 
     def start_scores(self, targets: Targets) -> list[float]:

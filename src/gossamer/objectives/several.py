@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import reduce
@@ -82,8 +82,16 @@ class SeveralTargets(Objective):
         raise NotImplementedError
 
     @classmethod
-    def of(cls, kind: type[Objective], params: Params, targets: Targets) -> SeveralTargets:
+    def of(
+        cls, name: str, make: Callable[[Targets], Objective], params: Params, targets: Targets
+    ) -> SeveralTargets:
         """Make an objective for each target, and check the labels.
+
+        Args:
+            name: Name of the objective.
+            make: Makes it for one target.
+            params: The parameters.
+            targets: The labels.
 
         Raises:
             ParameterError: If the parameters are meant for one target.
@@ -91,7 +99,7 @@ class SeveralTargets(Objective):
         """
         n_targets = targets.n_targets
         if params.num_class > 1:
-            raise _one_output(kind, f"num_class={params.num_class}", n_targets)
+            raise _one_output(name, f"num_class={params.num_class}", n_targets)
         if min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1:
             raise ParameterError(
                 message(
@@ -104,9 +112,9 @@ class SeveralTargets(Objective):
         parts = []
         for k in range(n_targets):
             with naming_target(k):
-                parts.append(kind.from_params(params, targets.target(k)))
+                parts.append(make(targets.target(k)))
             if parts[-1].n_outputs != 1:
-                raise _one_output(kind, f"{parts[-1].n_outputs} outputs", n_targets)
+                raise _one_output(name, f"{parts[-1].n_outputs} outputs", n_targets)
         return cls(tuple(parts))
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
@@ -211,10 +219,10 @@ def _check_finite(targets: Targets, name: str) -> None:
         )
 
 
-def _one_output(kind: type[Objective], got: str, n_targets: int) -> ParameterError:
+def _one_output(name: str, got: str, n_targets: int) -> ParameterError:
     return ParameterError(
         message(
-            f"objective={kind.name} cannot be trained for {n_targets} targets at once",
+            f"objective={name} cannot be trained for {n_targets} targets at once",
             got=got,
             expected="an objective with one output per target, and no num_class",
             hint="Train one model per target, or use objective=binary for labels that are "

@@ -32,9 +32,12 @@ DERIVED_SEEDS: Final = (
     "extra_seed",
 )
 # Objectives to which `alpha` is a parameter of their own.
-_ALPHA_OBJECTIVES: Final = ("huber", "quantile")
+_ALPHA_OBJECTIVES: Final = ("huber", "quantile", "expectile")
 # As LightGBM: these spellings of the regression objective also choose the metric.
 _RMSE_OBJECTIVES: Final = ("l2_root", "root_mean_squared_error", "rmse")
+_MULTICLASS_OBJECTIVES: Final = ("multiclass", "multi:softmax", "multiclassova")
+_BINARY_OBJECTIVES: Final = ("binary", "binary:logitraw", "hinge", "focal")
+_SQRT_OBJECTIVES: Final = ("regression", "regression_l1", "fair")
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
 
@@ -229,6 +232,8 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     n_outputs = _said_by(values["objective"], "n_outputs")
     if n_outputs is not None and "num_class" not in given:
         found["num_class"] = coerce(TABLE["num_class"], n_outputs, "n_outputs")
+    if "alpha" in given and "expectile_alpha" not in given and values["objective"] == "expectile":
+        found["expectile_alpha"] = coerce(TABLE["expectile_alpha"], values["alpha"], "alpha")
     if "bagging_freq" not in given and _samples_rows(values):
         found["bagging_freq"] = 1
     return found
@@ -243,16 +248,16 @@ def _check_together(params: Params) -> None:
     """Raise where values contradict each other or the objective."""
     objective = "custom" if callable(params.objective) else params.objective
     n_classes = params.num_class
-    if objective == "multiclass" and n_classes < 2:
+    if objective in _MULTICLASS_OBJECTIVES and n_classes < 2:
         raise ParameterError(
             message(
-                "objective=multiclass needs num_class",
+                f"objective={objective} needs num_class",
                 got=n_classes,
                 expected="the number of classes, 2 or more",
                 hint="Set num_class, or use objective=binary for two classes.",
             )
         )
-    if objective not in ("multiclass", "custom") and n_classes != 1:
+    if objective not in (*_MULTICLASS_OBJECTIVES, "custom") and n_classes != 1:
         raise ParameterError(
             message(
                 f"num_class does not fit objective={objective}",
@@ -281,7 +286,19 @@ def _check_together(params: Params) -> None:
                 hint="Give one of them only.",
             )
         )
-    if objective != "binary" and min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1:
+    if params.reg_sqrt and objective not in _SQRT_OBJECTIVES:
+        raise ParameterError(
+            message(
+                f"reg_sqrt does not fit objective={objective}",
+                got=True,
+                expected=f"one of the objectives {', '.join(_SQRT_OBJECTIVES)}",
+                hint="Leave reg_sqrt out.",
+            )
+        )
+    if (
+        objective not in _BINARY_OBJECTIVES
+        and min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1
+    ):
         raise ParameterError(
             message(
                 "pos_bagging_fraction and neg_bagging_fraction need objective=binary",

@@ -87,6 +87,10 @@ class Params(Mapping[str, object]):
     fair_c: float
     poisson_max_delta_step: float
     tweedie_variance_power: float
+    huber_slope: float
+    expectile_alpha: float
+    focal_gamma: float
+    focal_alpha: float | None
     lambdarank_truncation_level: int
     lambdarank_norm: bool
     label_gain: tuple[float, ...]

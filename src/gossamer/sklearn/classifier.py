@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
-from gossamer.objectives import CustomObjective
+from gossamer.objectives import Binary, CustomObjective, Multiclass
 from gossamer.params import TABLE
 from gossamer.params.coerce import coerce
 from gossamer.sklearn.arguments import take_out
@@ -21,6 +22,9 @@ from gossamer.sklearn.indicators import check_indicators
 from gossamer.sklearn.inputs import Array
 from gossamer.train import Callback
 
+# Objectives for classes: with one raw score, and with one for each class.
+_TWO_CLASS_OBJECTIVES: Final = ("binary", "binary:logitraw", "hinge", "focal", "cross_entropy")
+_MULTICLASS_OBJECTIVES: Final = ("multiclass", "multi:softmax", "multiclassova")
 # The same metric for two and for several classes.
 _METRIC_PAIRS: Final = (("binary_logloss", "multi_logloss"), ("binary_error", "multi_error"))
 
@@ -145,18 +149,19 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         n_classes = take_out(params, "num_class")
         objective = self._objective
         kind = "custom" if callable(objective) else _kind(objective)
-        if kind not in ("binary", "multiclass", "custom"):
+        if kind not in (*_TWO_CLASS_OBJECTIVES, *_MULTICLASS_OBJECTIVES, "custom"):
+            names = ", ".join((*_TWO_CLASS_OBJECTIVES, *_MULTICLASS_OBJECTIVES))
             raise ParameterError(
                 message(
                     "the objective is not one for classes",
                     got=objective,
-                    expected="binary, multiclass or a function",
+                    expected=f"one of {names}, or a function",
                 )
             )
-        if kind == "binary" and self.n_classes_ > 2:
+        if kind in _TWO_CLASS_OBJECTIVES and self.n_classes_ > 2:
             raise ParameterError(
                 message(
-                    "objective=binary does not fit the labels",
+                    f"objective={kind} does not fit the labels",
                     got=f"{self.n_classes_} classes",
                     expected="2 classes",
                     hint="Use objective=multiclass, or leave it out.",
@@ -180,7 +185,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
                     hint="Leave it out.",
                 )
             )
-        if kind == "multiclass" or (kind == "custom" and self._is_multiclass):
+        if kind in _MULTICLASS_OBJECTIVES or (kind == "custom" and self._is_multiclass):
             params["num_class"] = max(self.n_classes_, 2)
 
     @property
@@ -193,7 +198,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             return objective.n_outputs == 2 or (
                 objective.n_outputs is None and objective.link == "softmax"
             )
-        return not callable(objective) and _kind(objective) == "multiclass"
+        return not callable(objective) and _kind(objective) in _MULTICLASS_OBJECTIVES
 
     @property
     def _has_own_link(self) -> bool:
@@ -263,13 +268,29 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         """Predict the probability of each class; see `GossamerModel.predict` for the arguments.
 
         Returns:
-            Rows x classes, in the order of `classes_`; with several labels, rows x labels: the
-            probability of each. Raw scores or leaves if asked for; with an objective function raw
-            scores always, with a `CustomObjective` what its link gives.
+            Rows x classes, in the order of `classes_` (with objective=multiclassova they need not
+            sum to 1); with several labels, rows x labels: the probability of each. Raw scores or
+            leaves if asked for; with an objective function raw scores always, with a
+            `CustomObjective` what its link gives.
+
+        Raises:
+            NotSupportedError: With objective=hinge, which has no probabilities.
         """
+        check_is_fitted(self)
+        is_plain = not (raw_score or pred_leaf or pred_contrib)
+        kind = None if callable(self._objective) else _kind(self._objective)
+        if is_plain and kind == "hinge":
+            raise NotSupportedError(
+                message(
+                    "objective=hinge has no probabilities",
+                    hint="Use predict or decision_function, or objective=binary.",
+                )
+            )
+        # These two predict something else than the probabilities that they are trained with.
+        is_hidden = is_plain and kind in ("binary:logitraw", "multi:softmax")
         result = super().predict(
             X,
-            raw_score=raw_score,
+            raw_score=raw_score or is_hidden,
             start_iteration=start_iteration,
             num_iteration=num_iteration,
             pred_leaf=pred_leaf,
@@ -277,11 +298,21 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             validate_features=validate_features,
             **kwargs,
         )
-        if raw_score or pred_leaf or pred_contrib or self._is_raw_only():
+        if not is_plain or self._is_raw_only():
             return result
+        if is_hidden:
+            result = self._probabilities_of(result)
         if self.n_classes_ == 1:
             return np.ones((len(result), 1))
         return result if result.ndim == 2 else np.column_stack([1 - result, result])
+
+    def _probabilities_of(self, score: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Probabilities from raw scores, by the link that the objective itself leaves out."""
+        if not self._is_multiclass:
+            objective = self.booster_._model.objective
+            assert isinstance(objective, Binary)
+            return Binary(objective.sigmoid).to_predictions(score, 1)
+        return Multiclass(score.shape[1]).to_predictions(np.ascontiguousarray(score.T).ravel(), 1)
 
     def decision_function(
         self,

@@ -1,0 +1,76 @@
+"""Absolute error, plain and relative to the label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.objectives.base import LeafRefit
+from gossamer.objectives.pointwise import Pointwise
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class RegressionL1(Pointwise):
+    """Absolute error: leaf values are the medians of the residuals."""
+
+    name: ClassVar[str] = "regression_l1"
+    default_metric: ClassVar[str | None] = "l1"
+    has_link: ClassVar[bool] = False
+    flat_hessian: ClassVar[bool] = True
+
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> RegressionL1:
+        """Make the objective; any label fits."""
+        return cls()
+
+    @property
+    def loss(self) -> _native.LossArgs:
+        """See `Pointwise`."""
+        return _native.LossArgs(_native.Loss.L1)
+
+    @property
+    def leaf_refit(self) -> LeafRefit:
+        """See `Objective`."""
+        return LeafRefit(0.5)
+
+    def start_scores(self, targets: Targets) -> list[float]:
+        """Return the median label."""
+        return [_native.weighted_quantile(targets.label, targets.weight, 0.5)]
+
+
+@dataclass(frozen=True)
+class Mape(Pointwise):
+    """Absolute error divided by the larger of |label| and 1, as in LightGBM.
+
+    Leaf values are medians of the residuals, weighted by that factor; so are the hessians.
+    """
+
+    name: ClassVar[str] = "mape"
+    default_metric: ClassVar[str | None] = "mape"
+    has_link: ClassVar[bool] = False
+
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Mape:
+        """Make the objective; any label fits."""
+        return cls()
+
+    @property
+    def loss(self) -> _native.LossArgs:
+        """See `Pointwise`."""
+        return _native.LossArgs(_native.Loss.MAPE)
+
+    @property
+    def leaf_refit(self) -> LeafRefit:
+        """See `Objective`."""
+        return LeafRefit(0.5)
+
+    def start_scores(self, targets: Targets) -> list[float]:
+        """Return the median label, weighted by 1 / max(1, |label|)."""
+        factor = 1 / np.maximum(np.abs(targets.label), 1)
+        weight = factor if targets.weight is None else factor * targets.weight
+        return [_native.weighted_quantile(targets.label, weight.astype(np.float32), 0.5)]

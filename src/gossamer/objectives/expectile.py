@@ -1,0 +1,38 @@
+"""Asymmetric squared error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.objectives.labels import check_size
+from gossamer.objectives.pointwise import Pointwise
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class Expectile(Pointwise):
+    """Squared error times `alpha` above the prediction, times 1 - `alpha` below it.
+
+    Attributes:
+        alpha: The expectile, between 0 and 1; 0.5 is the mean.
+    """
+
+    name: ClassVar[str] = "expectile"
+    default_metric: ClassVar[str | None] = "expectile"
+    has_link: ClassVar[bool] = False
+
+    alpha: float = 0.5
+
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Expectile:
+        """Make the objective; gradients of these labels must fit float32."""
+        check_size(targets)
+        return cls(params.expectile_alpha)
+
+    @property
+    def loss(self) -> _native.LossArgs:
+        """See `Pointwise`."""
+        return _native.LossArgs(_native.Loss.EXPECTILE, self.alpha)

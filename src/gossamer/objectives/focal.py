@@ -1,0 +1,70 @@
+"""Focal loss for two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP
+from gossamer.objectives.binary import check_zero_one
+from gossamer.objectives.classes import check_seen
+from gossamer.objectives.pointwise import Pointwise
+from gossamer.params import Params
+
+# Best constants of labels that are all of one class.
+_LARGEST_LOG_ODDS = 30.0
+
+
+@dataclass(frozen=True)
+class Focal(Pointwise):
+    """(1 - q)^gamma * -log(q), q = the probability of the row's own class.
+
+    Attributes:
+        gamma: How much rows that are predicted well lose their weight; 0 is the logistic loss.
+        balance: Weight of class 1, class 0 weighing 1 - `balance`; None: both weigh 1.
+    """
+
+    name: ClassVar[str] = "focal"
+    default_metric: ClassVar[str | None] = "binary_logloss"
+
+    gamma: float = 2.0
+    balance: float | None = None
+
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Focal:
+        """Make the objective; labels must be 0 and 1."""
+        check_zero_one(targets, cls.name, "training")
+        return cls(params.focal_gamma, params.focal_alpha)
+
+    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
+        """Check that labels are 0 and 1, and both were seen in training."""
+        check_zero_one(targets, self.name, name)
+        check_seen(targets, train, 2, name)
+
+    @property
+    def loss(self) -> _native.LossArgs:
+        """See `Pointwise`."""
+        negative, positive = 1.0, 1.0
+        if self.balance is not None:
+            negative, positive = 1 - self.balance, self.balance
+        return _native.LossArgs(_native.Loss.FOCAL, self.gamma, negative, positive)
+
+    @property
+    def damp_from(self) -> float:
+        """See `Objective`."""
+        return LARGEST_LOG_ODDS_STEP
+
+    def bracket(self, targets: Targets) -> tuple[float, float]:
+        """See `Pointwise`."""
+        return -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return the probabilities of class 1."""
+        out = np.empty_like(score)
+        _native.sigmoid(score, 1.0, out, n_threads)
+        return out

@@ -1,0 +1,52 @@
+"""Hinge loss for two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.objectives.binary import check_zero_one
+from gossamer.objectives.classes import check_seen
+from gossamer.objectives.pointwise import Pointwise
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class Hinge(Pointwise):
+    """max(0, 1 - score) for class 1, max(0, 1 + score) for class 0; predictions are 0 or 1."""
+
+    name: ClassVar[str] = "hinge"
+    default_metric: ClassVar[str | None] = "binary_error"
+
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Hinge:
+        """Make the objective; labels must be 0 and 1."""
+        check_zero_one(targets, cls.name, "training")
+        return cls()
+
+    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
+        """Check that labels are 0 and 1, and both were seen in training."""
+        check_zero_one(targets, self.name, name)
+        check_seen(targets, train, 2, name)
+
+    @property
+    def loss(self) -> _native.LossArgs:
+        """See `Pointwise`."""
+        return _native.LossArgs(_native.Loss.HINGE)
+
+    def start_scores(self, targets: Targets) -> list[float]:
+        """Return 0, between the classes.
+
+        The best constant, 1 or -1, would be a poor start: the rows of one class would have no
+        gradient.
+        """
+        return [0.0]
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return the classes: 1 where the score is above 0."""
+        return (score > 0).astype(np.float64)

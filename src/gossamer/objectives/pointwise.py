@@ -1,0 +1,107 @@
+"""What objectives have in common that are a loss of one score and one label per row."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.objectives.base import Gradients, Objective
+
+_MOST_STEPS = 200
+# Relative to the width of the bracket.
+_TOLERANCE = 1e-10
+
+
+class Pointwise(Objective):
+    """A loss that the native core knows by name and up to three numbers (`_native.LossArgs`)."""
+
+    # Whether hessians are the weights of the rows, so that they are 1 where there are none.
+    flat_hessian: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def loss(self) -> _native.LossArgs:
+        """The loss."""
+
+    def has_hessian(self, targets: Targets) -> bool:
+        """Whether hessians differ from 1."""
+        return not self.flat_hessian or targets.weight is not None
+
+    def bracket(self, targets: Targets) -> tuple[float, float]:
+        """Return two scores with the best constant between them; here the range of the labels."""
+        return float(targets.label.min()), float(targets.label.max())
+
+    def start_scores(self, targets: Targets) -> list[float]:
+        """Return the score at which the derivatives sum to zero."""
+        return [best_constant(self.loss, targets, *self.bracket(targets))]
+
+    def fill_gradients(
+        self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
+    ) -> None:
+        """Fill in the derivatives."""
+        hessian = out.hessian if out.has_hessian else None
+        _native.gradients_of(
+            self.loss, score, targets.label, targets.weight, out.gradient, hessian, n_threads
+        )
+
+
+def best_constant(loss: _native.LossArgs, targets: Targets, low: float, high: float) -> float:
+    """Return the constant score of least loss between two scores.
+
+    Newton's method on the sum of the gradients; bisection where a step would leave the bracket or
+    does not halve it.
+
+    Example:
+        >>> loss = _native.LossArgs(_native.Loss.CROSS_ENTROPY)
+        >>> targets = Targets(np.array([0.25, 0.75, 1.0, 1.0], dtype=np.float32))
+        >>> round(best_constant(loss, targets, -30, 30), 6) == round(math.log(3), 6)
+        True
+    """
+    gradient = np.empty(targets.n_rows, dtype=np.float32)
+    hessian = np.empty_like(gradient)
+
+    def slope_at(score: float) -> tuple[float, float]:
+        scores = np.full(targets.n_rows, score)
+        _native.gradients_of(loss, scores, targets.label, targets.weight, gradient, hessian, 1)
+        return float(gradient.sum(dtype=np.float64)), float(hessian.sum(dtype=np.float64))
+
+    smallest = _TOLERANCE * max(high - low, math.ulp(max(abs(low), abs(high))))
+    score = 0.5 * (low + high)
+    before = high - low
+    for _ in range(_MOST_STEPS):
+        if high - low <= smallest:
+            break
+        slope, curvature = slope_at(score)
+        if slope == 0:
+            break
+        low, high = (score, high) if slope < 0 else (low, score)
+        step = -slope / curvature if curvature > 0 else math.inf
+        if abs(step) <= smallest:
+            break
+        is_slow, before = abs(step) > 0.5 * before, abs(step)
+        if is_slow or not low < score + step < high:
+            before = high - low
+            score = 0.5 * (low + high)
+        else:
+            score += step
+    return score
+
+
+def apply_link(
+    link: _native.Link, score: npt.NDArray[np.float64], n_threads: int
+) -> npt.NDArray[np.float64]:
+    """Return a function of every score.
+
+    Example:
+        >>> apply_link(_native.Link.SIGNED_SQUARE, np.array([-2.0, 3.0]), 1)
+        array([-4.,  9.])
+    """
+    out = np.empty_like(score)
+    _native.apply_link(link, score, out, n_threads)
+    return out
