@@ -4,6 +4,8 @@ namespace gossamer::bindings {
 void bind_kernels(nanobind::module_& m);
 void bind_binning(nanobind::module_& m);
 void bind_objectives(nanobind::module_& m);
+void bind_survival(nanobind::module_& m);
+void bind_distribution(nanobind::module_& m);
 void bind_metrics(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
@@ -18,6 +20,8 @@ NB_MODULE(_native, m) {
   bind_sparse(m);
   bind_binning(m);
   bind_objectives(m);
+  bind_survival(m);
+  bind_distribution(m);
   bind_metrics(m);
   bind_sampling(m);
   bind_tree(m);

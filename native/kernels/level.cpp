@@ -35,6 +35,10 @@ namespace {
 
 #include "kernels/losses.inl"
 
+#include "kernels/survival.inl"
+
+#include "kernels/distribution.inl"
+
 constexpr KernelTable kTable = {
     .level = GOSSAMER_STRING(GOSSAMER_LEVEL),
     .build_u8 = build_u8,
@@ -63,6 +67,13 @@ constexpr KernelTable kTable = {
     .sum_logloss = sum_logloss,
     .sigmoid = sigmoid,
     .softmax = softmax,
+    .gradients_aft = gradients_aft,
+    .sum_aft = sum_aft,
+    .gradients_normal = gradients_normal,
+    .sum_normal_loss = sum_normal_loss,
+    .sum_normal_crps = sum_normal_crps,
+    .exp_shifted = exp_shifted,
+    .log_values = log_values,
 };
 
 }  // namespace

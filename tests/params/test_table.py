@@ -17,6 +17,8 @@ from gossamer.params.coerce import coerce
 from gossamer.params.markdown import render_markdown
 
 OURS = {
+    "aft_loss_distribution",
+    "aft_loss_distribution_scale",
     "base_score",
     "bundle_order",
     "feature_fraction_bylevel",
@@ -24,6 +26,7 @@ OURS = {
     "grow_policy",
     "max_conflict_rate",
     "mvs_reg",
+    "quantile_alpha",
     "tree_method",
 }
 TYPES: dict[str, Any] = {

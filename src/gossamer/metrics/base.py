@@ -27,6 +27,8 @@ class Metric(ABC):
     name: str
     maximize: bool = False
 
+    # Names of the objectives whose scores it can read; empty: any.
+    objectives: ClassVar[tuple[str, ...]] = ()
     # Whether "name@..." may follow the name.
     takes_argument: ClassVar[bool] = False
 
@@ -55,4 +57,4 @@ def predictions_of(
     score: npt.NDArray[np.float64], objective: Objective, n_threads: int
 ) -> npt.NDArray[np.float64]:
     """Return predictions of one output per row; without a link that is the score itself."""
-    return objective.to_predictions(score, n_threads) if objective.has_link else score
+    return objective.to_points(score, n_threads)

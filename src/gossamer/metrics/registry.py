@@ -7,14 +7,32 @@ from typing import Final
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import AUC, BinaryError, BinaryLogloss
+from gossamer.metrics.distribution import CRPS, GaussianLoss, Quantile
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
 from gossamer.metrics.regression import L1, L2, RMSE
+from gossamer.metrics.survival import AFTLoss, Concordance, CoxLoss, IntervalAccuracy
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
 METRICS: Final[dict[str, type[Metric]]] = {
     metric.name: metric
-    for metric in (L2, RMSE, L1, BinaryLogloss, BinaryError, AUC, MultiLogloss, MultiError)
+    for metric in (
+        L2,
+        RMSE,
+        L1,
+        BinaryLogloss,
+        BinaryError,
+        AUC,
+        MultiLogloss,
+        MultiError,
+        CoxLoss,
+        AFTLoss,
+        IntervalAccuracy,
+        Concordance,
+        GaussianLoss,
+        CRPS,
+        Quantile,
+    )
 }
 
 
@@ -39,5 +57,21 @@ def make_metrics(params: Params, objective: Objective) -> list[Metric]:
             raise ParameterError(
                 message(f"the metric {name} takes nothing after @", got=spelling, expected=name)
             )
+        _check_fits(name, objective)
         found += METRICS[name].from_params(params, argument)
     return list({metric.name: metric for metric in found}.values())
+
+
+def _check_fits(name: str, objective: Objective) -> None:
+    """Raise if the metric cannot read the scores of the objective."""
+    takes, fits = METRICS[name].objectives, objective.metrics
+    if (not takes or objective.name in takes) and (fits is None or name in fits):
+        return
+    raise ParameterError(
+        message(
+            f"metric does not fit objective={objective.name}",
+            got=name,
+            expected=f"one of {', '.join(fits)}" if fits else "another metric",
+            hint=f"It is for objective={' or '.join(takes)}." if takes else "",
+        )
+    )

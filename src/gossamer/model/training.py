@@ -23,6 +23,7 @@ from gossamer.objectives import (
     make_objective,
 )
 from gossamer.objectives.custom import CustomFunction
+from gossamer.objectives.registry import check_columns
 from gossamer.params import Params
 from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
@@ -37,6 +38,9 @@ _FIXED: Final = (
     "sigmoid",
     "is_unbalance",
     "scale_pos_weight",
+    "quantile_alpha",
+    "aft_loss_distribution",
+    "aft_loss_distribution_scale",
     *BINNING_PARAMS,
 )
 
@@ -191,6 +195,7 @@ class Training:
                     hint="Make it with reference=train_set, or train_set.create_valid().",
                 )
             )
+        check_columns(type(self.objective), data.targets, name)
         self.objective.check_valid(data.targets, train_set.targets, name)
         scored = self._scored(data, name)
         if self._is_started:

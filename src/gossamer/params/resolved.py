@@ -86,6 +86,9 @@ class Params(Mapping[str, object]):
     fair_c: float
     poisson_max_delta_step: float
     tweedie_variance_power: float
+    quantile_alpha: tuple[float, ...]
+    aft_loss_distribution: str
+    aft_loss_distribution_scale: float
     lambdarank_truncation_level: int
     lambdarank_norm: bool
     label_gain: tuple[float, ...]

@@ -65,6 +65,10 @@ CORE: Final = (
             "binary",
             "multiclass",
             "custom",
+            "cox",
+            "aft",
+            "gaussian",
+            "quantile",
         ),
     ),
     _core(

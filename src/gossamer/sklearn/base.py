@@ -15,8 +15,8 @@ from gossamer.data import Dataset
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import Booster
-from gossamer.objectives.registry import OBJECTIVES
-from gossamer.params import CANONICAL, resolve
+from gossamer.objectives import objective_class
+from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import did_you_mean
 from gossamer.sklearn.arguments import take_out, to_threads, training_params
 from gossamer.sklearn.functions import LabelsFirst
@@ -237,7 +237,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         _refuse_groups(group, eval_group)
         params = self._checked_params()
         self.__dict__.pop("_booster", None)  # should this fail half-way, nothing old is left over
-        values, target = check_training(self, X, y, y_numeric=self._y_numeric)
+        values, target = check_training(
+            self, X, y, y_numeric=self._y_numeric, survival=self._learns_times()
+        )
         label = self._learn_labels(target)
         self._choose_objective(params)
         metrics = self._choose_metrics(params, eval_metric)
@@ -291,6 +293,13 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             )
         return params
 
+    def _learns_times(self) -> bool:
+        """Whether the objective is one of survival: labels are times, or bounds of them."""
+        named = [self.objective, *(self._others.get(name) for name in TABLE["objective"].aliases)]
+        names = TABLE["objective"].choices
+        known = {name for key in ("cox", "aft") for name in (key, *names[key])}
+        return any(isinstance(name, str) and name.strip().lower() in known for name in named)
+
     def _learn_labels(self, y: Array) -> Array:
         """Return the labels as numbers."""
         return y
@@ -338,7 +347,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         resolved = resolve(params, context="dataset")
         if callable(resolved.objective):
             return self._metric_of_function
-        return resolved.metric or OBJECTIVES[resolved.objective].default_metric
+        return resolved.metric or objective_class(resolved).default_metric
 
     def _column_names(self, x: Any, given: Any) -> Sequence[str] | Literal["auto"]:
         """Return the names given, or those of a data frame's columns."""

@@ -64,10 +64,6 @@ class TreeGrower:
         self._grow_params = make_grow_params(params)
         if params.max_delta_step <= 0:  # otherwise the user's own limit holds
             self._grow_params.damp_from = self._objective.damp_from
-        self._refits = self._objective.leaf_refit is not None
-        if self._objective.leaf_refit is not None:
-            self._grow_params.refit_alpha = self._objective.leaf_refit.alpha
-            self._grow_params.refit_delta = self._objective.leaf_refit.delta
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
         fractions = (
@@ -104,7 +100,9 @@ class TreeGrower:
             settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, output)
         rows = None if bag is None else bag.inside
         label = None
-        if self._refits:
+        refit = self._objective.leaf_refit_of(output)
+        if refit is not None:
+            settings.refit_alpha, settings.refit_delta = refit.alpha, refit.delta
             label = targets.label if targets.n_targets == 1 else targets.target(output).label
         tree = self._native.grow(gradient, hessian, rows, settings, label, score, n_threads)
         if bag is not None and tree.n_leaves > 1:
