@@ -29,7 +29,7 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
     std::nth_element(begin, middle, end, below);
     const double left = before + total_weight(begin, middle);
     // `middle` itself goes along on the left: the quantile may lie halfway between the parts.
-    if (left > wanted) {
+    if (left >= wanted) {
       end = middle + 1;
     } else {
       before = left;
