@@ -31,8 +31,8 @@ inline void for_normal_rows(const NormalArgs& a, const Body& body) {
   }
 }
 
-// By the mean, times scale^2: (mean - y) r, r with r = (scale / sigma)^2. By log(sigma): 1 - z^2, 1 + z^2:
-// the latter's mean is the Fisher information, and a leaf's step, the tanh of the best one, stays within 1.
+// By the mean, times scale^2: (mean - y) r, r with r = (scale / sigma)^2. By log(sigma): 1 - z^2, and the Fisher
+// information 2, or 1 + z^2 where that is more: a leaf's step then stays below 1.
 void gradients_normal(const NormalArgs& a, double scale, const NormalOut& out) {
   for_normal_rows(a, [&](int64_t first, int lanes, const V8d& mean, const V8d& log_sigma, const V8d& label) {
     const V8d s = max8(log_sigma, fill8(a.floor));
@@ -43,7 +43,7 @@ void gradients_normal(const NormalArgs& a, double scale, const NormalOut& out) {
     V8d g_sigma = 1.0 - z * z;
     g_sigma = log_sigma <= a.floor ? min8(g_sigma, fill8(0.0)) : g_sigma;  // low enough
     // z is bounded where squares of it would leave float.
-    const V8d h_sigma = min8(1.0 + z * z, fill8(1e24));
+    const V8d h_sigma = min8(max8(1.0 + z * z, fill8(2.0)), fill8(1e24));
     g_sigma = max8(g_sigma, fill8(-1e24));
     for (int k = 0; k < lanes; ++k) {
       const int64_t row = first + k;

@@ -65,13 +65,14 @@ def test_derivatives_are_those_of_the_loss(weighted: bool) -> None:
     np.testing.assert_allclose(hessian[0], weight * information, rtol=1e-5)
 
 
-def test_hessians_are_the_fisher_information_on_average() -> None:
-    label = RNG.normal(1.0, 0.5, size=100_000).astype(np.float32)
+def test_hessians_are_the_fisher_information_or_more() -> None:
+    label = RNG.normal(1.0, 0.5, size=1000).astype(np.float32)
     targets = Targets(label)
     score = np.concatenate([np.full(len(label), 1.0), np.full(len(label), math.log(0.5))])
     _, hessian = gradients_of(Gaussian(2, 1.0, -20.0), score, targets)
-    assert hessian[0].mean() == pytest.approx(1 / 0.5**2)
-    assert hessian[1].mean() == pytest.approx(2, abs=0.03)
+    np.testing.assert_allclose(hessian[0], 1 / 0.5**2, rtol=1e-6)
+    z = (label - 1.0) / 0.5
+    np.testing.assert_allclose(hessian[1], np.maximum(2, 1 + z.astype(float) ** 2), rtol=1e-5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -164,7 +165,7 @@ def test_calibrated_on_heteroscedastic_data() -> None:
     params = {**QUIET, "num_leaves": 8, "min_data_in_leaf": 100, "metric": "gaussian_nll,crps"}
     train_set = Dataset(x[:4000], y[:4000])
     valid = train_set.create_valid(x[4000:], y[4000:])
-    booster = train(params, train_set, 60, [valid])
+    booster = train(params, train_set, 50, [valid])
     mean, found = booster.predict(x[4000:]).T
     assert np.corrcoef(np.log(found), x[4000:, 1])[0, 1] > 0.95
     inside = np.abs(y[4000:] - mean) < stats.norm.ppf(0.95) * found

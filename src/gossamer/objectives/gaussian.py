@@ -27,10 +27,9 @@ _LARGEST_LABEL = 1e24
 class Gaussian(Objective):
     """Negative log-likelihood of a normal distribution: scores are mean and log(sigma).
 
-    Hessians are the Fisher information, so that leaf values are natural gradient steps: by the mean
-    1 / sigma^2; by log(sigma) 1 + z^2 with z = (label - mean) / sigma, whose mean is 2, the
-    information. (A leaf's step is then the tanh of the best one: at most 1, however wrong sigma
-    is.)
+    Hessians are the Fisher information, so that leaf values are natural gradient steps: 1 / sigma^2
+    by the mean, 2 by log(sigma). The latter is raised to 1 + z^2, z = (label - mean) / sigma, where
+    that is more: a leaf's step stays below 1, however far labels are from what sigma says.
     Derivatives by the mean are multiplied by the variance of all labels, so that
     `min_sum_hessian_in_leaf` and `lambda_l2` mean what they do for squared error.
 
