@@ -223,6 +223,17 @@ class TestAFT:
             (start,) = AFT(distribution).start_scores(Targets(label, n_targets=2))
             assert 3 < sign * start < 20
 
+    @pytest.mark.parametrize("distribution", ["logistic", "extreme"])
+    def test_steps_from_far_away_do_not_overshoot(self, distribution: str) -> None:
+        """Far above the times the loss is a line: Newton's step would be exp(distance)."""
+        x = RNG.normal(size=(N_ROWS, 1))
+        label = np.exp(0.1 * RNG.normal(size=N_ROWS))
+        params = {"objective": "aft", "aft_loss_distribution": distribution, **QUIET}
+        params |= {"learning_rate": 1.0, "min_sum_hessian_in_leaf": 0.0, "num_leaves": 2}
+        data = Dataset(x, label, init_score=np.full(N_ROWS, 9.0))
+        booster = train(params, data, 1)
+        assert -20 < booster.predict(x, raw_score=True).min() < -3
+
     def test_one_column_is_known_times(self) -> None:
         label = np.exp(RNG.normal(size=N_ROWS)).astype(np.float32)
         one, two = Targets(label), Targets(np.concatenate([label, label]), n_targets=2)

@@ -21,6 +21,8 @@ _DISTRIBUTIONS: Final = {"normal": 0, "logistic": 1, "extreme": 2}
 # beyond the times.
 _FARTHEST = 10.0
 _MOST_STEPS = 100
+# Where Newton's steps are damped, in scales.
+_LARGEST_STEP = 4.0
 # As XGBoost: likelihoods below 1e-12 count as that much.
 LARGEST_LOSS = 27.63102111592855
 
@@ -60,6 +62,15 @@ class AFT(Objective):
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
         """Check that times are above 0."""
         _check_label(targets, name)
+
+    @property
+    def damp_from(self) -> float:
+        """See `Objective`.
+
+        The logistic and the extreme value distribution curve exponentially less in the tails, where
+        Newton's step overshoots; the normal distribution curves the same everywhere.
+        """
+        return 0.0 if self.distribution == "normal" else _LARGEST_STEP * self.scale
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the constant of least loss: Newton's steps, kept between bounds.
