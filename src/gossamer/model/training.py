@@ -195,7 +195,8 @@ class Training:
                     hint="Make it with reference=train_set, or train_set.create_valid().",
                 )
             )
-        check_columns(type(self.objective), data.targets, name)
+        if not isinstance(self.objective, Custom):  # a function reads the labels itself
+            check_columns(type(self.objective), data.targets, name)
         self.objective.check_valid(data.targets, train_set.targets, name)
         scored = self._scored(data, name)
         if self._is_started:

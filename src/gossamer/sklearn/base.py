@@ -211,7 +211,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         Args:
             X: Rows x columns: an array of numbers, one of scipy's sparse matrices or arrays, or a
                 data frame of numeric columns; NaN is missing.
-            y: One label per row.
+            y: One label per row; for `cox` times, negative where censored, for `aft` times; or for
+                both two columns of bounds, or scikit-survival's records of (event, time).
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
             init_score: Scores to start from: one per row, or rows x classes.
             group: Not supported in this version.
@@ -384,7 +385,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
         Returns:
-            One number per row; with several classes, rows x classes; leaves: rows x trees.
+            One number per row; with several classes, rows x classes; with `gaussian` mean and
+            standard deviation, with several quantiles these, in increasing order; leaves: rows x
+            trees.
         """
         check_is_fitted(self)
         n_jobs = take_out(kwargs, "num_threads")
