@@ -5,6 +5,8 @@ void bind_kernels(nanobind::module_& m);
 void bind_binning(nanobind::module_& m);
 void bind_objectives(nanobind::module_& m);
 void bind_pointwise(nanobind::module_& m);
+void bind_survival(nanobind::module_& m);
+void bind_distribution(nanobind::module_& m);
 void bind_metrics(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
@@ -20,6 +22,8 @@ NB_MODULE(_native, m) {
   bind_binning(m);
   bind_objectives(m);
   bind_pointwise(m);
+  bind_survival(m);
+  bind_distribution(m);
   bind_metrics(m);
   bind_sampling(m);
   bind_tree(m);

@@ -182,6 +182,34 @@ struct GradientStats {
   double min_hessian = 0.0;
 };
 
+// Rows of an accelerated failure time model.
+struct AftArgs {
+  const double* score = nullptr;
+  const float* lower = nullptr;   // 0: no lower end
+  const float* upper = nullptr;   // infinite: no upper end; nullptr: all times are known
+  const float* weight = nullptr;  // nullptr: all 1
+  std::int64_t n = 0;
+  int distribution = 0;  // of log(time): 0 normal, 1 logistic, 2 smallest extreme values
+  double sigma = 1.0;
+};
+
+// Rows that a normal distribution each is predicted for.
+struct NormalArgs {
+  const double* mean = nullptr;
+  const double* log_sigma = nullptr;
+  const float* label = nullptr;
+  const float* weight = nullptr;  // nullptr: all 1
+  std::int64_t n = 0;
+  double floor = 0.0;  // log_sigma counts as not below it
+};
+
+struct NormalOut {
+  float* mean_gradient = nullptr;
+  float* mean_hessian = nullptr;
+  float* sigma_gradient = nullptr;
+  float* sigma_hessian = nullptr;
+};
+
 struct KernelTable {
   const char* level;
 
@@ -248,6 +276,16 @@ struct KernelTable {
   void (*sigmoid)(const double* score, std::int64_t n, double steepness, double* out);
   void (*softmax)(const double* score, std::int64_t score_stride, std::int64_t begin, std::int64_t end, int n_classes,
                   double* out);
+
+  void (*gradients_aft)(const AftArgs&, float* gradient, float* hessian);
+  // Weighted sums of the loss, each row's at most `most`, and of its first two derivatives.
+  void (*sum_aft)(const AftArgs&, double most, double* sums);
+  // Derivatives by the mean are multiplied by scale^2.
+  void (*gradients_normal)(const NormalArgs&, double scale, const NormalOut& out);
+  double (*sum_normal_loss)(const NormalArgs&);
+  double (*sum_normal_crps)(const NormalArgs&);
+  void (*exp_shifted)(const double* x, std::int64_t n, double shift, double low, double* out);
+  void (*log_values)(const double* x, std::int64_t n, double* out);
 };
 
 // The table in use. Chosen once from the processor, or by GOSSAMER_KERNELS=v2|v3|v4.

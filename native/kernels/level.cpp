@@ -43,6 +43,10 @@ namespace {
 
 #include "kernels/pointwise.inl"
 
+#include "kernels/survival.inl"
+
+#include "kernels/distribution.inl"
+
 constexpr KernelTable kTable = {
     .level = GOSSAMER_STRING(GOSSAMER_LEVEL),
     .build_u8 = build_u8,
@@ -82,6 +86,13 @@ constexpr KernelTable kTable = {
     .apply_link = apply_link,
     .sigmoid = sigmoid,
     .softmax = softmax,
+    .gradients_aft = gradients_aft,
+    .sum_aft = sum_aft,
+    .gradients_normal = gradients_normal,
+    .sum_normal_loss = sum_normal_loss,
+    .sum_normal_crps = sum_normal_crps,
+    .exp_shifted = exp_shifted,
+    .log_values = log_values,
 };
 
 }  // namespace

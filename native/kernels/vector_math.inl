@@ -134,14 +134,13 @@ inline V8d log1p8(const V8d& x) {
   return log8(u) - ((u - 1.0) - x) / u;
 }
 
-// exp(x) - 1, accurate near 0 too (Kahan: the errors of exp and log cancel).
+// exp(x) - 1 without cancellation around 0: the same approximation, less its 1.
 inline V8d expm1_8(const V8d& x) {
-  const V8d u = exp8(x);
-  const V8d plain = u - 1.0;
-  const auto is_near = abs8(x) < 1.0;
-  const V8d logarithm = log8(is_near && u != 1.0 ? u : fill8(2.0));
-  const V8d corrected = u == 1.0 ? x : plain * x / logarithm;
-  return is_near ? corrected : plain;
+  const V8d xx = x * x;
+  const V8d p = x * ((1.26177193074810590878e-4 * xx + 3.02994407707441961300e-2) * xx + 9.99999999999999999910e-1);
+  const V8d q = ((3.00198505138664455042e-6 * xx + 2.52448340349684104192e-3) * xx + 2.27265548208155028766e-1) * xx +
+                2.00000000000000000005;
+  return abs8(x) < 0.34 ? 2.0 * (p / (q - p)) : exp8(x) - 1.0;
 }
 
 // log(1 + exp(x)) without overflow.
@@ -206,4 +205,36 @@ inline V16f exp16(V16f x) {
   V16f scale;
   memcpy(&scale, &bits, sizeof(scale));
   return e * scale;
+}
+
+// Density of the standard normal distribution; 0 from |x| = 37 on is as good as 1e-300.
+inline V8d normal_density8(const V8d& x) { return exp8(-0.5 * x * x) * 0.39894228040143267794; }
+
+// Mills ratio of the normal distribution, (1 - cdf(x)) / density(x), for 0 <= x <= 1e6: from Cephes' three
+// ranges of erfc. Relative error below 2e-15. It neither underflows nor cancels, where cdf and density do.
+inline V8d mills8(const V8d& x) {
+  const V8d t = x * 0.70710678118654752440;
+  const V8d tt = t * t;
+  V8d p = 9.60497373987051638749 * tt + 9.00260197203842689217e1;
+  p = ((p * tt + 2.23200534594684319226e3) * tt + 7.00332514112805075473e3) * tt + 5.55923013010394962768e4;
+  V8d q = (tt + 3.35617141647503099647e1) * tt + 5.21357949780152679795e2;
+  q = ((q * tt + 4.59432382970980127987e3) * tt + 2.26290000613890934246e4) * tt + 4.92673942608635921086e4;
+  const V8d near = exp8(tt) * (1.0 - t * p / q);
+
+  p = 2.46196981473530512524e-10 * t + 5.64189564831068821977e-1;
+  p = ((p * t + 7.46321056442269912687) * t + 4.86371970985681366614e1) * t + 1.96520832956077098242e2;
+  p = ((p * t + 5.26445194995477358631e2) * t + 9.34528527171957607540e2) * t + 1.02755188689515710272e3;
+  p = p * t + 5.57535335369399327526e2;
+  q = (t + 1.32281951154744992508e1) * t + 8.67072140885989742329e1;
+  q = ((q * t + 3.54937778887819891062e2) * t + 9.75708501743205489753e2) * t + 1.82390916687909736289e3;
+  q = ((q * t + 2.24633760818710981792e3) * t + 1.65666309194161350182e3) * t + 5.57535340817727675546e2;
+  const V8d middle = p / q;
+
+  p = (5.64189583547755073984e-1 * t + 1.27536670759978104416) * t + 5.01905042251180477414;
+  p = ((p * t + 6.16021097993053585195) * t + 7.40974269950448939160) * t + 2.97886665372100240670;
+  q = (t + 2.26052863220117276590) * t + 9.39603524938001434673;
+  q = ((q * t + 1.20489539808096656605e1) * t + 1.70814450747565897222e1) * t + 9.60896809063285878198;
+  q = q * t + 3.36907645100081516050;
+  const V8d far = p / q;
+  return 1.25331413731550025121 * (t < 1.0 ? near : t < 8.0 ? middle : far);
 }

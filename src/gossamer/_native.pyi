@@ -425,6 +425,200 @@ def weighted_quantile(
 ) -> float:
     """The quantile that leaf values are refitted with."""
 
+class CoxOrder:
+    """Rows in the order of their times."""
+
+    def __init__(
+        self,
+        label: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weight: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ) -> None: ...
+    @property
+    def event_weight(self) -> float: ...
+    def gradients(
+        self,
+        score: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+    def loss(
+        self,
+        score: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        n_threads: int,
+    ) -> float:
+        """Negative logarithm of the partial likelihood."""
+
+def gradients_aft(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    lower: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    distribution: int,
+    sigma: float,
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+def sum_aft_loss(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    lower: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    distribution: int,
+    sigma: float,
+    most: float,
+    n_threads: int,
+) -> float: ...
+def aft_slopes(
+    score: float,
+    lower: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    distribution: int,
+    sigma: float,
+    n_threads: int,
+) -> tuple[float, float]:
+    """Sums of the two derivatives where all rows have one score."""
+
+def concordance(
+    lower: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    upper: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    risk: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+) -> float:
+    """Harrell's C."""
+
+def gradients_normal(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    floor: float,
+    scale: float,
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """Class-major: means, then logarithms of standard deviations."""
+
+def sum_normal_loss(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    floor: float,
+    n_threads: int,
+) -> float: ...
+def sum_normal_crps(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    floor: float,
+    n_threads: int,
+) -> float: ...
+def gradients_quantiles(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    alphas: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")] | None,
+    n_threads: int,
+) -> None:
+    """Class-major scores and results."""
+
+def sort_outputs(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_outputs: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """Class-major scores to rows of increasing values."""
+
+def exp_scores(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
 def sum_squared_error(
     score: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)

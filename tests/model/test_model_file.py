@@ -32,6 +32,10 @@ KINDS: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "regression": ({"feature_fraction": 0.5, "metric": ["l1", "l2"]}, LABEL),
     "binary": ({"objective": "binary", "sigmoid": 0.5, "bagging_fraction": 0.5}, LABEL > 0),
     "multiclass": ({"objective": "multiclass", "num_class": 3}, CLASSES),
+    "cox": ({"objective": "cox"}, LABEL + 0.001),
+    "aft": ({"objective": "aft", "aft_loss_distribution": "logistic"}, np.exp(LABEL)),
+    "gaussian": ({"objective": "gaussian"}, LABEL),
+    "quantiles": ({"objective": "quantile", "quantile_alpha": [0.2, 0.7]}, LABEL),
     "custom": ({"objective": custom}, LABEL),
     "constant": ({}, np.ones(400)),
 }

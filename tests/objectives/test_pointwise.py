@@ -525,7 +525,7 @@ def test_exposures_must_be_positive() -> None:
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"objective": "quantile", "alpha": 1.0}, "alpha is not a quantile"),
+        ({"objective": "quantile", "alpha": 1.0}, "alpha is out of range"),
         ({"objective": "huber", "alpha": 0.0}, "alpha is out of range"),
         ({"objective": "expectile", "alpha": 1.5}, "expectile_alpha.* is out of range"),
         ({"objective": "expectile", "expectile_alpha": 0}, "expectile_alpha is out of range"),

@@ -17,6 +17,8 @@ from gossamer.params.coerce import coerce
 from gossamer.params.markdown import render_markdown
 
 OURS = {
+    "aft_loss_distribution",
+    "aft_loss_distribution_scale",
     "base_score",
     "bundle_order",
     "expectile_alpha",
@@ -29,6 +31,7 @@ OURS = {
     "max_conflict_rate",
     "multi_strategy",
     "mvs_reg",
+    "quantile_alpha",
     "tree_method",
 }
 TYPES: dict[str, Any] = {

@@ -29,6 +29,10 @@ CLASSES = np.digitize(REGRESSION, [-1.0, 0.2, 1.5])
 HEAVY_TAIL = np.exp(4 * RNG.normal(size=N_ROWS)) * np.sign(SIGNAL)
 WEIGHT = RNG.exponential(size=N_ROWS)
 TARGETS = np.column_stack([REGRESSION, HEAVY_TAIL, -SIGNAL])
+TIMES = np.round(np.exp(SIGNAL), 2) + 0.01  # ties
+SURVIVAL = np.where(BINARY, TIMES, -TIMES)
+INTERVALS = np.column_stack([TIMES * (CLASSES != 2), np.where(CLASSES == 1, np.inf, TIMES)])
+INTERVALS[CLASSES == 3, 1] *= 1.5
 
 # One-hot encodings of 3, 12 and 300 values, columns that are zero in most rows, and two full ones.
 SPARSE = np.zeros((N_ROWS, 3 + 12 + 300 + 60 + 2), dtype=np.float32)
@@ -110,6 +114,42 @@ CASES: dict[str, dict[str, Any]] = {
         "objective": "multiclass",
         "num_class": 4,
         "feature_fraction": 0.7,
+        "bagging_fraction": 0.5,
+    },
+    "cox": {"label": SURVIVAL, "objective": "cox"},
+    "cox weighted bagging": {
+        "label": SURVIVAL,
+        "weight": WEIGHT,
+        "objective": "cox",
+        "bagging_fraction": 0.5,
+    },
+    "aft": {"label": INTERVALS, "objective": "aft"},
+    "aft logistic weighted": {
+        "label": INTERVALS,
+        "weight": WEIGHT,
+        "objective": "aft",
+        "aft_loss_distribution": "logistic",
+    },
+    "aft extreme goss": {
+        "label": INTERVALS,
+        "objective": "aft",
+        "aft_loss_distribution": "extreme",
+        **GOSS,
+    },
+    "gaussian": {"label": REGRESSION, "objective": "gaussian"},
+    "gaussian weighted mvs": {
+        "label": HEAVY_TAIL,
+        "weight": WEIGHT,
+        "objective": "gaussian",
+        "data_sample_strategy": "mvs",
+    },
+    "quantiles": {"label": REGRESSION, "objective": "quantile", "quantile_alpha": [0.1, 0.5, 0.9]},
+    "quantiles weighted bagging": {
+        "table": HOLES,
+        "label": HEAVY_TAIL,
+        "weight": WEIGHT,
+        "objective": "quantile",
+        "quantile_alpha": [0.2, 0.8],
         "bagging_fraction": 0.5,
     },
     "custom": {"label": BINARY, "objective": logistic},
@@ -310,10 +350,18 @@ def test_predictions_are_the_same_for_any_threads() -> None:
 METRICS: list[tuple[dict[str, Any], np.ndarray]] = [
     ({"objective": "binary", "metric": "auc,logloss,error,l1,l2,rmse"}, BINARY),
     ({"objective": "multiclass", "num_class": 4, "metric": "mlogloss,merror"}, CLASSES),
+    ({"objective": "cox", "metric": "cox-nloglik,c_index"}, SURVIVAL),
+    ({"objective": "aft", "metric": "aft,interval-regression-accuracy,c_index"}, INTERVALS),
+    ({"objective": "gaussian", "metric": "gaussian_nll,crps,l1,rmse"}, REGRESSION),
+    ({"objective": "quantile", "quantile_alpha": [0.1, 0.9], "metric": "quantile"}, REGRESSION),
 ]
 
 
-@pytest.mark.parametrize(("params", "label"), METRICS, ids=["binary", "multiclass"])
+@pytest.mark.parametrize(
+    ("params", "label"),
+    METRICS,
+    ids=["binary", "multiclass", "cox", "aft", "gaussian", "quantiles"],
+)
 @pytest.mark.usefixtures("any_level")
 def test_metrics_are_the_same_for_any_threads_and_kernels(
     params: dict[str, Any], label: np.ndarray

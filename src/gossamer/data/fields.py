@@ -76,7 +76,8 @@ def check_label(label: object, n_rows: int) -> npt.NDArray[np.float32]:
     """Return the labels as float32: one per row, or rows x targets.
 
     With exactly two columns the second may be infinite: the upper end of an interval. Objectives
-    that take no intervals refuse that.
+    that take no intervals refuse that. Records of (event, time), as scikit-survival has them,
+    become such intervals.
 
     Raises:
         DataError: If there are not as many finite numbers for every row.
@@ -88,7 +89,7 @@ def check_label(label: object, n_rows: int) -> npt.NDArray[np.float32]:
         array([[0., 5.],
                [1., 6.]], dtype=float32)
     """
-    values = _as_rows(label, n_rows, "label", most_dims=2)
+    values = _as_rows(_from_records(label), n_rows, "label", most_dims=2)
     converted = _to_float32(values)
     is_bad = ~np.isfinite(converted)
     if values.ndim == 2 and values.shape[1] == 2:
@@ -152,6 +153,24 @@ def check_init_score(init_score: object, n_rows: int) -> npt.NDArray[np.float64]
     if not np.isfinite(flat).all():
         raise _bad_value("init_score", flat, ~np.isfinite(flat), "finite numbers")
     return flat
+
+
+def _from_records(label: object) -> object:
+    """Records of (whether there was an event, time) as intervals; anything else as it is."""
+    kinds = getattr(label, "dtype", None)
+    names = getattr(kinds, "names", None)
+    if not isinstance(label, np.ndarray) or not names or len(names) != 2:
+        return label
+    event, time = (label[name] for name in names)
+    if event.dtype != np.bool_ or time.dtype.kind not in "iuf":
+        raise DataError(
+            message(
+                "label is made of records of unknown meaning",
+                got=str(kinds),
+                expected="(event: truth value, time: number)",
+            )
+        )
+    return np.column_stack([time, np.where(event, time, np.inf)])
 
 
 def _as_numbers(values: object, name: str) -> npt.NDArray[Any]:

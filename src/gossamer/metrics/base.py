@@ -28,6 +28,8 @@ class Metric(ABC):
     name: str
     maximize: bool = False
 
+    # Names of the objectives whose scores it can read; empty: any.
+    objectives: ClassVar[tuple[str, ...]] = ()
     # Whether "@..." may follow the name.
     takes_argument: ClassVar[bool] = False
     # Whether it compares the scores of several classes; see also CLASS_METRICS in the parameters.
@@ -60,7 +62,8 @@ def predictions_of(
     """Return predictions of one output per row; without a link that is the score itself."""
     if not objective.has_link:
         return score
-    return check_predictions(objective.to_predictions(score, n_threads), (len(score),))
+    n_rows = len(score) // objective.n_outputs
+    return check_predictions(objective.to_points(score, n_threads), (n_rows,))
 
 
 def check_predictions(

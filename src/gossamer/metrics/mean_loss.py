@@ -14,7 +14,6 @@ from gossamer.data import Targets
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.metrics.base import Metric, predictions_of
 from gossamer.objectives import Objective
-from gossamer.objectives.quantile import check_quantile
 from gossamer.params import Params
 
 _Loss = _native.Loss
@@ -68,18 +67,6 @@ class MeanLoss(Metric):
                         hint="Choose another metric.",
                     )
                 )
-
-
-@dataclass(frozen=True)
-class Quantile(MeanLoss):
-    """Mean pinball loss."""
-
-    name: str = "quantile"
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric of the quantile `alpha`."""
-        return [cls(args=_native.LossArgs(_Loss.QUANTILE, check_quantile(params.alpha)))]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gossamer.data import Targets
 from gossamer.metrics.argument import read_count, with_argument
 from gossamer.metrics.base import Metric, check_predictions
 from gossamer.objectives import Multiclass, Objective
+from gossamer.objectives.multiclass import MulticlassSoftmax
 from gossamer.params import Params
 
 _EPSILON = 1e-15
@@ -39,7 +40,7 @@ class MultiLogloss(Metric):
     ) -> float:
         """Return the mean negative log-likelihood."""
         n_classes = objective.n_outputs
-        if objective.name == Multiclass.name:
+        if objective.name in (Multiclass.name, MulticlassSoftmax.name):
             total = _native.sum_multi_logloss(
                 score, targets.label, targets.weight, n_classes, n_threads
             )

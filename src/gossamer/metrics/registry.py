@@ -7,6 +7,7 @@ from typing import Final
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import BinaryError, BinaryLogloss
+from gossamer.metrics.distribution import CRPS, GaussianLoss, Quantile
 from gossamer.metrics.mean_loss import (
     RMSLE,
     CrossEntropy,
@@ -25,7 +26,6 @@ from gossamer.metrics.mean_loss import (
     Poisson,
     PoissonLikelihood,
     PseudoHuber,
-    Quantile,
     Tweedie,
     TweedieLikelihood,
 )
@@ -33,6 +33,7 @@ from gossamer.metrics.multiclass import MultiError, MultiLogloss
 from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
 from gossamer.metrics.regression import L1, L2, R2, RMSE
 from gossamer.metrics.several import MeanOverTargets
+from gossamer.metrics.survival import AFTLoss, Concordance, CoxLoss, IntervalAccuracy
 from gossamer.objectives import Objective, SeveralTargets
 from gossamer.params import Params
 
@@ -72,6 +73,12 @@ METRICS: Final[dict[str, type[Metric]]] = {
         MultiLogloss,
         MultiError,
         AUCMu,
+        CoxLoss,
+        AFTLoss,
+        IntervalAccuracy,
+        Concordance,
+        GaussianLoss,
+        CRPS,
     )
 }
 
@@ -107,7 +114,23 @@ def make_metrics(params: Params, objective: Objective, n_targets: int = 1) -> li
                     expected=f"{name}@ and a number",
                 )
             )
+        _check_fits(name, objective)
         found += METRICS[name].from_params(params, argument)
     if n_targets > 1 and (isinstance(objective, SeveralTargets) or not objective.takes_targets):
         found = [MeanOverTargets.of(metric, objective, n_targets) for metric in found]
     return list({metric.name: metric for metric in found}.values())
+
+
+def _check_fits(name: str, objective: Objective) -> None:
+    """Raise if the metric cannot read the scores of the objective."""
+    takes, fits = METRICS[name].objectives, objective.metrics
+    if (not takes or objective.name in takes) and (fits is None or name in fits):
+        return
+    raise ParameterError(
+        message(
+            f"metric does not fit objective={objective.name}",
+            got=name,
+            expected=f"one of {', '.join(fits)}" if fits else "another metric",
+            hint=f"It is for objective={' or '.join(takes)}." if takes else "",
+        )
+    )

@@ -49,6 +49,9 @@ _FIXED: Final = (
     "expectile_alpha",
     "focal_gamma",
     "focal_alpha",
+    "quantile_alpha",
+    "aft_loss_distribution",
+    "aft_loss_distribution_scale",
     *BINNING_PARAMS,
 )
 

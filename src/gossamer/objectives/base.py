@@ -107,6 +107,10 @@ class Objective(ABC):
     has_link: ClassVar[bool] = True
     # Whether it takes the labels of several targets itself; otherwise there is one objective each.
     takes_targets: ClassVar[bool] = False
+    # Whether two columns of labels may be the ends of an interval, the second one infinite.
+    takes_intervals: ClassVar[bool] = False
+    # Metrics that can be evaluated with it; None: those for one number per row.
+    metrics: ClassVar[tuple[str, ...] | None] = None
     n_outputs: int = 1
 
     @property
@@ -178,6 +182,10 @@ class Objective(ABC):
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Turn raw scores into predictions: (rows,), or (rows, outputs) with several outputs."""
         return by_row(score, self.n_outputs)
+
+    def to_points(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[np.float64]:
+        """Return predictions for metrics that take one number per row."""
+        return self.to_predictions(score, n_threads) if self.has_link else score
 
     def to_config(self) -> dict[str, Any]:
         """Return what a model file keeps, so that `from_config` can make it again."""

@@ -70,10 +70,10 @@ class MulticlassOva(Objective):
         """Fill in the derivatives, class by class."""
         n_rows = targets.n_rows
         for k, (loss, (gradient, hessian)) in enumerate(
-            zip(self.losses, out.by_output, strict=True)
+            zip(self.losses, out.split(self.n_outputs), strict=True)
         ):
             assert hessian is not None
-            own = Gradients(gradient, hessian, [(gradient, hessian)], out.has_hessian)
+            own = Gradients(gradient, hessian, out.has_hessian)
             part = score[k * n_rows : (k + 1) * n_rows]
             loss.fill_gradients(part, targets.target(k), own, n_threads)
 

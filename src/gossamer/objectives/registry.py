@@ -7,17 +7,21 @@ from typing import Any, Final
 from gossamer.data import Dataset, Targets
 from gossamer.errors import ModelFileError, message
 from gossamer.objectives.absolute import Mape, RegressionL1
+from gossamer.objectives.aft import AFT
 from gossamer.objectives.base import Objective
 from gossamer.objectives.binary import Binary, BinaryLogitRaw
+from gossamer.objectives.cox import Cox
 from gossamer.objectives.cross_entropy import CrossEntropy, CrossEntropyLambda
 from gossamer.objectives.custom import Custom, CustomWithLink, make_custom
 from gossamer.objectives.expectile import Expectile
 from gossamer.objectives.focal import Focal
+from gossamer.objectives.gaussian import Gaussian
 from gossamer.objectives.hinge import Hinge
 from gossamer.objectives.log_link import Gamma, Poisson, Tweedie
 from gossamer.objectives.multiclass import Multiclass, MulticlassSoftmax
 from gossamer.objectives.multiclassova import MulticlassOva
 from gossamer.objectives.quantile import Quantile
+from gossamer.objectives.quantiles import Quantiles
 from gossamer.objectives.regression import Regression
 from gossamer.objectives.robust import Fair, Huber, LogCosh, PseudoHuber
 from gossamer.objectives.several import SeveralTargets
@@ -51,10 +55,29 @@ OBJECTIVES: Final[dict[str, type[Objective]]] = {
         Multiclass,
         MulticlassSoftmax,
         MulticlassOva,
+        Cox,
+        AFT,
+        Gaussian,
+        Quantiles,
         Custom,
         CustomWithLink,
     )
 }
+
+
+def objective_class(params: Params) -> type[Objective]:
+    """Return the class of the objective that the parameters ask for by name.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> objective_class(resolve({"objective": "quantile", "quantile_alpha": [0.1, 0.9]}))
+        <class 'gossamer.objectives.quantiles.Quantiles'>
+    """
+    if callable(params.objective):
+        return Custom
+    if params.objective == "quantile" and len(params.quantile_alpha) > 1:
+        return Quantiles
+    return OBJECTIVES[params.objective]
 
 
 def make_objective(params: Params, train_set: Dataset) -> Objective:
@@ -71,7 +94,7 @@ def make_objective(params: Params, train_set: Dataset) -> Objective:
         says = "num_class" in params.given or params.num_class > 1
         n_outputs = params.num_class if says else targets.n_targets
         return make_custom(params.objective, train_set, n_outputs)
-    objective = OBJECTIVES[params.objective]
+    objective = objective_class(params)
     if objective.takes_targets or targets.n_targets == 1:
         return _make_one(objective, params, targets)
     return SeveralTargets.of(

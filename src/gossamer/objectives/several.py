@@ -214,7 +214,7 @@ def _check_finite(targets: Targets, name: str) -> None:
             message(
                 f"label of row {row}, target {k} of the {name} data is infinite",
                 expected="finite numbers",
-                hint="Only objectives that take intervals take infinite labels.",
+                hint="Intervals with an open end are for objective=aft.",
             )
         )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.params.check_quantiles import check_quantiles
 from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
 from gossamer.params.param import Param
@@ -234,6 +235,8 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
         found["num_class"] = coerce(TABLE["num_class"], n_outputs, "n_outputs")
     if "alpha" in given and "expectile_alpha" not in given and values["objective"] == "expectile":
         found["expectile_alpha"] = coerce(TABLE["expectile_alpha"], values["alpha"], "alpha")
+    if len(values["quantile_alpha"]) == 1 and "alpha" not in given:
+        found["alpha"] = values["quantile_alpha"][0]
     if "bagging_freq" not in given and _samples_rows(values):
         found["bagging_freq"] = 1
     return found
@@ -307,4 +310,5 @@ def _check_together(params: Params) -> None:
                 hint="Use bagging_fraction instead.",
             )
         )
+    check_quantiles(params)
     check_sampling(params)

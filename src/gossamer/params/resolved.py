@@ -91,6 +91,9 @@ class Params(Mapping[str, object]):
     expectile_alpha: float
     focal_gamma: float
     focal_alpha: float | None
+    quantile_alpha: tuple[float, ...]
+    aft_loss_distribution: str
+    aft_loss_distribution_scale: float
     lambdarank_truncation_level: int
     lambdarank_norm: bool
     label_gain: tuple[float, ...]

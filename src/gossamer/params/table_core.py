@@ -84,6 +84,10 @@ CORE: Final = (
             "cross_entropy",
             "cross_entropy_lambda",
             "custom",
+            "cox",
+            "aft",
+            "gaussian",
+            "quantile",
         ),
     ),
     _core(

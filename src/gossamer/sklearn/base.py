@@ -16,9 +16,8 @@ from gossamer.data import Dataset
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import Booster
-from gossamer.objectives import CustomObjective
-from gossamer.objectives.registry import OBJECTIVES
-from gossamer.params import CANONICAL, resolve
+from gossamer.objectives import CustomObjective, objective_class
+from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import did_you_mean
 from gossamer.sklearn.arguments import take_out, to_threads, training_params
 from gossamer.sklearn.functions import LabelsFirst
@@ -213,7 +212,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         Args:
             X: Rows x columns: an array of numbers, one of scipy's sparse matrices or arrays, or a
                 data frame of numeric columns; NaN is missing.
-            y: One label per row, or with several targets rows x targets.
+            y: One label per row, or with several targets rows x targets. For `cox` times, negative
+                where censored, for `aft` times; or for both two columns of bounds, or
+                scikit-survival's records of (event, time).
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
             init_score: Scores to start from: one per row, or rows x classes or targets.
             group: Not supported in this version.
@@ -239,7 +240,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         _refuse_groups(group, eval_group)
         params = self._checked_params()
         self.__dict__.pop("_booster", None)  # should this fail half-way, nothing old is left over
-        values, target = check_training(self, X, y, y_numeric=self._y_numeric)
+        values, target = check_training(
+            self, X, y, y_numeric=self._y_numeric, survival=self._learns_times()
+        )
         label = self._learn_labels(target)
         self._choose_objective(params)
         metrics = self._choose_metrics(params, eval_metric)
@@ -294,6 +297,13 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             )
         return params
 
+    def _learns_times(self) -> bool:
+        """Whether the objective is one of survival: labels are times, or bounds of them."""
+        named = [self.objective, *(self._others.get(name) for name in TABLE["objective"].aliases)]
+        names = TABLE["objective"].choices
+        known = {name for key in ("cox", "aft") for name in (key, *names[key])}
+        return any(isinstance(name, str) and name.strip().lower() in known for name in named)
+
     def _learn_labels(self, y: Array) -> Array:
         """Return the labels as numbers."""
         return y
@@ -343,7 +353,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             return resolved.metric
         if callable(resolved.objective):
             return self._metric_of_function
-        return resolved.metric or OBJECTIVES[resolved.objective].default_metric
+        return resolved.metric or objective_class(resolved).default_metric
 
     def _column_names(self, x: Any, given: Any) -> Sequence[str] | Literal["auto"]:
         """Return the names given, or those of a data frame's columns."""
@@ -380,8 +390,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
         Returns:
-            One number per row; with several classes or targets, rows x classes or targets;
-            leaves: rows x trees.
+            One number per row; with several classes or targets, rows x classes or targets; with
+            `gaussian` mean and standard deviation, with several quantiles these, in increasing
+            order; leaves: rows x trees.
         """
         check_is_fitted(self)
         n_jobs = take_out(kwargs, "num_threads")

@@ -35,8 +35,19 @@ def check_rows(estimator: Any, x: Any) -> Matrix:
     )
 
 
-def check_training(estimator: Any, x: Any, y: Any, *, y_numeric: bool) -> tuple[Matrix, Array]:
-    """Check training data; the estimator remembers the number and the names of its columns."""
+def check_training(
+    estimator: Any, x: Any, y: Any, *, y_numeric: bool, survival: bool = False
+) -> tuple[Matrix, Array]:
+    """Check training data; the estimator remembers the number and the names of its columns.
+
+    Labels of survival data may have two columns, infinite bounds, or be records: the data set
+    checks them.
+    """
+    if survival:
+        values = validate_data(
+            estimator, _prepare(x), accept_sparse=_AS_IT_IS, ensure_all_finite=False
+        )
+        return values, check_times(y, values)
     values, labels = validate_data(
         estimator,
         _prepare(x),
@@ -75,6 +86,20 @@ def _as_array(labels: Any) -> Array:
     """Labels of several columns may be sparse."""
     dense: Array = labels.toarray() if is_sparse(labels) else labels
     return dense
+
+
+def check_times(y: Any, values: Matrix) -> Array:
+    """Return labels of survival data, of any shape, as many as there are rows."""
+    labels = np.asarray(y)
+    if labels.ndim == 0 or len(labels) != values.shape[0]:
+        raise DataError(
+            message(
+                "y and X differ in length",
+                got=len(labels) if labels.ndim else "a single value",
+                expected=f"{values.shape[0]}, one per row of X",
+            )
+        )
+    return labels
 
 
 def _prepare(x: Any) -> Any:
@@ -199,7 +224,9 @@ class EvalSets:
 
     def _build_one(self, i: int, estimator: Any, train_set: Dataset, encode: Encode) -> Dataset:
         values = check_rows(estimator, self.pairs[i][0])
-        labels = check_eval_labels(self.pairs[i][1])
+        is_survival = estimator._learns_times()
+        y = self.pairs[i][1]
+        labels = check_times(y, values) if is_survival else check_eval_labels(y)
         classes = getattr(estimator, "classes_", None)
         weight = check_weight(self.weights[i], self.class_weights[i], labels, values, classes)
         return train_set.create_valid(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from sklearn.base import RegressorMixin
 
 from gossamer.sklearn.base import GossamerModel
+from gossamer.sklearn.scores import score_of
 from gossamer.train import Callback
 
 
@@ -78,3 +79,19 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
             eval_y=eval_y,
         )
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return how good the predictions are; 1 is perfect.
+
+        That is R^2; with `cox` and `aft` Harrell's concordance index, with `gaussian` R^2 of the
+        mean, with several quantiles the mean of their D^2 (explained pinball loss).
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            y: Labels, as in `fit`.
+            sample_weight: One number >= 0 per row.
+        """
+        found = score_of(
+            self.booster_._model.objective, self.predict(X, raw_score=True), y, sample_weight
+        )
+        return float(super().score(X, y, sample_weight)) if found is None else found

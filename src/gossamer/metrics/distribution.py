@@ -1,0 +1,111 @@
+"""Metrics of predicted distributions: gaussian_nll, crps, quantile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.errors import ParameterError, message
+from gossamer.metrics.base import Metric
+from gossamer.objectives import Gaussian, Objective
+from gossamer.objectives.quantile import check_quantile
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class GaussianLoss(Metric):
+    """Mean negative log-likelihood of normal distributions."""
+
+    name: str = "gaussian_nll"
+    objectives: ClassVar[tuple[str, ...]] = (Gaussian.name,)
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean negative log-likelihood."""
+        assert isinstance(objective, Gaussian)
+        arguments = (score, targets.label, targets.weight, objective.floor, n_threads)
+        return _native.sum_normal_loss(*arguments) / targets.total_weight
+
+
+@dataclass(frozen=True)
+class CRPS(Metric):
+    """Mean continuous ranked probability score: an absolute error for distributions."""
+
+    name: str = "crps"
+    objectives: ClassVar[tuple[str, ...]] = (Gaussian.name,)
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean score."""
+        assert isinstance(objective, Gaussian)
+        arguments = (score, targets.label, targets.weight, objective.floor, n_threads)
+        return _native.sum_normal_crps(*arguments) / targets.total_weight
+
+
+@dataclass(frozen=True)
+class Quantile(Metric):
+    """Mean pinball loss; with several quantiles also the mean over them.
+
+    `quantile@0.9` is the loss of that quantile of the model alone.
+    """
+
+    name: str = "quantile"
+    alphas: tuple[float, ...] = (0.5,)
+    output: int | None = None  # None: all
+    takes_argument: ClassVar[bool] = True
+
+    @classmethod
+    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
+        """Make the metric of the quantiles that are trained."""
+        alphas = params.quantile_alpha or (check_quantile(params.alpha),)
+        if not argument:
+            return [cls("quantile", alphas)]
+        try:
+            output = alphas.index(float(argument))
+        except ValueError:
+            raise ParameterError(
+                message(
+                    "the metric asks for a quantile that the model does not have",
+                    got=f"quantile@{argument}",
+                    expected=f"one of {', '.join(f'quantile@{alpha:g}' for alpha in alphas)}",
+                )
+            ) from None
+        return [cls(f"quantile@{alphas[output]:g}", alphas, output)]
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean loss."""
+        predicted = objective.to_predictions(score, n_threads).reshape(targets.n_rows, -1)
+        outputs = range(len(self.alphas)) if self.output is None else [self.output]
+        losses = [
+            _native.sum_loss(
+                _native.LossArgs(_native.Loss.QUANTILE, self.alphas[k]),
+                np.ascontiguousarray(predicted[:, k]),
+                targets.label,
+                targets.weight,
+                n_threads,
+            )
+            / targets.total_weight
+            for k in outputs
+        ]
+        return sum(losses) / len(losses)

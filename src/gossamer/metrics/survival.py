@@ -1,0 +1,102 @@
+"""Metrics of survival data: cox-nloglik, aft-nloglik, interval-regression-accuracy, c_index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.metrics.base import Metric
+from gossamer.objectives import AFT, Cox, Objective
+from gossamer.objectives.aft import LARGEST_LOSS
+from gossamer.objectives.cox import order_of
+from gossamer.objectives.survival import intervals
+
+
+@dataclass(frozen=True)
+class CoxLoss(Metric):
+    """Mean negative partial log-likelihood of the events; 0 where there are none."""
+
+    name: str = "cox-nloglik"
+    objectives: ClassVar[tuple[str, ...]] = (Cox.name,)
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean over events; a row of weight w counts as w rows."""
+        order = order_of(targets)
+        return order.loss(score, n_threads) / (order.event_weight or 1.0)
+
+
+@dataclass(frozen=True)
+class AFTLoss(Metric):
+    """Mean negative log-likelihood; as in XGBoost likelihoods are taken to be at least 1e-12."""
+
+    name: str = "aft-nloglik"
+    objectives: ClassVar[tuple[str, ...]] = (AFT.name,)
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean negative log-likelihood."""
+        assert isinstance(objective, AFT)
+        total = objective.total_loss(score, targets, n_threads, LARGEST_LOSS)
+        return total / targets.total_weight
+
+
+@dataclass(frozen=True)
+class IntervalAccuracy(Metric):
+    """Share of rows whose predicted time lies within its bounds."""
+
+    name: str = "interval-regression-accuracy"
+    maximize: bool = True
+    objectives: ClassVar[tuple[str, ...]] = (AFT.name,)
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the share of rows."""
+        lower, upper = intervals(targets)
+        predicted = objective.to_predictions(score, n_threads)
+        return targets.average((predicted >= lower) & (predicted <= upper))
+
+
+@dataclass(frozen=True)
+class Concordance(Metric):
+    """Harrell's concordance index: of the pairs whose order is known, the share in that order.
+
+    Pairs of equal predictions count half; without a pair it is 0.5. An interval comes before all
+    rows that surely end later.
+    """
+
+    name: str = "c_index"
+    maximize: bool = True
+    objectives: ClassVar[tuple[str, ...]] = (Cox.name, AFT.name)
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the index; a pair counts the product of its weights."""
+        lower, upper = intervals(targets)
+        risk = score if isinstance(objective, Cox) else -score  # others predict times
+        return _native.concordance(lower, upper, risk, targets.weight)
