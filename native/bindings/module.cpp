@@ -5,6 +5,7 @@ void bind_kernels(nanobind::module_& m);
 void bind_binning(nanobind::module_& m);
 void bind_objectives(nanobind::module_& m);
 void bind_metrics(nanobind::module_& m);
+void bind_ranking(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_tree(nanobind::module_& m);
@@ -19,6 +20,7 @@ NB_MODULE(_native, m) {
   bind_binning(m);
   bind_objectives(m);
   bind_metrics(m);
+  bind_ranking(m);
   bind_sampling(m);
   bind_tree(m);
   bind_predict(m);

@@ -310,7 +310,7 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
     "given",
     [
         {"objective": "poisson"},
-        {"metric": "l2,ndcg"},
+        {"metric": "l2,auc_mu"},
         {"boosting": "dart"},
         {"tree_method": "exact"},
         {"device": "cuda"},

@@ -22,8 +22,13 @@ OURS = {
     "feature_fraction_bylevel",
     "goss_error",
     "grow_policy",
+    "lambdarank_normalization",
+    "lambdarank_num_pair_per_sample",
+    "lambdarank_pair_method",
+    "lambdarank_score_normalization",
     "max_conflict_rate",
     "mvs_reg",
+    "ndcg_exp_gain",
     "tree_method",
 }
 TYPES: dict[str, Any] = {

@@ -8,13 +8,26 @@ from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import AUC, BinaryError, BinaryLogloss
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
+from gossamer.metrics.ranking import Map, Ndcg, Precision
 from gossamer.metrics.regression import L1, L2, RMSE
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
 METRICS: Final[dict[str, type[Metric]]] = {
     metric.name: metric
-    for metric in (L2, RMSE, L1, BinaryLogloss, BinaryError, AUC, MultiLogloss, MultiError)
+    for metric in (
+        L2,
+        RMSE,
+        L1,
+        BinaryLogloss,
+        BinaryError,
+        AUC,
+        MultiLogloss,
+        MultiError,
+        Ndcg,
+        Map,
+        Precision,
+    )
 }
 
 

@@ -9,12 +9,28 @@ from gossamer.errors import DataError, ModelFileError, message
 from gossamer.objectives.base import Objective
 from gossamer.objectives.binary import Binary
 from gossamer.objectives.custom import Custom
+from gossamer.objectives.lambdarank import Lambdarank
 from gossamer.objectives.multiclass import Multiclass
+from gossamer.objectives.rank_map import RankMap
+from gossamer.objectives.rank_ndcg import RankNdcg
+from gossamer.objectives.rank_pairwise import RankPairwise
+from gossamer.objectives.rank_xendcg import RankXendcg
 from gossamer.objectives.regression import Regression
 from gossamer.params import Params
 
 OBJECTIVES: Final[dict[str, type[Objective]]] = {
-    objective.name: objective for objective in (Regression, Binary, Multiclass, Custom)
+    objective.name: objective
+    for objective in (
+        Regression,
+        Binary,
+        Multiclass,
+        Lambdarank,
+        RankXendcg,
+        RankNdcg,
+        RankMap,
+        RankPairwise,
+        Custom,
+    )
 }
 
 
