@@ -62,11 +62,13 @@ struct LambdaRank::Scratch {
     for (auto* values : {&score, &label, &gain, &n_relevant, &harmonic, &gradient, &hessian}) {
       values->resize(at(longest + kPadding));
     }
+    shared.resize(at(longest / 8 + 1));
   }
 
   std::vector<RankItem> order;
   std::vector<double> adjusted;                                                     // scores by row, biases added
   std::vector<double> score, label, gain, n_relevant, harmonic, gradient, hessian;  // by rank
+  std::vector<double> shared;                                                       // by block of ranks
   std::vector<std::int32_t> by_label;                                               // ranks, sorted by label
 };
 
@@ -164,6 +166,7 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   args.hessian_floor = rules_.hessian_floor;
   // As in LightGBM: at the start, where no row is ahead of another, differences mean nothing.
   args.divide_by_difference = rules_.divide_by_difference && s.score[0] != s.score[at(n - 1)];
+  args.shared = s.shared.data();
   args.gradient = s.gradient.data();
   args.hessian = s.hessian.data();
   double sum = 0.0;

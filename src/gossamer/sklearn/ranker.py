@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.sklearn.base import GossamerModel
 from gossamer.train import Callback
+
+_EVAL_AT: Final = (1, 2, 3, 4, 5)
 
 
 class GossamerRanker(GossamerModel):
@@ -43,7 +45,7 @@ class GossamerRanker(GossamerModel):
         eval_init_score: Any = None,
         eval_group: Any = None,
         eval_metric: Any = None,
-        eval_at: Any = None,
+        eval_at: Any = _EVAL_AT,
         feature_name: Sequence[str] | Literal["auto"] = "auto",
         categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
         callbacks: Sequence[Callback] | None = None,
@@ -70,8 +72,8 @@ class GossamerRanker(GossamerModel):
             eval_init_score: Their scores to start from, a list with one item each.
             eval_group: Their numbers of rows of each query, a list with one item each.
             eval_metric: Metrics besides that of the objective.
-            eval_at: The ranks that metrics are evaluated at; None: 1 to 5, or what the estimator
-                was made with.
+            eval_at: The ranks that metrics are evaluated at; left at its default, those that the
+                estimator was made with.
             feature_name: Names of the columns.
             categorical_feature: Only "auto" (none) in this version.
             callbacks: Functions called before or after each round.
@@ -116,7 +118,7 @@ class GossamerRanker(GossamerModel):
             eval_y=eval_y,
             query=query,
             eval_query=eval_query,
-            eval_at=eval_at,
+            eval_at=None if eval_at is _EVAL_AT else eval_at,
         )
         return self
 

@@ -81,6 +81,8 @@ def top_pairs(n_top: int) -> Callable[[int], list[Pair]]:
 
 def xendcg(score: Array, label: Array, random: Array) -> tuple[Array, Array]:
     """LightGBM's approximation of three terms for one query."""
+    if len(score) == 1:
+        return np.zeros(1), np.zeros(1)
     rho = np.exp(score - score.max())
     rho /= rho.sum()
     phi = 2.0**label - random
