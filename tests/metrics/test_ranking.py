@@ -222,6 +222,33 @@ def test_bad_data() -> None:
         evaluate("ndcg@5", params={"label_gain": [0, 1, 2]})
 
 
+def test_native_arguments_are_checked() -> None:
+    label = LABEL.astype(np.float32)
+    arguments: dict[str, Any] = {
+        "score": SCORE,
+        "label": label,
+        "weight": None,
+        "queries": STARTS,
+        "kind": _native.RankMetric.ndcg,
+        "n_top": 5,
+        "without_relevant": 1.0,
+        "gain": _native.GainKind.exponential,
+        "gains": [],
+        "n_threads": 1,
+    }
+    assert _native.ranking_metric(**arguments) == evaluate("ndcg@5")["ndcg@5"]
+    for change in (
+        {"score": SCORE[1:]},
+        {"weight": label[1:]},
+        {"queries": STARTS[:-1]},
+        {"n_top": 0},
+        {"label": -1 - label},
+        {"gain": _native.GainKind.table, "gains": [0.0, 1.0]},
+    ):
+        with pytest.raises(ValueError, match=r"length|queries|n_top|label"):
+            _native.ranking_metric(**{**arguments, **change})
+
+
 def test_with_any_objective() -> None:
     table = RNG.normal(size=(N_ROWS, 3))
     data = Dataset(table, LABEL, group=SIZES)

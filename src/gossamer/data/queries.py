@@ -157,8 +157,9 @@ def _check_length(name: str, values: npt.NDArray[Any], n_rows: int) -> None:
 
 
 def _check_present(name: str, values: npt.NDArray[Any]) -> None:
-    is_missing = np.array([value is None for value in values], dtype=bool)
-    is_missing |= values != values  # NaN
+    is_missing = values != values  # NaN
+    if values.dtype == object:
+        is_missing = is_missing | np.array([value is None for value in values], dtype=bool)
     if is_missing.any():
         row = int(np.argmax(is_missing))
         raise DataError(
