@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/random.h"
 #include "core/rank_order.h"
@@ -69,7 +70,7 @@ struct LambdaRank::Scratch {
   std::vector<double> adjusted;                                                     // scores by row, biases added
   std::vector<double> score, label, gain, n_relevant, harmonic, gradient, hessian;  // by rank
   std::vector<double> shared;                                                       // by block of ranks
-  std::vector<std::int32_t> by_label;                                               // ranks, sorted by label
+  std::vector<std::int32_t> rank_of;                                                // by row
 };
 
 LambdaRank::LambdaRank(Team& team, QueryBegin begin, const float* label, LambdaRules rules)
@@ -77,6 +78,17 @@ LambdaRank::LambdaRank(Team& team, QueryBegin begin, const float* label, LambdaR
   const std::int64_t n_queries = static_cast<std::int64_t>(begin_.size()) - 1;
   for (std::int64_t q = 0; q < n_queries; ++q) longest_ = std::max(longest_, begin_[at(q + 1)] - begin_[at(q)]);
   scale_.assign(at(n_queries), 0.0);
+  if (rules_.n_drawn > 0) {
+    by_label_.resize(at(n_rows()));
+    team.for_each(n_queries, [&](std::int64_t q, int) {
+      const std::int64_t first = begin_[at(q)];
+      std::uint32_t* const rows = by_label_.data() + first;
+      std::uint32_t* const end = by_label_.data() + begin_[at(q + 1)];
+      std::iota(rows, end, 0u);
+      std::stable_sort(rows, end,
+                       [&](std::uint32_t a, std::uint32_t b) { return label[first + a] < label[first + b]; });
+    });
+  }
   if (rules_.delta == PairDelta::pairwise) return;
   if (rules_.delta == PairDelta::ndcg) {
     discount_.resize(at(longest_ + kPadding));
@@ -173,10 +185,8 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   if (rules_.n_drawn == 0) {
     sum = kernels().lambda_top(args, std::min(n, rules_.n_top));
   } else {
-    s.by_label.resize(at(n));
-    for (std::int64_t r = 0; r < n; ++r) s.by_label[at(r)] = static_cast<std::int32_t>(r);
-    std::stable_sort(s.by_label.begin(), s.by_label.end(),
-                     [&](std::int32_t a, std::int32_t b) { return s.label[at(a)] < s.label[at(b)]; });
+    s.rank_of.resize(at(n));
+    for (std::int64_t r = 0; r < n; ++r) s.rank_of[s.order[at(r)].row] = static_cast<std::int32_t>(r);
     sum = add_drawn(args, s, first, key);
   }
 
@@ -197,6 +207,7 @@ double LambdaRank::add_drawn(const LambdaArgs& args, const Scratch& s, std::int6
   constexpr std::int64_t kMost = 1024;
   std::int32_t first[kMost];
   std::int32_t second[kMost];
+  const std::uint32_t* const rows = by_label_.data() + first_row;
   std::int64_t n_pairs = 0;
   double sum = 0.0;
   const auto flush = [&] {
@@ -204,16 +215,16 @@ double LambdaRank::add_drawn(const LambdaArgs& args, const Scratch& s, std::int6
     n_pairs = 0;
   };
   for (std::int64_t begin = 0, end = 0; begin < args.n; begin = end) {
-    const double label = args.label[s.by_label[at(begin)]];
-    while (end < args.n && args.label[s.by_label[at(end)]] == label) ++end;
+    const double label = args.label[s.rank_of[rows[begin]]];
+    while (end < args.n && args.label[s.rank_of[rows[end]]] == label) ++end;
     const std::int64_t n_others = args.n - (end - begin);
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int32_t rank = s.by_label[at(i)];
-      const std::uint64_t row_key = random_bits(key, static_cast<std::uint64_t>(first_row + s.order[at(rank)].row));
+      const std::int32_t rank = s.rank_of[rows[i]];
+      const std::uint64_t row_key = random_bits(key, static_cast<std::uint64_t>(first_row + rows[i]));
       for (std::int64_t k = 0; k < rules_.n_drawn; ++k) {
         const double unit = random_unit(row_key, static_cast<std::uint64_t>(k));
         const auto drawn = static_cast<std::int64_t>(unit * static_cast<double>(n_others));
-        const std::int32_t other = s.by_label[at(drawn < begin ? drawn : drawn + (end - begin))];
+        const std::int32_t other = s.rank_of[rows[drawn < begin ? drawn : drawn + (end - begin)]];
         first[n_pairs] = std::min(rank, other);
         second[n_pairs] = std::max(rank, other);
         if (++n_pairs == kMost) flush();

@@ -69,9 +69,10 @@ class LambdaRank {
   std::vector<std::int64_t> blocks_;
   std::int64_t longest_ = 0;
   LambdaRules rules_;
-  std::vector<double> gain_;      // by row
-  std::vector<double> scale_;     // by query, see LambdaArgs
-  std::vector<double> discount_;  // by rank
+  std::vector<double> gain_;             // by row
+  std::vector<double> scale_;            // by query, see LambdaArgs
+  std::vector<double> discount_;         // by rank
+  std::vector<std::uint32_t> by_label_;  // rows within their query, sorted by label; where pairs are drawn
 };
 
 // Cross entropy between softmax(score) and 2^label - a random number in [0, 1), which has NDCG as a bound.

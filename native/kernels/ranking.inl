@@ -146,17 +146,18 @@ inline void share_labels(const LambdaArgs& a) {
   }
 }
 
+// Ranks i < n_top with the ranks after them in [begin, end), a multiple of eight apart.
 template <PairDelta kDelta>
-double top_pairs(const LambdaArgs& a, int64_t n_top) {
+inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t end) {
   const V8i lanes = {0, 1, 2, 3, 4, 5, 6, 7};
-  share_labels(a);
   V8d total = fill8(0.0);
-  for (int64_t i = 0; i < n_top; ++i) {
+  for (int64_t i = 0; i < n_top && i + 1 < end; ++i) {
     const LambdaRows first = fill_rows<kDelta>(a, i);
     const double label = a.label[i];
     V8d gradient = fill8(0.0);
     V8d hessian = fill8(0.0);
-    for (int64_t j = (i + 1) & ~int64_t{7}; j < a.n; j += 8) {
+    const int64_t after = (i + 1) & ~int64_t{7};
+    for (int64_t j = after > begin ? after : begin; j < end; j += 8) {
       if (a.shared[j / 8] == label) continue;
       V8i counts = load<V8d>(a.label + j) != first.label;
       if (j <= i) counts = counts & (lanes > i - j);
@@ -170,6 +171,17 @@ double top_pairs(const LambdaArgs& a, int64_t n_top) {
     }
     a.gradient[i] += sum8(gradient);
     a.hessian[i] += sum8(hessian);
+  }
+  return total;
+}
+
+template <PairDelta kDelta>
+double top_pairs(const LambdaArgs& a, int64_t n_top) {
+  constexpr int64_t kTile = 2048;  // stays in cache while all first rows pass over it
+  share_labels(a);
+  V8d total = fill8(0.0);
+  for (int64_t begin = 0; begin < a.n; begin += kTile) {
+    total += tile_pairs<kDelta>(a, n_top, begin, begin + kTile < a.n ? begin + kTile : a.n);
   }
   return 2.0 * sum8(total);
 }

@@ -160,6 +160,20 @@ TEST_SUITE("ranking") {
     }
   }
 
+  TEST_CASE("pairs of a query of several tiles") {
+    const Queries q({5000}, 1e-6, 5, 13);
+    for (const std::int64_t n_top : {8, 2100}) {
+      LambdaRules rules;
+      rules.delta = PairDelta::pairwise;
+      rules.n_top = n_top;
+      const std::vector<double> expected = plain_gradients(q, rules);
+      const std::vector<float> found = fill(q, rules, false, 2);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        CHECK(static_cast<double>(found[i]) == doctest::Approx(expected[i]).epsilon(1e-5).scale(0.01));
+      }
+    }
+  }
+
   TEST_CASE("threads and levels do not matter") {
     std::vector<std::int64_t> sizes(300, 40);
     sizes.push_back(20000);
