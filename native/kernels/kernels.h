@@ -128,7 +128,7 @@ struct LambdaArgs {
   double hessian_factor = 1.0;
   double hessian_floor = 0.0;         // of p (1 - p)
   bool divide_by_difference = false;  // by 0.01 + |difference of the scores|
-  double* shared = nullptr;  // scratch: n / 8 + 1
+  double* shared = nullptr;           // scratch: n / 8 + 1
   double* gradient = nullptr;
   double* hessian = nullptr;
 };
