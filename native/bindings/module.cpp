@@ -8,6 +8,7 @@ void bind_pointwise(nanobind::module_& m);
 void bind_survival(nanobind::module_& m);
 void bind_distribution(nanobind::module_& m);
 void bind_metrics(nanobind::module_& m);
+void bind_ranking(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_tree(nanobind::module_& m);
@@ -25,6 +26,7 @@ NB_MODULE(_native, m) {
   bind_survival(m);
   bind_distribution(m);
   bind_metrics(m);
+  bind_ranking(m);
   bind_sampling(m);
   bind_tree(m);
   bind_predict(m);

@@ -173,6 +173,30 @@ struct BinValuesArgs {
   std::uint16_t* bins = nullptr;
 };
 
+// How much swapping the two rows of a pair would change what is optimised.
+enum class PairDelta : std::uint8_t { ndcg, pairwise, map };
+
+// The pairs of one query whose labels differ. Arrays are by rank (best score first) and have room for
+// 8 more entries; `gradient` and `hessian` are added to.
+struct LambdaArgs {
+  std::int64_t n = 0;
+  const double* score = nullptr;
+  const double* label = nullptr;
+  const double* gain = nullptr;        // ndcg
+  const double* discount = nullptr;    // ndcg
+  double scale = 0.0;                  // ndcg: 1 / best possible DCG; map: 1 / relevant rows
+  const double* n_relevant = nullptr;  // map: relevant rows up to a rank, itself included
+  const double* harmonic = nullptr;    // map: the sum of 1 / (rank + 1) over these
+  PairDelta delta = PairDelta::ndcg;
+  double sigmoid = 1.0;
+  double hessian_factor = 1.0;
+  double hessian_floor = 0.0;         // of p (1 - p)
+  bool divide_by_difference = false;  // by 0.01 + |difference of the scores|
+  double* shared = nullptr;           // scratch: n / 8 + 1
+  double* gradient = nullptr;
+  double* hessian = nullptr;
+};
+
 struct GradientStats {
   std::int64_t n_sampled = 0;      // rows in the sums
   double sum_root_gradient = 0.0;  // of sqrt(|gradient|)
@@ -258,6 +282,16 @@ struct KernelTable {
   // Any loss of one score and one label. `hessian` may be nullptr. Losses of predictions do nothing.
   void (*gradients_of)(const LossArgs&, const double* score, const float* label, const float* weight, std::int64_t n,
                        float* gradient, float* hessian);
+  // All pairs of one of the first `n_top` ranks and a rank after it. Returns the sum of |gradient| over pairs and rows.
+  double (*lambda_top)(const LambdaArgs&, std::int64_t n_top);
+  // Pairs of ranks (first[k], second[k]) with first < second.
+  double (*lambda_listed)(const LambdaArgs&, const std::int32_t* first, const std::int32_t* second,
+                          std::int64_t n_pairs);
+  double (*log2)(double x);  // x > 0, normal
+  // 1 / log2(2 + rank)
+  void (*discounts)(std::int64_t n, double* out);
+  // exp(x - shift); returns the sum.
+  double (*exp_sum)(const double* x, double shift, std::int64_t n, double* out);
 
   void (*bin_values_f32)(const BinValuesArgs<float>&);
   void (*bin_values_f64)(const BinValuesArgs<double>&);

@@ -33,6 +33,8 @@ namespace {
 
 #include "kernels/gradients.inl"
 
+#include "kernels/ranking.inl"
+
 #include "kernels/bin_values.inl"
 
 #include "kernels/losses.inl"
@@ -75,6 +77,11 @@ constexpr KernelTable kTable = {
     .gradients_binary = gradients_binary,
     .gradients_softmax = gradients_softmax,
     .gradients_of = gradients_of,
+    .lambda_top = lambda_top,
+    .lambda_listed = lambda_listed,
+    .log2 = log2_of,
+    .discounts = discounts,
+    .exp_sum = exp_sum,
     .bin_values_f32 = bin_values<float>,
     .bin_values_f64 = bin_values<double>,
     .sum_squared_error = sum_squared_error,

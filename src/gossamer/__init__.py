@@ -33,7 +33,12 @@ from gossamer.plot import plot_importance, plot_metric
 from gossamer.train import train
 
 if TYPE_CHECKING:
-    from gossamer.sklearn import GossamerClassifier, GossamerModel, GossamerRegressor
+    from gossamer.sklearn import (
+        GossamerClassifier,
+        GossamerModel,
+        GossamerRanker,
+        GossamerRegressor,
+    )
 
 try:
     __version__ = version("gossamer")
@@ -51,6 +56,7 @@ __all__ = [
     "GossamerClassifier",
     "GossamerError",
     "GossamerModel",
+    "GossamerRanker",
     "GossamerRegressor",
     "ModelFileError",
     "NotSupportedError",
@@ -70,9 +76,11 @@ __all__ = [
 _ESTIMATORS = {
     "GossamerClassifier": "GossamerClassifier",
     "GossamerModel": "GossamerModel",
+    "GossamerRanker": "GossamerRanker",
     "GossamerRegressor": "GossamerRegressor",
     "LGBMClassifier": "GossamerClassifier",
     "LGBMModel": "GossamerModel",
+    "LGBMRanker": "GossamerRanker",
     "LGBMRegressor": "GossamerRegressor",
 }
 

@@ -758,6 +758,130 @@ def auc_mu(
     ],
     n_threads: int,
 ) -> float: ...
+
+class PairDelta(enum.Enum):
+    """What a pair of rows counts by."""
+
+    ndcg = 0
+
+    pairwise = 1
+
+    map = 2
+
+class GainKind(enum.Enum):
+    """2^label - 1, the label itself, or a table by label."""
+
+    exponential = 0
+
+    linear = 1
+
+    table = 2
+
+class PairNorm(enum.Enum):
+    """What the gradients of a query are divided by."""
+
+    none = 0
+
+    gradients = 1
+
+    pairs = 2
+
+class RankMetric(enum.Enum):
+    ndcg = 0
+
+    map = 1
+
+    precision = 2
+
+class LambdaRank:
+    """Gradients from pairs of rows of the same query."""
+
+    def __init__(
+        self,
+        label: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        queries: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        *,
+        delta: PairDelta,
+        gain: GainKind,
+        gains: Sequence[float],
+        sigmoid: float,
+        hessian_factor: float,
+        hessian_floor: float,
+        divide_by_difference: bool,
+        norm: PairNorm,
+        n_top: int,
+        n_drawn: int,
+        n_threads: int,
+    ) -> None: ...
+    def fill(
+        self,
+        score: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weight: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        position: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        bias: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        key: int,
+        gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None: ...
+
+def gradients_xendcg(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    queries: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    key: int,
+    gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+def ranking_metric(
+    score: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    label: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
+    queries: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    kind: RankMetric,
+    n_top: int,
+    without_relevant: float,
+    gain: GainKind,
+    gains: Sequence[float],
+    n_threads: int,
+) -> float:
+    """Mean over the queries, weighted by the mean weight of their rows."""
+
 def random_bits(key: int, counter: int) -> int:
     """64 random bits, a function of both arguments."""
 

@@ -172,17 +172,10 @@ class TestFields:
         for action in (Dataset(TABLE).get_field, lambda name: Dataset(TABLE).set_field(name, 1)):
             with pytest.raises(DataError, match="no such field: got 'price'"):
                 action("price")
-            with pytest.raises(NotSupportedError, match="group is not supported"):
-                action("group")
 
-    @pytest.mark.parametrize(
-        "argument",
-        [{"group": [100, 100]}, {"position": np.arange(200)}, {"categorical_feature": [0]}],
-        ids=str,
-    )
-    def test_what_this_version_cannot_do(self, argument: dict[str, Any]) -> None:
-        with pytest.raises(NotSupportedError, match=f"{next(iter(argument))} is not supported"):
-            Dataset(TABLE, LABEL, **argument)
+    def test_what_this_version_cannot_do(self) -> None:
+        with pytest.raises(NotSupportedError, match="categorical_feature is not supported"):
+            Dataset(TABLE, LABEL, categorical_feature=[0])
 
     def test_what_is_not_asked_for_is_fine(self) -> None:
         data = Dataset(TABLE, group=None, position=None, categorical_feature="auto")

@@ -306,7 +306,7 @@ def test_infinite_labels_are_for_intervals_alone() -> None:
         train({}, Dataset(np.ones((4, 1)), label), 1)
     train_set = Dataset(np.ones((4, 1)), np.zeros((4, 2)))
     valid = train_set.create_valid(np.ones((4, 1)), label)
-    with pytest.raises(DataError, match="is infinite.*objective=aft"):
+    with pytest.raises(DataError, match=r"is infinite.*objective=aft"):
         train(QUIET, train_set, 1, [valid])
 
 

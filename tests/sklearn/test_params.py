@@ -14,7 +14,7 @@ from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.sklearn.arguments import take_out, to_seed, to_threads, training_params
 from gossamer.threads import available_cpus
 
-NAMES = ["Model", "Classifier", "Regressor"]
+NAMES = ["Model", "Classifier", "Regressor", "Ranker"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -26,17 +26,20 @@ def test_arguments_are_lightgbms(name: str) -> None:
         methods += ["predict_proba", "decision_function"]
     for method in methods:
         expected = inspect.signature(getattr(theirs, method)).parameters.values()
-        found = inspect.signature(getattr(ours, method)).parameters.values()
-        assert [(p.name, p.kind, p.default) for p in found] == [
+        found = [*inspect.signature(getattr(ours, method)).parameters.values()]
+        assert [(p.name, p.kind, p.default) for p in found[: len(expected)]] == [
             (p.name, p.kind, p.default) for p in expected
         ]
+        for own in found[len(expected) :]:
+            assert own.kind is inspect.Parameter.KEYWORD_ONLY
+            assert own.default is None
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_attributes_are_lightgbms(name: str, class_rows: Any) -> None:
     theirs = getattr(lightgbm, f"LGBM{name}")
     model = getattr(gossamer, f"Gossamer{name}")(objective=None if name != "Model" else "l2")
-    model.fit(*class_rows)
+    model.fit(*class_rows, **({"group": [len(class_rows[0])]} if name == "Ranker" else {}))
     public = {name for name in dir(theirs) if name.endswith("_") and not name.startswith("_")}
     assert "best_score_" in public
     for attribute in public - {"feature_names_in_"}:  # only where columns have names

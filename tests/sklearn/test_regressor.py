@@ -167,10 +167,7 @@ def test_not_yet(number_rows: Any, arguments: Any) -> None:
         GossamerRegressor().fit(*number_rows, **arguments)
 
 
-def test_groups_are_not_there_yet(number_rows: Any) -> None:
-    for name in ("group", "eval_group"):
-        with pytest.raises(NotSupportedError, match=name):
-            gossamer.GossamerModel(objective="l2").fit(*number_rows, **{name: [300]})
+def test_contributions_are_not_there_yet(number_rows: Any) -> None:
     with pytest.raises(GossamerError, match="pred_contrib"):
         GossamerRegressor().fit(*number_rows).predict(number_rows[0], pred_contrib=True)
 

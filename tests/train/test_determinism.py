@@ -33,6 +33,10 @@ TIMES = np.round(np.exp(SIGNAL), 2) + 0.01  # ties
 SURVIVAL = np.where(BINARY, TIMES, -TIMES)
 INTERVALS = np.column_stack([TIMES * (CLASSES != 2), np.where(CLASSES == 1, np.inf, TIMES)])
 INTERVALS[CLASSES == 3, 1] *= 1.5
+# Queries of 1 to 9, then a few large ones.
+GROUP = [1 + i % 9 for i in range(900)] + [300, 1200, 9000, 5000]
+POSITION = np.arange(N_ROWS) % 7
+assert sum(GROUP) == N_ROWS
 
 # One-hot encodings of 3, 12 and 300 values, columns that are zero in most rows, and two full ones.
 SPARSE = np.zeros((N_ROWS, 3 + 12 + 300 + 60 + 2), dtype=np.float32)
@@ -151,6 +155,31 @@ CASES: dict[str, dict[str, Any]] = {
         "objective": "quantile",
         "quantile_alpha": [0.2, 0.8],
         "bagging_fraction": 0.5,
+    },
+    "lambdarank": {"label": CLASSES, "objective": "lambdarank", "group": GROUP},
+    "lambdarank weighted, positions": {
+        "label": CLASSES,
+        "weight": WEIGHT,
+        "objective": "lambdarank",
+        "group": GROUP,
+        "position": POSITION,
+    },
+    "lambdarank queries drawn": {
+        "label": CLASSES,
+        "objective": "lambdarank",
+        "group": GROUP,
+        "bagging_by_query": True,
+        "bagging_fraction": 0.5,
+    },
+    "rank_xendcg": {"label": CLASSES, "objective": "rank_xendcg", "group": GROUP},
+    "rank:ndcg": {"label": CLASSES, "objective": "rank:ndcg", "group": GROUP},
+    "rank:map": {"label": BINARY, "objective": "rank:map", "group": GROUP},
+    "rank:pairwise, pairs drawn": {
+        "label": REGRESSION - REGRESSION.min(),
+        "objective": "rank:pairwise",
+        "lambdarank_pair_method": "mean",
+        "lambdarank_num_pair_per_sample": 3,
+        "group": GROUP,
     },
     "custom": {"label": BINARY, "objective": logistic},
     "custom two outputs": {"label": REGRESSION, "objective": two_squares, "num_class": 2},
@@ -299,7 +328,8 @@ def any_level() -> Iterator[None]:
 
 def train_bytes(case: dict[str, Any], num_threads: int, n_rounds: int = 3) -> bytes:
     case = dict(case)
-    data = Dataset(case.pop("table", TABLE), case.pop("label"), weight=case.pop("weight", None))
+    fields = {name: case.pop(name, None) for name in ("weight", "group", "position")}
+    data = Dataset(case.pop("table", TABLE), case.pop("label"), **fields)
     booster = train({**case, "num_threads": num_threads, "verbosity": -1}, data, n_rounds)
     return model_file.to_bytes(booster._model)
 

@@ -15,6 +15,7 @@ from gossamer.binning import Binning
 from gossamer.data.binned import BinnedTable
 from gossamer.data.fields import check_init_score, check_label, check_weight
 from gossamer.data.names import check_names
+from gossamer.data.queries import check_group, check_position
 from gossamer.errors import DataError, message
 
 FORMAT: Final = "gossamer dataset"
@@ -32,15 +33,20 @@ class Content:
     label: npt.NDArray[np.float32] | None
     weight: npt.NDArray[np.float32] | None
     init_score: npt.NDArray[np.float64] | None
+    group: npt.NDArray[np.int64] | None = None
+    position: npt.NDArray[Any] | None = None
 
 
 def save(path: Path, content: Content) -> None:
     """Write a data set; the file is complete or not there."""
     binned = content.binned
     arrays = {f"binning.{name}": array for name, array in binned.binning.to_arrays().items()}
-    for name in ("label", "weight", "init_score"):
+    for name in ("label", "weight", "init_score", "group"):
         if getattr(content, name) is not None:
             arrays[name] = getattr(content, name)
+    positions: tuple[int | float | str, ...] = ()
+    if content.position is not None:
+        arrays["position"], positions = check_position(content.position, binned.n_rows)
     storage = binned.bins.storage()
     arrays |= {f"storage.{name}": array for name, array in storage.items()}
     for name, features, dtype in _plain_features(binned.binning, storage):
@@ -55,6 +61,7 @@ def save(path: Path, content: Content) -> None:
         "version": VERSION,
         "n_rows": binned.n_rows,
         "names": content.names,
+        "positions": positions,
         "missing_kind": int(binned.binning.missing_kind),
         "share_lanes": binned.bins.shares_lanes,
     }
@@ -106,13 +113,17 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
     sparse = _part(arrays, "sparse.")
     bins.set_sparse(*(sparse[name] for name in _SPARSE))
     bins.find_missing()
-    label = arrays.get("label")
+    label, group, position = (arrays.get(name) for name in ("label", "group", "position"))
+    if position is not None:
+        position = np.asarray(facts["positions"])[check_position(position, n_rows)[0]]
     return Content(
         BinnedTable(binning, bins),
         names,
         None if label is None else check_label(label, n_rows),
         check_weight(arrays.get("weight"), n_rows),
         check_init_score(arrays.get("init_score"), n_rows),
+        None if group is None else check_group(group, n_rows),
+        position,
     )
 
 

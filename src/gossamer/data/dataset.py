@@ -17,6 +17,7 @@ from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
 from gossamer.data.matrix import Table, as_table, check_not_empty
 from gossamer.data.names import check_names, default_names, match_names
+from gossamer.data.queries import check_group, check_position, check_query, take_queries
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.params import Params, resolve
 
@@ -33,10 +34,20 @@ BINNING_PARAMS: Final = (
     "max_conflict_rate",
     "bundle_order",
 )
+
+
+def _check_position(position: Any, n_rows: int) -> npt.NDArray[Any]:
+    """Return positions as an array, once they are known to be usable."""
+    check_position(position, n_rows)
+    return np.array(position).reshape(-1)
+
+
 _CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
     "label": check_label,
     "weight": check_weight,
     "init_score": check_init_score,
+    "group": check_group,
+    "position": _check_position,
 }
 
 
@@ -53,13 +64,16 @@ class Dataset:
         label: One number per row, or with several targets rows x targets.
         reference: For validation data: the training data, whose bins are used.
         weight: One number >= 0 per row.
-        group: Not supported in this version.
+        group: For ranking: the rows of each query, as [3, 5, ...] where the first 3 rows belong to
+            the first query, the next 5 to the second, ...
         init_score: Scores to start from: one per row, or rows x classes.
         feature_name: Names of the columns; "auto" takes them from a data frame, else Column_0, ...
         categorical_feature: Only "auto" (none) in this version.
         params: Parameters such as `max_bin`.
         free_raw_data: Whether to let go of `data` after binning.
-        position: Not supported in this version.
+        position: For ranking: where each row was shown, a number or a name per row. What rows
+            gain by their position alone is then learned apart.
+        query: Instead of `group`: the id of its query for each row; rows of a query stand together.
 
     Example:
         >>> data = Dataset([[1.0, 7.0], [2.0, 8.0], [3.0, 9.0]], label=[0, 1, 1])
@@ -80,6 +94,7 @@ class Dataset:
         params: Mapping[str, Any] | None = None,
         free_raw_data: bool = True,
         position: Any = None,
+        query: Any = None,
     ) -> None:
         """Keep the arguments; they are checked in `construct()`."""
         self.data = data
@@ -91,9 +106,11 @@ class Dataset:
         self.params: dict[str, Any] = dict(params or {})
         self.free_raw_data = free_raw_data
         self.used_indices: npt.NDArray[np.int64] | None = None
-        self.group = self.position = None
+        self.group = group
+        self.query = query
+        self.position = position
         self.version = 0
-        self.set_group(group).set_position(position).set_categorical_feature(categorical_feature)
+        self.set_categorical_feature(categorical_feature)
         self._parent: Dataset | None = None  # of a subset
         self._binned: BinnedTable | None = None
         self._names: list[str] | None = None
@@ -155,6 +172,12 @@ class Dataset:
             values = getattr(self, name)
             if values is not None:
                 setattr(self, name, check(values, self.num_data()))
+        if self.query is not None:
+            if self.group is not None:
+                raise DataError(
+                    message("queries are given twice", got="group and query", expected="one")
+                )
+            self.group, self.query = check_query(self.query, self.num_data()), None
         self._targets = None
 
     def _take_from_parent(self) -> BinnedTable:
@@ -169,17 +192,19 @@ class Dataset:
                     expected=f"at least one number from 0 to {parent.num_data() - 1}",
                 )
             )
-        for name in ("label", "weight"):
+        for name in ("label", "weight", "position"):
             if getattr(parent, name) is not None and getattr(self, name) is None:
                 setattr(self, name, getattr(parent, name)[rows])
         if parent.init_score is not None and self.init_score is None:
             self.init_score = parent.init_score.reshape(-1, parent.num_data()).T[rows]
+        if parent.group is not None and self.group is None and self.query is None:
+            self.group = take_queries(parent.group, rows)
         return take_rows(parent.binned, rows)
 
     def _load(self, path: Path) -> tuple[BinnedTable, list[str]]:
         content = binary_file.load(path)
-        for name in ("label", "weight", "init_score"):
-            if getattr(self, name) is None:
+        for name in ("label", "weight", "init_score", "group", "position"):
+            if getattr(self, name) is None and not (name == "group" and self.query is not None):
                 setattr(self, name, getattr(content, name))
         return content.binned, content.names
 
@@ -227,11 +252,13 @@ class Dataset:
                 raise DataError(
                     message("the data set has no label", hint="Pass label, or call set_label().")
                 )
-            several = self.label.ndim == 2
+            several, n_rows = self.label.ndim == 2, self.num_data()
             self._targets = Targets(
                 np.ascontiguousarray(self.label.T).reshape(-1) if several else self.label,
                 self.weight,
                 self.label.shape[1] if several else 1,
+                self.get_field("group"),
+                *((None, ()) if self.position is None else check_position(self.position, n_rows)),
             )
         return self._targets
 
@@ -281,6 +308,7 @@ class Dataset:
         init_score: Any = None,
         params: Mapping[str, Any] | None = None,
         position: Any = None,
+        query: Any = None,
     ) -> Dataset:
         """Make a validation set that uses the bins of this one."""
         return Dataset(
@@ -293,10 +321,13 @@ class Dataset:
             params=params,
             free_raw_data=self.free_raw_data,
             position=position,
+            query=query,
         )
 
     def subset(self, used_indices: Any, params: Mapping[str, Any] | None = None) -> Dataset:
         """Make a data set of some of the rows, with the bins of this one.
+
+        Where rows belong to queries, whole queries must be taken.
 
         Args:
             used_indices: Rows, from 0.
@@ -339,23 +370,32 @@ class Dataset:
     # ---- fields ----
 
     def set_field(self, field_name: str, data: Any) -> Dataset:
-        """Set "label", "weight" or "init_score"."""
+        """Set "label", "weight", "init_score", "group" (sizes), "query" (ids) or "position"."""
+        if field_name == "query":
+            return self.set_query(data)
         name = _known_field(field_name)
         with self._lock:
             if self._binned is not None and data is not None:
                 data = _CHECKS[name](data, self.num_data())
             setattr(self, name, data)
+            if name == "group":
+                self.query = None
             self._targets = None
             self.version += 1
         return self
 
     def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
-        """Return "label", "weight" or "init_score" as the trainer sees it, or None."""
+        """Return "label", "weight", "init_score" or "position", or None where there is none.
+
+        "group" gives where queries begin, and behind the last one the number of rows.
+        """
         name = _known_field(field_name)
         self.construct()
         values: npt.NDArray[Any] | None = getattr(self, name)
         if name == "init_score" and values is not None and len(values) > self.num_data():
             return values.reshape(-1, self.num_data()).T
+        if name == "group" and values is not None:
+            return np.concatenate(([0], np.cumsum(values)))
         return values
 
     def set_label(self, label: Any) -> Dataset:
@@ -383,20 +423,36 @@ class Dataset:
         return self.get_field("init_score") if self._binned is not None else self.init_score
 
     def set_group(self, group: Any) -> Dataset:
-        """Refuse query groups, which this version does not support."""
-        return self._refuse("group", group)
+        """Set the queries by their numbers of rows; None: rows are not grouped."""
+        return self.set_field("group", group)
 
-    def get_group(self) -> npt.NDArray[Any] | None:
-        """Return None: there are no query groups in this version."""
-        return None
+    def get_group(self) -> Any:
+        """Return the number of rows of each query, or None; int64 once constructed."""
+        if self._binned is None and self.query is not None:
+            self.construct()
+        return self.group
+
+    def set_query(self, query: Any) -> Dataset:
+        """Set the queries by one id per row; rows of a query stand together.
+
+        Example:
+            >>> data = Dataset([[1.0], [2.0], [3.0]]).set_query(["a", "a", "b"]).construct()
+            >>> data.get_group()
+            array([2, 1])
+        """
+        with self._lock:
+            if self._binned is not None and query is not None:
+                return self.set_group(check_query(query, self.num_data()))
+            self.set_group(None).query = query
+        return self
 
     def set_position(self, position: Any) -> Dataset:
-        """Refuse positions, which this version does not support."""
-        return self._refuse("position", position)
+        """Set where each row was shown, a number or a name per row; None: not known."""
+        return self.set_field("position", position)
 
-    def get_position(self) -> npt.NDArray[Any] | None:
-        """Return None: there are no positions in this version."""
-        return None
+    def get_position(self) -> Any:
+        """Return where each row was shown, or None."""
+        return self.position
 
     def set_categorical_feature(self, categorical_feature: Any) -> Dataset:
         """Refuse categorical columns, which this version does not support."""
@@ -497,7 +553,13 @@ class Dataset:
         """
         self.construct()
         content = binary_file.Content(
-            self.binned, self.get_feature_name(), self.label, self.weight, self.init_score
+            self.binned,
+            self.get_feature_name(),
+            self.label,
+            self.weight,
+            self.init_score,
+            self.group,
+            self.position,
         )
         binary_file.save(Path(filename), content)
         return self
@@ -511,11 +573,7 @@ def _is_auto(value: object) -> bool:
 def _known_field(name: str) -> str:
     if name in _CHECKS:
         return name
-    if name in ("group", "position"):
-        raise NotSupportedError(message(f"{name} is not supported in this version of Gossamer"))
-    raise DataError(
-        message("there is no such field", got=name, expected="label, weight or init_score")
-    )
+    raise DataError(message("there is no such field", got=name, expected=", ".join(_CHECKS)))
 
 
 def _freed(action: str) -> DataError:

@@ -31,6 +31,7 @@ from gossamer.metrics.mean_loss import (
 )
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
 from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
+from gossamer.metrics.ranking import Map, Ndcg, Precision
 from gossamer.metrics.regression import L1, L2, R2, RMSE
 from gossamer.metrics.several import MeanOverTargets
 from gossamer.metrics.survival import AFTLoss, Concordance, CoxLoss, IntervalAccuracy
@@ -73,6 +74,9 @@ METRICS: Final[dict[str, type[Metric]]] = {
         MultiLogloss,
         MultiError,
         AUCMu,
+        Ndcg,
+        Map,
+        Precision,
         CoxLoss,
         AFTLoss,
         IntervalAccuracy,

@@ -52,6 +52,16 @@ _FIXED: Final = (
     "quantile_alpha",
     "aft_loss_distribution",
     "aft_loss_distribution_scale",
+    "objective_seed",
+    "label_gain",
+    "lambdarank_truncation_level",
+    "lambdarank_norm",
+    "lambdarank_position_bias_regularization",
+    "lambdarank_pair_method",
+    "lambdarank_num_pair_per_sample",
+    "lambdarank_normalization",
+    "lambdarank_score_normalization",
+    "ndcg_exp_gain",
     *BINNING_PARAMS,
 )
 
@@ -93,6 +103,8 @@ class Training:
         self.trees: list[Any] = []
         self._is_started = False
         self._targets = self.objective.prepare(train_set.targets)
+        # What the objective had learned before each round, and after the last.
+        self._states = [self.objective.start_state(self._targets)]
         weight = self._targets.weight
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
         self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
@@ -122,7 +134,9 @@ class Training:
         if not self._is_started:
             self._add_start()
         train, n_round = self.train, self.n_rounds
-        self.objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
+        objective = self.objective.for_round(n_round, self._states[-1])
+        objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
+        state = objective.next_state(self._states[-1], self._targets, self._gradients)
         bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
         trees: list[Any] = self._grower.grow(
             self._gradients, bag, n_round, train.score, self._targets, train.n_threads
@@ -134,6 +148,7 @@ class Training:
             trees = [_without_value(tree) if tree.n_leaves == 1 else tree for tree in trees]
         self._check_size(trees)
         self.trees += trees
+        self._states.append(state)
         for valid in self.valid:
             self._add_trees(valid, trees)
         return False
@@ -181,6 +196,7 @@ class Training:
             return
         self.objective = make_custom(function, self.train.data, self.n_outputs)
         self._targets = self.train.targets
+        self._states = [None] * len(self._states)
         self._grower.set_objective(self.objective)
         self._gradients = self._make_gradients()
         self._is_started = True
@@ -301,6 +317,7 @@ class Training:
         if not self.trees:
             return
         del self.trees[-self.trees_per_round :]
+        del self._states[-1]
         for scored in (self.train, *self.valid):
             scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
             for k in range(self.n_outputs):

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
 from gossamer.params import Params
@@ -23,6 +24,10 @@ EPSILON = 1e-15
 LARGEST_LOG_ODDS_STEP = 8.0
 # Gradients are float32 (at most 3.4e38); scores may overshoot the labels a little.
 LARGEST_GRADIENT = 1e38
+
+
+# What an objective learns beside the trees, such as position biases.
+State = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +174,18 @@ class Objective(ABC):
             raise no_inverse(self.name)
         return [prediction] * self.n_outputs
 
+    def start_state(self, targets: Targets) -> State:
+        """Return what is learned beside the trees, before the first round."""
+        return None
+
+    def for_round(self, n_round: int, state: State) -> Objective:
+        """Return the objective of one round; most are the same in all of them."""
+        return self
+
+    def next_state(self, state: State, targets: Targets, gradients: Gradients) -> State:
+        """Return the state after a round with these gradients."""
+        return state
+
     @abstractmethod
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
@@ -210,6 +227,17 @@ def no_inverse(name: str) -> ParameterError:
             hint="Leave it out, or pass the scores to start from as init_score.",
         )
     )
+
+
+def random_key(seed: int, n_round: int) -> int:
+    """Make the key of an objective's random numbers in one round.
+
+    Example:
+        >>> random_key(5, 0) == random_key(5, 1)
+        False
+    """
+    stream = 100  # apart from those of sampling
+    return _native.random_bits(_native.random_bits(seed & (2**64 - 1), stream), n_round)
 
 
 def by_row(score: npt.NDArray[np.float64], n_outputs: int) -> npt.NDArray[np.float64]:

@@ -17,11 +17,16 @@ from gossamer.objectives.expectile import Expectile
 from gossamer.objectives.focal import Focal
 from gossamer.objectives.gaussian import Gaussian
 from gossamer.objectives.hinge import Hinge
+from gossamer.objectives.lambdarank import Lambdarank
 from gossamer.objectives.log_link import Gamma, Poisson, Tweedie
 from gossamer.objectives.multiclass import Multiclass, MulticlassSoftmax
 from gossamer.objectives.multiclassova import MulticlassOva
 from gossamer.objectives.quantile import Quantile
 from gossamer.objectives.quantiles import Quantiles
+from gossamer.objectives.rank_map import RankMap
+from gossamer.objectives.rank_ndcg import RankNdcg
+from gossamer.objectives.rank_pairwise import RankPairwise
+from gossamer.objectives.rank_xendcg import RankXendcg
 from gossamer.objectives.regression import Regression
 from gossamer.objectives.robust import Fair, Huber, LogCosh, PseudoHuber
 from gossamer.objectives.several import SeveralTargets
@@ -55,6 +60,11 @@ OBJECTIVES: Final[dict[str, type[Objective]]] = {
         Multiclass,
         MulticlassSoftmax,
         MulticlassOva,
+        Lambdarank,
+        RankXendcg,
+        RankNdcg,
+        RankMap,
+        RankPairwise,
         Cox,
         AFT,
         Gaussian,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.errors import DataError, ParameterError, message
-from gossamer.objectives.base import Gradients, LeafRefit, Objective
+from gossamer.objectives.base import Gradients, LeafRefit, Objective, State
 from gossamer.params import Params
 
 
@@ -140,6 +140,24 @@ class SeveralTargets(Objective):
     def start_at(self, prediction: float) -> list[float]:
         """Return the score of each target at which this is predicted."""
         return [score for part in self.parts for score in part.start_at(prediction)]
+
+    def start_state(self, targets: Targets) -> State:
+        """Return what each objective learns beside the trees."""
+        return [part.start_state(targets.target(k)) for k, part in enumerate(self.parts)]
+
+    def for_round(self, n_round: int, state: State) -> Objective:
+        """Return the objectives of one round."""
+        pairs = zip(self.parts, state, strict=True)
+        return SeveralTargets(tuple(part.for_round(n_round, own) for part, own in pairs))
+
+    def next_state(self, state: State, targets: Targets, gradients: Gradients) -> State:
+        """Return what each objective has learned after a round."""
+        return [
+            part.next_state(own, targets.target(k), Gradients(*both, gradients.has_hessian))
+            for k, (part, own, both) in enumerate(
+                zip(self.parts, state, gradients.split(self.n_outputs), strict=True)
+            )
+        ]
 
     def has_hessian(self, targets: Targets) -> bool:
         """Whether a target's hessians differ from 1."""

@@ -192,8 +192,14 @@ def _to_choice(param: Param, value: object) -> str:
     )
 
 
+# XGBoost's way to say that a query without relevant rows counts 0.
+_MINUS: Final = ("ndcg-", "map-", "pre-")
+
+
 def _to_metric(param: Param, value: object) -> str:
     """The canonical name, and after @ what the metric is evaluated at (`ndcg@5`)."""
+    if isinstance(value, str) and value in _MINUS:
+        value = f"{value[:-1]}@-"
     if not isinstance(value, str) or "@" not in value:
         return _to_choice(param, value)
     spelling, _, argument = value.partition("@")

@@ -98,6 +98,11 @@ class Params(Mapping[str, object]):
     lambdarank_norm: bool
     label_gain: tuple[float, ...]
     lambdarank_position_bias_regularization: float
+    lambdarank_pair_method: str
+    lambdarank_num_pair_per_sample: int | None
+    lambdarank_normalization: bool
+    lambdarank_score_normalization: bool
+    ndcg_exp_gain: bool
 
     # Metric
     metric: tuple[str, ...] | None

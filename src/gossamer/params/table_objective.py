@@ -43,7 +43,8 @@ OBJECTIVE: Final = (
         (),
         "float",
         1.0,
-        "For `binary` and `multiclassova`: steepness of the sigmoid from raw score to probability.",
+        "For `binary` and `multiclassova`: steepness of the sigmoid from raw score to probability; "
+        "for `lambdarank` of that from a difference of scores.",
         low=0,
         low_open=True,
     ),
@@ -191,7 +192,6 @@ OBJECTIVE: Final = (
         30,
         "For `lambdarank`: only pairs with one row above this rank count.",
         low=1,
-        supported=False,
     ),
     _objective(
         "lambdarank_norm",
@@ -199,24 +199,62 @@ OBJECTIVE: Final = (
         "bool",
         True,
         "For `lambdarank`: normalise the gradients of each query.",
-        supported=False,
     ),
     _objective(
         "label_gain",
         (),
         "floats",
         tuple(float(2**label - 1) for label in range(31)),
-        "For ranking: gain of each label; 2^label - 1 unless given.",
-        supported=False,
+        "For `lambdarank` and `ndcg`: gain of each label 0, 1, 2, ...; where it is not given "
+        "2^label - 1, whatever the labels are.",
     ),
     _objective(
         "lambdarank_position_bias_regularization",
         (),
         "float",
         0.0,
-        "For `lambdarank` with positions: penalty on the position biases.",
+        "For ranking by pairs with positions: penalty on the position biases.",
         low=0,
-        supported=False,
+    ),
+    _objective(
+        "lambdarank_pair_method",
+        (),
+        "enum",
+        "topk",
+        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: pairs with one of the first rows by "
+        "score (`topk`), or drawn for each row (`mean`).",
+        choices={"topk": (), "mean": ()},
+    ),
+    _objective(
+        "lambdarank_num_pair_per_sample",
+        (),
+        "int",
+        None,
+        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: how many first rows are paired, 32 "
+        "unless given, or with `lambdarank_pair_method=mean` pairs per row, 1 unless given.",
+        low=1,
+    ),
+    _objective(
+        "lambdarank_normalization",
+        (),
+        "bool",
+        True,
+        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: normalise the gradients of each query.",
+    ),
+    _objective(
+        "lambdarank_score_normalization",
+        (),
+        "bool",
+        True,
+        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: pairs count less the further apart their "
+        "scores are.",
+    ),
+    _objective(
+        "ndcg_exp_gain",
+        (),
+        "bool",
+        True,
+        "For `rank:ndcg`: gains are 2^label - 1, otherwise the labels.",
     ),
 )
 
@@ -265,6 +303,7 @@ METRIC: Final = (
                 "xendcg_mart",
             ),
             "map": ("mean_average_precision",),
+            "pre": ("precision",),
             "auc": (),
             "average_precision": (),
             "aucpr": (),
@@ -315,6 +354,9 @@ METRIC: Final = (
             "log_cosh",
             "expectile",
             "hinge",
+            "ndcg",
+            "map",
+            "pre",
             "auc",
             "average_precision",
             "aucpr",
@@ -357,8 +399,8 @@ METRIC: Final = (
         ("ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at"),
         "ints",
         (1, 2, 3, 4, 5),
-        "For `ndcg` and `map`: the ranks to evaluate at.",
-        supported=False,
+        "For `ndcg`, `map` and `pre`: the ranks to evaluate at, unless the name has one, as "
+        "`ndcg@10`.",
     ),
     _metric(
         "auc_mu_weights",

@@ -53,8 +53,7 @@ SAMPLING: Final = (
         (),
         "bool",
         False,
-        "Sample whole queries instead of rows.",
-        supported=False,
+        "Bagging draws whole queries instead of rows.",
     ),
     _sampling(
         "top_rate",

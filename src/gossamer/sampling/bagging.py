@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.errors import ParameterError, message
 from gossamer.objectives import Gradients
+from gossamer.objectives.rank_labels import check_queries
 from gossamer.params import Params
 from gossamer.sampling.base import Bag, RowSampler
 from gossamer.sampling.keys import Stream, make_key
@@ -17,6 +19,8 @@ from gossamer.sampling.keys import Stream, make_key
 
 class Bagging(RowSampler):
     """Draws rows with equal chances, or those of their class; every `bagging_freq` rounds others.
+
+    With `bagging_by_query` whole queries are drawn.
 
     Example:
         >>> from gossamer.params import resolve
@@ -33,6 +37,7 @@ class Bagging(RowSampler):
         "neg_bagging_fraction",
         "bagging_freq",
         "bagging_seed",
+        "bagging_by_query",
     )
 
     def __init__(self, params: Params, targets: Targets) -> None:
@@ -47,6 +52,16 @@ class Bagging(RowSampler):
         else:
             positive = negative = params.bagging_fraction
         self._fractions = negative, positive
+        self._queries = None
+        if params.bagging_by_query:
+            if self._label is not None:
+                raise ParameterError(
+                    message(
+                        "bagging_by_query draws whole queries, so rows cannot differ by class",
+                        expected="no pos_bagging_fraction or neg_bagging_fraction",
+                    )
+                )
+            self._queries = check_queries(targets, "bagging_by_query", "training")
         self._bag: Bag | None = None
         self._drawn_for = -1
 
@@ -64,10 +79,22 @@ class Bagging(RowSampler):
         draw = n_round // self._freq
         if self._bag is None or draw != self._drawn_for:
             key = make_key(self._seed, Stream.BAGGING, draw)
-            rows = np.empty(self._n_rows, dtype=np.uint32)
+            n_queries = None if self._queries is None else len(self._queries) - 1
+            rows = np.empty(self._n_rows if n_queries is None else n_queries, dtype=np.uint32)
             n_inside = _native.sample_rows(
-                self._n_rows, *self._fractions, self._label, key, rows, n_threads
+                len(rows), *self._fractions, self._label, key, rows, n_threads
             )
             self._bag = Bag(rows[:n_inside], rows[n_inside:])
+            if self._queries is not None:
+                self._bag = _rows_of(self._queries, self._bag)
             self._drawn_for = draw
         return self._bag
+
+
+def _rows_of(queries: npt.NDArray[np.int64], bag: Bag) -> Bag:
+    """The rows of the queries in a bag, and of those outside."""
+    is_inside = np.zeros(len(queries) - 1, dtype=bool)
+    is_inside[bag.inside] = True
+    row_inside = np.repeat(is_inside, np.diff(queries))
+    inside, outside = (np.flatnonzero(rows).astype(np.uint32) for rows in (row_inside, ~row_inside))
+    return Bag(inside, outside)

@@ -14,6 +14,7 @@ else:
 if TYPE_CHECKING or _missing is None:
     from gossamer.sklearn.base import GossamerModel
     from gossamer.sklearn.classifier import GossamerClassifier
+    from gossamer.sklearn.ranker import GossamerRanker
     from gossamer.sklearn.regressor import GossamerRegressor
 else:
     # Stand-ins, so that only using an estimator fails, and says what to do.
@@ -21,6 +22,7 @@ else:
 
     GossamerModel = stand_in("GossamerModel", _missing)
     GossamerClassifier = stand_in("GossamerClassifier", _missing)
+    GossamerRanker = stand_in("GossamerRanker", _missing)
     GossamerRegressor = stand_in("GossamerRegressor", _missing)
 
-__all__ = ["GossamerClassifier", "GossamerModel", "GossamerRegressor"]
+__all__ = ["GossamerClassifier", "GossamerModel", "GossamerRanker", "GossamerRegressor"]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import Booster
 from gossamer.objectives import CustomObjective, objective_class
@@ -206,6 +206,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         *,
         eval_X: Any = None,
         eval_y: Any = None,
+        query: Any = None,
+        eval_query: Any = None,
+        eval_at: Any = None,
     ) -> GossamerModel:
         """Train the model.
 
@@ -217,13 +220,13 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
                 scikit-survival's records of (event, time).
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
             init_score: Scores to start from: one per row, or rows x classes or targets.
-            group: Not supported in this version.
+            group: For ranking: the number of rows of each query.
             eval_set: Data sets to evaluate after each round: [(X, y), ...].
             eval_names: Their names; by default valid_0, valid_1, ...
             eval_sample_weight: Their weights, a list with one item each.
             eval_class_weight: Their class weights, a list with one item each.
             eval_init_score: Their scores to start from, a list with one item each.
-            eval_group: Not supported in this version.
+            eval_group: Their numbers of rows of each query, a list with one item each.
             eval_metric: Metrics besides that of the objective: a name, a function
                 (y_true, y_pred[, weight[, group]]) -> (name, value, whether higher is better), or
                 a list of these.
@@ -233,12 +236,17 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             init_model: Not supported in this version.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.
             eval_y: Their labels.
+            query: Instead of `group`: the query of each row; rows of a query stand together.
+            eval_query: Instead of `eval_group`: a list with one such item each.
+            eval_at: For ranking: the ranks that metrics are evaluated at.
 
         Returns:
             The estimator itself.
         """
-        _refuse_groups(group, eval_group)
         params = self._checked_params()
+        if eval_at is not None:
+            take_out(params, "eval_at")
+            params["eval_at"] = eval_at
         self.__dict__.pop("_booster", None)  # should this fail half-way, nothing old is left over
         values, target = check_training(
             self, X, y, y_numeric=self._y_numeric, survival=self._learns_times()
@@ -248,11 +256,15 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         metrics = self._choose_metrics(params, eval_metric)
         classes = None if self.class_weight is None else np.unique(target)
         weight = check_weight(sample_weight, self.class_weight, target, values, classes)
-        rows = TrainingRows(values, label, weight, init_score).that_count()
+        rows = TrainingRows(values, label, weight, init_score)
+        if group is None and query is None:  # the rows of a query are counted
+            rows = rows.that_count()
         train_set = Dataset(
             rows.values,
             rows.label,
             weight=rows.weight,
+            group=group,
+            query=query,
             init_score=rows.init_score,
             feature_name=self._column_names(X, feature_name),
             categorical_feature=categorical_feature,
@@ -265,6 +277,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             weights=eval_sample_weight,
             class_weights=eval_class_weight,
             init_scores=eval_init_score,
+            groups=eval_group,
+            queries=eval_query,
         )
         valid_sets, names = eval_sets.build(self, (X, y), train_set, self._encode_labels)
         history: dict[str, dict[str, list[float]]] = {}
@@ -317,7 +331,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         raise ParameterError(
             message(
                 "GossamerModel needs an objective",
-                hint="Pass objective, or use GossamerClassifier or GossamerRegressor.",
+                hint="Pass objective, or use GossamerClassifier, GossamerRegressor or "
+                "GossamerRanker.",
             )
         )
 
@@ -474,14 +489,6 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     for name, parameter in inspect.signature(GossamerModel.__init__).parameters.items()
     if parameter.kind is inspect.Parameter.KEYWORD_ONLY
 }
-
-
-def _refuse_groups(group: Any, eval_group: Any) -> None:
-    for name, value in (("group", group), ("eval_group", eval_group)):
-        if value is not None:
-            raise NotSupportedError(
-                message(f"{name} is not supported in this version", hint="Leave it out.")
-            )
 
 
 def _split_names(names: Any) -> list[Any]:

@@ -174,6 +174,8 @@ class EvalSets:
     weights: list[Any]
     class_weights: list[Any]
     init_scores: list[Any]
+    groups: list[Any]
+    queries: list[Any]
 
     @classmethod
     def read(
@@ -186,6 +188,8 @@ class EvalSets:
         weights: Any,
         class_weights: Any,
         init_scores: Any,
+        groups: Any = None,
+        queries: Any = None,
     ) -> EvalSets:
         """Bring the arguments into one shape.
 
@@ -201,6 +205,8 @@ class EvalSets:
             _per_set("eval_sample_weight", weights, n_sets),
             _per_set("eval_class_weight", class_weights, n_sets),
             _per_set("eval_init_score", init_scores, n_sets),
+            _per_set("eval_group", groups, n_sets),
+            _per_set("eval_query", queries, n_sets),
         )
 
     def build(
@@ -234,6 +240,8 @@ class EvalSets:
             encode(labels, str(self.names[i] or f"valid_{i}")),
             weight=weight,
             init_score=self.init_scores[i],
+            group=self.groups[i],
+            query=self.queries[i],
         )
 
 

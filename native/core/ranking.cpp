@@ -1,0 +1,295 @@
+#include "core/ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/random.h"
+#include "core/rank_order.h"
+
+namespace gossamer {
+namespace {
+
+// Rows of a block of queries.
+constexpr std::int64_t kBlockRows = 4096;
+// 2^900 leaves room for sums over all rows of a query.
+constexpr int kLargestExponent = 900;
+// Lanes that kernels may read and write behind the last row.
+constexpr std::int64_t kPadding = 8;
+constexpr double kEpsilon = 1e-15;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+double weight_of(const RankTargets& t, std::int64_t row) {
+  return t.weight != nullptr ? static_cast<double>(t.weight[row]) : 1.0;
+}
+
+// 2^x; exact where x is whole.
+double power_of_two(double x) {
+  const double whole = std::floor(x);
+  return std::ldexp(x == whole ? 1.0 : std::exp2(x - whole), static_cast<int>(std::max(whole, -2000.0)));
+}
+
+}  // namespace
+
+int GainRule::shift(double largest_label) const {
+  return kind == Kind::exponential && largest_label > kLargestExponent
+             ? static_cast<int>(std::ceil(largest_label)) - kLargestExponent
+             : 0;
+}
+
+double GainRule::gain(double label, int shift) const {
+  switch (kind) {
+    case Kind::linear: return label;
+    case Kind::table: return table[static_cast<std::size_t>(label)];
+    default: return power_of_two(label - shift) - power_of_two(-shift);
+  }
+}
+
+std::vector<std::int64_t> query_blocks(const QueryBegin& begin) {
+  std::vector<std::int64_t> blocks = {0};
+  for (std::size_t q = 1; q < begin.size(); ++q) {
+    if (begin[q] - begin[at(blocks.back())] >= kBlockRows || q + 1 == begin.size()) {
+      blocks.push_back(static_cast<std::int64_t>(q));
+    }
+  }
+  return blocks;
+}
+
+// ---- pairs ----
+
+struct LambdaRank::Scratch {
+  explicit Scratch(std::int64_t longest) {
+    for (auto* values : {&score, &label, &gain, &n_relevant, &harmonic, &gradient, &hessian}) {
+      values->resize(at(longest + kPadding));
+    }
+    shared.resize(at(longest / 8 + 1));
+  }
+
+  std::vector<RankItem> order;
+  std::vector<double> adjusted;                                                     // scores by row, biases added
+  std::vector<double> score, label, gain, n_relevant, harmonic, gradient, hessian;  // by rank
+  std::vector<double> shared;                                                       // by block of ranks
+  std::vector<std::int32_t> rank_of;                                                // by row
+};
+
+LambdaRank::LambdaRank(Team& team, QueryBegin begin, const float* label, LambdaRules rules)
+    : begin_(std::move(begin)), blocks_(query_blocks(begin_)), rules_(std::move(rules)) {
+  const std::int64_t n_queries = static_cast<std::int64_t>(begin_.size()) - 1;
+  for (std::int64_t q = 0; q < n_queries; ++q) longest_ = std::max(longest_, begin_[at(q + 1)] - begin_[at(q)]);
+  scale_.assign(at(n_queries), 0.0);
+  if (rules_.n_drawn > 0) {
+    by_label_.resize(at(n_rows()));
+    team.for_each(n_queries, [&](std::int64_t q, int) {
+      const std::int64_t first = begin_[at(q)];
+      std::uint32_t* const rows = by_label_.data() + first;
+      std::uint32_t* const end = by_label_.data() + begin_[at(q + 1)];
+      std::iota(rows, end, 0u);
+      std::stable_sort(rows, end,
+                       [&](std::uint32_t a, std::uint32_t b) { return label[first + a] < label[first + b]; });
+    });
+  }
+  if (rules_.delta == PairDelta::pairwise) return;
+  if (rules_.delta == PairDelta::ndcg) {
+    discount_.resize(at(longest_ + kPadding));
+    kernels().discounts(longest_ + kPadding, discount_.data());
+    gain_.resize(at(n_rows()));
+  }
+  const std::int64_t n_best = rules_.n_drawn > 0 ? longest_ : rules_.n_top;
+  team.for_each(n_queries, [&](std::int64_t q, int) {
+    const std::int64_t first = begin_[at(q)];
+    const std::int64_t n = begin_[at(q + 1)] - first;
+    if (rules_.delta == PairDelta::map) {
+      const auto n_relevant =
+          static_cast<double>(std::count_if(label + first, label + first + n, [](float y) { return y > 0.0f; }));
+      scale_[at(q)] = n_relevant > 0.0 ? 1.0 / n_relevant : 0.0;
+      return;
+    }
+    std::vector<double> labels(label + first, label + first + n);
+    const int shift = rules_.gain.shift(*std::max_element(labels.begin(), labels.end()));
+    for (std::int64_t i = 0; i < n; ++i) gain_[at(first + i)] = rules_.gain.gain(labels[at(i)], shift);
+    std::vector<RankItem> best;
+    rank_top(labels.data(), n, n_best, best);
+    double dcg = 0.0;
+    for (std::size_t r = 0; r < best.size(); ++r) dcg += gain_[at(first + best[r].row)] * discount_[r];
+    scale_[at(q)] = dcg > 0.0 ? 1.0 / dcg : 0.0;
+  });
+}
+
+void LambdaRank::fill(Team& team, const RankTargets& targets, const double* score, std::uint64_t key, float* gradient,
+                      float* hessian) const {
+  std::vector<Scratch> scratch(at(team.n_threads()), Scratch(longest_));
+  team.for_each(static_cast<std::int64_t>(blocks_.size()) - 1, [&](std::int64_t b, int thread) {
+    for (std::int64_t q = blocks_[at(b)]; q < blocks_[at(b + 1)]; ++q) {
+      fill_query(targets, score, q, key, scratch[at(thread)], gradient, hessian);
+    }
+  });
+}
+
+void LambdaRank::fill_query(const RankTargets& targets, const double* score, std::int64_t query, std::uint64_t key,
+                            Scratch& s, float* gradient, float* hessian) const {
+  const std::int64_t first = begin_[at(query)];
+  const std::int64_t n = begin_[at(query + 1)] - first;
+  const double* scores = score + first;
+  if (targets.bias != nullptr) {
+    s.adjusted.resize(at(n));
+    for (std::int64_t i = 0; i < n; ++i) s.adjusted[at(i)] = scores[i] + targets.bias[targets.position[first + i]];
+    scores = s.adjusted.data();
+  }
+  const float* const labels = targets.label + first;
+  const bool is_flat = std::all_of(labels, labels + n, [&](float y) { return y == labels[0]; });
+  if (is_flat || (rules_.delta != PairDelta::pairwise && scale_[at(query)] == 0.0)) {
+    std::fill_n(gradient + first, n, 0.0f);
+    std::fill_n(hessian + first, n, 0.0f);
+    return;
+  }
+  rank_rows(scores, n, s.order);
+  double n_relevant = 0.0;
+  double harmonic = 0.0;
+  for (std::int64_t r = 0; r < n; ++r) {
+    const std::int64_t row = s.order[at(r)].row;
+    s.score[at(r)] = scores[row];
+    s.label[at(r)] = static_cast<double>(labels[row]);
+    if (rules_.delta == PairDelta::ndcg) s.gain[at(r)] = gain_[at(first + row)];
+    if (rules_.delta == PairDelta::map) {
+      if (labels[row] > 0.0f) {
+        n_relevant += 1.0;
+        harmonic += 1.0 / static_cast<double>(r + 1);
+      }
+      s.n_relevant[at(r)] = n_relevant;
+      s.harmonic[at(r)] = harmonic;
+    }
+  }
+  std::fill_n(s.gradient.begin(), n + kPadding, 0.0);
+  std::fill_n(s.hessian.begin(), n + kPadding, 0.0);
+
+  LambdaArgs args;
+  args.n = n;
+  args.score = s.score.data();
+  args.label = s.label.data();
+  args.gain = s.gain.data();
+  args.discount = discount_.data();
+  args.scale = scale_[at(query)];
+  args.n_relevant = s.n_relevant.data();
+  args.harmonic = s.harmonic.data();
+  args.delta = rules_.delta;
+  args.sigmoid = rules_.sigmoid;
+  args.hessian_factor = rules_.hessian_factor;
+  args.hessian_floor = rules_.hessian_floor;
+  // As in LightGBM: at the start, where no row is ahead of another, differences mean nothing.
+  args.divide_by_difference = rules_.divide_by_difference && s.score[0] != s.score[at(n - 1)];
+  args.shared = s.shared.data();
+  args.gradient = s.gradient.data();
+  args.hessian = s.hessian.data();
+  double sum = 0.0;
+  if (rules_.n_drawn == 0) {
+    sum = kernels().lambda_top(args, std::min(n, rules_.n_top));
+  } else {
+    s.rank_of.resize(at(n));
+    for (std::int64_t r = 0; r < n; ++r) s.rank_of[s.order[at(r)].row] = static_cast<std::int32_t>(r);
+    sum = add_drawn(args, s, first, key);
+  }
+
+  double factor = 1.0;
+  if (rules_.norm == LambdaRules::Norm::gradients && sum > 0.0) factor = kernels().log2(1.0 + sum) / sum;
+  if (rules_.norm == LambdaRules::Norm::pairs) factor = 1.0 / static_cast<double>(rules_.n_drawn);
+  for (std::int64_t r = 0; r < n; ++r) {
+    const std::int64_t row = first + s.order[at(r)].row;
+    const double weight = weight_of(targets, row) * factor;
+    gradient[row] = static_cast<float>(s.gradient[at(r)] * weight);
+    hessian[row] = static_cast<float>(s.hessian[at(r)] * weight);
+  }
+}
+
+// For every row, rows of another label drawn with equal chances.
+double LambdaRank::add_drawn(const LambdaArgs& args, const Scratch& s, std::int64_t first_row,
+                             std::uint64_t key) const {
+  constexpr std::int64_t kMost = 1024;
+  std::int32_t first[kMost];
+  std::int32_t second[kMost];
+  const std::uint32_t* const rows = by_label_.data() + first_row;
+  std::int64_t n_pairs = 0;
+  double sum = 0.0;
+  const auto flush = [&] {
+    sum += kernels().lambda_listed(args, first, second, n_pairs);
+    n_pairs = 0;
+  };
+  for (std::int64_t begin = 0, end = 0; begin < args.n; begin = end) {
+    const double label = args.label[s.rank_of[rows[begin]]];
+    while (end < args.n && args.label[s.rank_of[rows[end]]] == label) ++end;
+    const std::int64_t n_others = args.n - (end - begin);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int32_t rank = s.rank_of[rows[i]];
+      const std::uint64_t row_key = random_bits(key, static_cast<std::uint64_t>(first_row + rows[i]));
+      for (std::int64_t k = 0; k < rules_.n_drawn; ++k) {
+        const double unit = random_unit(row_key, static_cast<std::uint64_t>(k));
+        const auto drawn = static_cast<std::int64_t>(unit * static_cast<double>(n_others));
+        const std::int32_t other = s.rank_of[rows[drawn < begin ? drawn : drawn + (end - begin)]];
+        first[n_pairs] = std::min(rank, other);
+        second[n_pairs] = std::max(rank, other);
+        if (++n_pairs == kMost) flush();
+      }
+    }
+  }
+  flush();
+  return sum;
+}
+
+// ---- cross entropy ----
+
+void gradients_xendcg(Team& team, const QueryBegin& begin, const RankTargets& targets, const double* score,
+                      std::uint64_t key, float* gradient, float* hessian) {
+  const std::vector<std::int64_t> blocks = query_blocks(begin);
+  struct Scratch {
+    std::vector<double> rho, terms, total;
+  };
+  std::vector<Scratch> all(at(team.n_threads()));
+  const auto fill_query = [&](std::int64_t first, std::int64_t n, Scratch& s) {
+    if (n == 1) {
+      gradient[first] = hessian[first] = 0.0f;
+      return;
+    }
+    for (auto* values : {&s.rho, &s.terms, &s.total}) values->resize(at(n));
+    const double sum =
+        kernels().exp_sum(score + first, *std::max_element(score + first, score + first + n), n, s.rho.data());
+    const double largest = static_cast<double>(*std::max_element(targets.label + first, targets.label + first + n));
+    const int shift = GainRule{}.shift(largest);
+    const double unit = power_of_two(-shift);
+    double sum_gain = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      s.rho[at(i)] /= sum;
+      const double random = random_unit(key, static_cast<std::uint64_t>(first + i));
+      s.terms[at(i)] = power_of_two(static_cast<double>(targets.label[first + i]) - shift) - random * unit;
+      sum_gain += s.terms[at(i)];
+    }
+    const double per_gain = 1.0 / std::max(kEpsilon, sum_gain);
+    // A series of three terms approximates the gradient times the inverse of the hessian.
+    const auto rest = [&](std::int64_t i) { return std::max(1.0 - s.rho[at(i)], kEpsilon); };
+    double sum_terms = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      s.total[at(i)] = s.rho[at(i)] - s.terms[at(i)] * per_gain;
+      s.terms[at(i)] = s.total[at(i)] / rest(i);
+      sum_terms += s.terms[at(i)];
+    }
+    double sum_second = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double term = s.rho[at(i)] * (sum_terms - s.terms[at(i)]);
+      s.total[at(i)] += term;
+      s.terms[at(i)] = term / rest(i);
+      sum_second += s.terms[at(i)];
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double weight = weight_of(targets, first + i);
+      const double value = s.total[at(i)] + s.rho[at(i)] * (sum_second - s.terms[at(i)]);
+      gradient[first + i] = static_cast<float>(value * weight);
+      hessian[first + i] = static_cast<float>(s.rho[at(i)] * (1.0 - s.rho[at(i)]) * weight);
+    }
+  };
+  team.for_each(static_cast<std::int64_t>(blocks.size()) - 1, [&](std::int64_t b, int thread) {
+    for (std::int64_t q = blocks[at(b)]; q < blocks[at(b + 1)]; ++q) {
+      fill_query(begin[at(q)], begin[at(q + 1)] - begin[at(q)], all[at(thread)]);
+    }
+  });
+}
+
+}  // namespace gossamer

@@ -1,0 +1,83 @@
+// Objectives of learning to rank. Rows of a query stand together; queries are independent of each
+// other, and are done in parallel.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/parallel.h"
+#include "kernels/kernels.h"
+
+namespace gossamer {
+
+// How much a row of some label is worth at the top of a query.
+struct GainRule {
+  enum class Kind : std::uint8_t { exponential, linear, table };
+  Kind kind = Kind::exponential;
+  std::vector<double> table;  // by label
+
+  // Exponential gains are 2^label - 1, all of a query times 2^-shift: shares of them are what matters,
+  // and those do not overflow whatever the labels.
+  double gain(double label, int shift) const;
+  int shift(double largest_label) const;
+};
+
+// The first row of each query, and behind the last one the number of rows.
+using QueryBegin = std::vector<std::int64_t>;
+
+// Whole queries to do at once, so that small ones do not cost a task each.
+std::vector<std::int64_t> query_blocks(const QueryBegin& begin);
+
+struct RankTargets {
+  const float* label = nullptr;
+  const float* weight = nullptr;           // nullptr: all 1
+  const std::int32_t* position = nullptr;  // with `bias`: where a row was shown
+  const double* bias = nullptr;            // by position, added to the score
+};
+
+struct LambdaRules {
+  enum class Norm : std::uint8_t { none, gradients, pairs };
+  PairDelta delta = PairDelta::ndcg;
+  double sigmoid = 1.0;
+  double hessian_factor = 1.0;
+  double hessian_floor = 0.0;
+  bool divide_by_difference = true;
+  Norm norm = Norm::gradients;
+  std::int64_t n_top = 30;   // one row of a pair is among the first `n_top` ranks ...
+  std::int64_t n_drawn = 0;  // ... unless above 0: so many pairs are drawn for every row
+  GainRule gain;
+};
+
+// Gradients from pairs of rows: LambdaRank and what XGBoost makes of it.
+class LambdaRank {
+ public:
+  // Labels must fit the rules: see `gain`, and for map they are 0 and 1.
+  LambdaRank(Team& team, QueryBegin begin, const float* label, LambdaRules rules);
+
+  std::int64_t n_rows() const { return begin_.back(); }
+  // The random pairs of a round follow from `key`.
+  void fill(Team& team, const RankTargets& targets, const double* score, std::uint64_t key, float* gradient,
+            float* hessian) const;
+
+ private:
+  struct Scratch;
+  void fill_query(const RankTargets& targets, const double* score, std::int64_t query, std::uint64_t key,
+                  Scratch& scratch, float* gradient, float* hessian) const;
+  double add_drawn(const LambdaArgs& args, const Scratch& scratch, std::int64_t first_row, std::uint64_t key) const;
+
+  QueryBegin begin_;
+  std::vector<std::int64_t> blocks_;
+  std::int64_t longest_ = 0;
+  LambdaRules rules_;
+  std::vector<double> gain_;             // by row
+  std::vector<double> scale_;            // by query, see LambdaArgs
+  std::vector<double> discount_;         // by rank
+  std::vector<std::uint32_t> by_label_;  // rows within their query, sorted by label; where pairs are drawn
+};
+
+// Cross entropy between softmax(score) and 2^label - a random number in [0, 1), which has NDCG as a bound.
+// The random numbers of a round follow from `key`.
+void gradients_xendcg(Team& team, const QueryBegin& begin, const RankTargets& targets, const double* score,
+                      std::uint64_t key, float* gradient, float* hessian);
+
+}  // namespace gossamer

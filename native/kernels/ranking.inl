@@ -1,0 +1,227 @@
+// Pairs of rows in one query, eight at a time. The first row of a pair has the better rank.
+
+constexpr double kLn2 = 0.693147180559945309417;
+
+double log2_of(double x) { return log8(fill8(x))[0] / kLn2; }
+
+void discounts(int64_t n, double* out) {
+  for (int64_t i = 0; i < n; i += 8) {
+    V8d rank;
+    for (int k = 0; k < 8; ++k) rank[k] = static_cast<double>(i + k + 2);
+    const V8d d = kLn2 / log8(rank);
+    for (int k = 0; k < 8 && i + k < n; ++k) out[i + k] = d[k];
+  }
+}
+
+double exp_sum(const double* x, double shift, int64_t n, double* out) {
+  V8d sum = fill8(0.0);
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const V8d e = exp8(load<V8d>(x + i) - shift);
+    store(out + i, e);
+    sum += e;
+  }
+  V8d rest = fill8(0.0);
+  for (int k = 0; i + k < n; ++k) rest[k] = x[i + k];
+  rest = exp8(rest - shift);
+  for (int k = 0; i + k < n; ++k) {
+    out[i + k] = rest[k];
+    sum[k] += rest[k];
+  }
+  return sum8(sum);
+}
+
+// What is known of eight rows of a query.
+struct LambdaRows {
+  V8d score, label, gain, discount, n_relevant, harmonic, harmonic_before, rank;
+};
+
+template <PairDelta kDelta>
+inline LambdaRows load_rows(const LambdaArgs& a, int64_t at) {
+  LambdaRows rows;
+  rows.score = load<V8d>(a.score + at);
+  rows.label = load<V8d>(a.label + at);
+  if constexpr (kDelta == PairDelta::ndcg) {
+    rows.gain = load<V8d>(a.gain + at);
+    rows.discount = load<V8d>(a.discount + at);
+  }
+  if constexpr (kDelta == PairDelta::map) {
+    rows.n_relevant = load<V8d>(a.n_relevant + at);
+    rows.harmonic = load<V8d>(a.harmonic + at);
+    // Up to the rank before: without its own share.
+    for (int k = 0; k < 8; ++k) rows.rank[k] = static_cast<double>(at + k + 1);
+    rows.harmonic_before = rows.label > 0.0 ? rows.harmonic - 1.0 / rows.rank : rows.harmonic;
+  }
+  return rows;
+}
+
+template <PairDelta kDelta>
+inline void put_row(const LambdaArgs& a, int64_t at, LambdaRows& rows, int k) {
+  rows.score[k] = a.score[at];
+  rows.label[k] = a.label[at];
+  if constexpr (kDelta == PairDelta::ndcg) {
+    rows.gain[k] = a.gain[at];
+    rows.discount[k] = a.discount[at];
+  }
+  if constexpr (kDelta == PairDelta::map) {
+    rows.n_relevant[k] = a.n_relevant[at];
+    rows.harmonic[k] = a.harmonic[at];
+    rows.rank[k] = static_cast<double>(at + 1);
+    rows.harmonic_before[k] = rows.label[k] > 0.0 ? rows.harmonic[k] - 1.0 / rows.rank[k] : rows.harmonic[k];
+  }
+}
+
+template <PairDelta kDelta>
+inline LambdaRows fill_rows(const LambdaArgs& a, int64_t at) {
+  LambdaRows rows;
+  for (int k = 0; k < 8; ++k) put_row<kDelta>(a, at, rows, k);
+  return rows;
+}
+
+// Relative error below 1e-11 in [-708, 708], clamped outside: plenty for gradients, and without a division.
+inline V8d exp8_short(V8d x) {
+  x = max8(min8(x, fill8(708.0)), fill8(-708.0));
+  const V8d shifted = x * 1.4426950408889634074 + kRound;
+  const V8d n = shifted - kRound;
+  x = x - n * 6.93145751953125e-1;
+  x = x - n * 1.42860682030941723212e-6;
+  V8d e = x * (1.0 / 362880.0) + 1.0 / 40320.0;
+  e = e * x + 1.0 / 5040.0;
+  e = e * x + 1.0 / 720.0;
+  e = e * x + 1.0 / 120.0;
+  e = e * x + 1.0 / 24.0;
+  e = e * x + 1.0 / 6.0;
+  e = e * x + 0.5;
+  e = e * x + 1.0;
+  e = e * x + 1.0;
+  V8u bits;
+  memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits << 52) + (uint64_t{1023} << 52);
+  V8d scale;
+  memcpy(&scale, &bits, sizeof(scale));
+  return e * scale;
+}
+
+// Gradients of the first rows; those of the second ones are the negative.
+struct Lambdas {
+  V8d gradient, hessian, size;
+};
+
+template <PairDelta kDelta>
+inline Lambdas lambdas(const LambdaArgs& a, const LambdaRows& first, const LambdaRows& second, const V8i& counts) {
+  const V8d distance = max8(first.score - second.score, fill8(0.0));  // negative only in lanes that do not count
+  const auto is_high = first.label > second.label;
+  V8d delta = fill8(1.0);
+  if constexpr (kDelta == PairDelta::ndcg) {
+    const V8d gap = first.gain - second.gain;
+    delta = (is_high ? gap : -gap) * (first.discount - second.discount) * a.scale;
+  }
+  if constexpr (kDelta == PairDelta::map) {
+    const V8d between = second.harmonic_before - first.harmonic;
+    const V8d own = first.n_relevant / first.rank;
+    const V8d other = second.n_relevant / second.rank;
+    const V8d change = is_high ? own - other + between : (other - own - 1.0 / first.rank) - between;
+    delta = abs8(change) * a.scale;
+  }
+  delta = counts ? delta : fill8(0.0);
+  const V8d towards = distance * a.sigmoid;
+  const V8d e = exp8_short(is_high ? towards : -towards);
+  // p = 1 / (1 + e) and the division by the difference share one division.
+  const V8d spread = a.divide_by_difference ? 0.01 + distance : fill8(1.0);
+  const V8d inverse = 1.0 / ((1.0 + e) * spread);
+  const V8d p = spread * inverse;
+  const V8d size = a.sigmoid * delta * inverse;
+  const V8d weight = a.divide_by_difference ? (1.0 + e) * inverse * delta : delta;
+  const V8d curvature = max8(p * (1.0 - p), fill8(a.hessian_floor));
+  return {is_high ? -size : size, curvature * (a.sigmoid * a.sigmoid * a.hessian_factor) * weight, size};
+}
+
+// Blocks of eight ranks: the label that all of them share, or NaN.
+inline void share_labels(const LambdaArgs& a) {
+  for (int64_t b = 0; b < a.n; b += 8) {
+    const double label = a.label[b];
+    bool same = true;
+    for (int64_t j = b; j < b + 8 && j < a.n; ++j) same &= a.label[j] == label;
+    a.shared[b / 8] = same ? label : __builtin_nan("");
+  }
+}
+
+// Ranks i < n_top with the ranks after them in [begin, end), a multiple of eight apart.
+template <PairDelta kDelta>
+inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t end) {
+  const V8i lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+  V8d total = fill8(0.0);
+  for (int64_t i = 0; i < n_top && i + 1 < end; ++i) {
+    const LambdaRows first = fill_rows<kDelta>(a, i);
+    const double label = a.label[i];
+    V8d gradient = fill8(0.0);
+    V8d hessian = fill8(0.0);
+    const int64_t after = (i + 1) & ~int64_t{7};
+    for (int64_t j = after > begin ? after : begin; j < end; j += 8) {
+      if (a.shared[j / 8] == label) continue;
+      V8i counts = load<V8d>(a.label + j) != first.label;
+      if (j <= i) counts = counts & (lanes > i - j);
+      if (j + 8 > a.n) counts = counts & (lanes < a.n - j);
+      const Lambdas pairs = lambdas<kDelta>(a, first, load_rows<kDelta>(a, j), counts);
+      gradient += pairs.gradient;
+      hessian += pairs.hessian;
+      total += pairs.size;
+      store(a.gradient + j, load<V8d>(a.gradient + j) - pairs.gradient);
+      store(a.hessian + j, load<V8d>(a.hessian + j) + pairs.hessian);
+    }
+    a.gradient[i] += sum8(gradient);
+    a.hessian[i] += sum8(hessian);
+  }
+  return total;
+}
+
+template <PairDelta kDelta>
+double top_pairs(const LambdaArgs& a, int64_t n_top) {
+  constexpr int64_t kTile = 2048;  // stays in cache while all first rows pass over it
+  share_labels(a);
+  V8d total = fill8(0.0);
+  for (int64_t begin = 0; begin < a.n; begin += kTile) {
+    total += tile_pairs<kDelta>(a, n_top, begin, begin + kTile < a.n ? begin + kTile : a.n);
+  }
+  return 2.0 * sum8(total);
+}
+
+template <PairDelta kDelta>
+double listed_pairs(const LambdaArgs& a, const int32_t* first, const int32_t* second, int64_t n_pairs) {
+  V8d total = fill8(0.0);
+  for (int64_t i = 0; i < n_pairs; i += 8) {
+    const int n = n_pairs - i < 8 ? static_cast<int>(n_pairs - i) : 8;
+    LambdaRows rows = fill_rows<kDelta>(a, first[i]);
+    LambdaRows others = rows;  // lanes without a pair: equal labels, so they count nothing
+    for (int k = 0; k < n; ++k) {
+      put_row<kDelta>(a, first[i + k], rows, k);
+      put_row<kDelta>(a, second[i + k], others, k);
+    }
+    for (int k = n; k < 8; ++k) put_row<kDelta>(a, first[i], rows, k);
+    const Lambdas pairs = lambdas<kDelta>(a, rows, others, rows.label != others.label);
+    total += pairs.size;
+    for (int k = 0; k < n; ++k) {
+      a.gradient[first[i + k]] += pairs.gradient[k];
+      a.hessian[first[i + k]] += pairs.hessian[k];
+      a.gradient[second[i + k]] -= pairs.gradient[k];
+      a.hessian[second[i + k]] += pairs.hessian[k];
+    }
+  }
+  return 2.0 * sum8(total);
+}
+
+double lambda_top(const LambdaArgs& a, int64_t n_top) {
+  switch (a.delta) {
+    case PairDelta::ndcg: return top_pairs<PairDelta::ndcg>(a, n_top);
+    case PairDelta::pairwise: return top_pairs<PairDelta::pairwise>(a, n_top);
+    default: return top_pairs<PairDelta::map>(a, n_top);
+  }
+}
+
+double lambda_listed(const LambdaArgs& a, const int32_t* first, const int32_t* second, int64_t n_pairs) {
+  switch (a.delta) {
+    case PairDelta::ndcg: return listed_pairs<PairDelta::ndcg>(a, first, second, n_pairs);
+    case PairDelta::pairwise: return listed_pairs<PairDelta::pairwise>(a, first, second, n_pairs);
+    default: return listed_pairs<PairDelta::map>(a, first, second, n_pairs);
+  }
+}

@@ -1,0 +1,167 @@
+"""Which rows belong to one query, and where rows were shown: checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.errors import DataError, message
+
+
+def check_group(group: object, n_rows: int) -> npt.NDArray[np.int64]:
+    """Return the rows of each query, one number >= 1 per query.
+
+    Raises:
+        DataError: If they are no such numbers, or do not add up to the rows.
+
+    Example:
+        >>> check_group([2, 3], 5)
+        array([2, 3])
+    """
+    sizes = _as_column(group, "group")
+    if sizes.dtype.kind not in "biuf" or len(sizes) == 0:
+        raise DataError(
+            message(
+                "group is not usable",
+                got=str(sizes.dtype) if len(sizes) else [],
+                expected="the number of rows of each query",
+                hint="Pass one id per row as query.",
+            )
+        )
+    # One id per row adds up to anything, or has zeros: say so first.
+    hint = "If these are ids of queries, one per row, pass them as query." * (len(sizes) == n_rows)
+    is_bad = ~np.isfinite(sizes) | (sizes < 1) | (sizes != np.floor(sizes))
+    if is_bad.any():
+        place = int(np.argmax(is_bad))
+        raise DataError(
+            message(
+                f"size of query {place} in group is not usable",
+                got=sizes[place].item(),
+                expected="a whole number of rows, 1 or more",
+                hint=hint,
+            )
+        )
+    # As Python integers: huge sizes must not wrap around to the right sum.
+    if (total := sum(sizes.tolist())) != n_rows:
+        raise DataError(
+            message(
+                "sizes in group do not add up to the rows of the data",
+                got=int(total),
+                expected=f"{n_rows}",
+                hint=hint,
+            )
+        )
+    return sizes.astype(np.int64)
+
+
+def check_query(query: object, n_rows: int) -> npt.NDArray[np.int64]:
+    """Return the rows of each query from one id per row; rows of a query stand together.
+
+    Raises:
+        DataError: If there is not one id per row, or a query's rows are apart.
+
+    Example:
+        >>> check_query(["a", "a", "b", "b", "b"], 5)
+        array([2, 3])
+    """
+    ids = _as_column(query, "query")
+    _check_length("query", ids, n_rows)
+    _check_present("query", ids)
+    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
+    first_of: dict[Any, int] = {}
+    for start, value in zip(starts.tolist(), ids[starts].tolist(), strict=True):
+        if first_of.setdefault(value, start) != start:
+            raise DataError(
+                message(
+                    f"rows of query {value!r} are not next to each other",
+                    got=f"rows from {first_of[value]} and again from {start}",
+                    expected="all rows of a query in one piece",
+                    hint="Sort the rows by query first, with a stable sort.",
+                )
+            )
+    return np.diff(np.append(starts, n_rows))
+
+
+def check_position(
+    position: object, n_rows: int
+) -> tuple[npt.NDArray[np.int32], tuple[int | float | str, ...]]:
+    """Return where rows were shown, as numbers from 0, and what these stand for.
+
+    Raises:
+        DataError: If there is not one number or name per row.
+
+    Example:
+        >>> check_position([1, 10, 1], 3)
+        (array([0, 1, 0], dtype=int32), (1, 10))
+    """
+    values = _as_column(position, "position")
+    _check_length("position", values, n_rows)
+    _check_present("position", values)
+    if values.dtype.kind not in "biuf":
+        values = values.astype(str)
+    found, codes = np.unique(values, return_inverse=True)
+    return codes.reshape(-1).astype(np.int32), tuple(found.tolist())
+
+
+def take_queries(
+    sizes: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the sizes of the queries that some rows (increasing) consist of.
+
+    Raises:
+        DataError: If a query is cut.
+
+    Example:
+        >>> take_queries(np.array([2, 3, 1]), np.array([2, 3, 4, 5]))
+        array([3, 1])
+    """
+    n_taken = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes))
+    is_cut = (n_taken > 0) & (n_taken != sizes)
+    if is_cut.any():
+        query = int(np.argmax(is_cut))
+        raise DataError(
+            message(
+                f"used_indices take query {query} apart",
+                got=f"{n_taken[query]} of its rows",
+                expected=f"all {sizes[query]} or none",
+                hint="Take whole queries.",
+            )
+        )
+    return sizes[n_taken > 0]
+
+
+def _as_column(values: object, name: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise DataError(message(f"{name} cannot be made an array ({error})")) from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(message(f"{name} has shape {array.shape}", expected="a list"))
+    return array
+
+
+def _check_length(name: str, values: npt.NDArray[Any], n_rows: int) -> None:
+    if len(values) != n_rows:
+        raise DataError(
+            message(
+                f"{name} and data differ in length",
+                got=len(values),
+                expected=f"{n_rows}, one per row of the data",
+                hint="Pass sizes of queries as group." if name == "query" else "",
+            )
+        )
+
+
+def _check_present(name: str, values: npt.NDArray[Any]) -> None:
+    is_missing = values != values  # NaN
+    if values.dtype == object:
+        is_missing = is_missing | np.array([value is None for value in values], dtype=bool)
+    if is_missing.any():
+        row = int(np.argmax(is_missing))
+        raise DataError(
+            message(f"{name} of row {row} is missing", got=values[row], expected="a value per row")
+        )

@@ -1,0 +1,50 @@
+"""LambdaRank: pairs count by what swapping them would change in NDCG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from gossamer import _native
+from gossamer.data import Targets
+from gossamer.objectives.rank_labels import Gains, check_labels
+from gossamer.objectives.rank_pairs import PairRanking
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class Lambdarank(PairRanking):
+    """LightGBM's `lambdarank`.
+
+    A pair of rows, better label first, has the loss log(1 + exp(-sigmoid x difference of scores))
+    times the change of NDCG if the two swapped places. One of them is among the first
+    `lambdarank_truncation_level` by score. With `lambdarank_norm` a pair counts less the further
+    apart its scores are, and the sum S of a query's gradients becomes log2(1 + S).
+
+    Gains are 2^label - 1 for any label >= 0, or `label_gain` for whole ones. Where labels are above
+    900, those of a query are divided by a power of two, which changes no share of them.
+    """
+
+    name: ClassVar[str] = "lambdarank"
+
+    @classmethod
+    def _check_labels(cls, targets: Targets, params: Params | None, name: str) -> None:
+        gains = None if params is None else Gains.from_params(params)
+        check_labels(targets, f"objective={cls.name}", name, gains)
+
+    @classmethod
+    def _rules(cls, params: Params) -> dict[str, Any]:
+        gains = Gains.from_params(params)
+        norm = _native.PairNorm.gradients if params.lambdarank_norm else _native.PairNorm.none
+        return {
+            "delta": _native.PairDelta.ndcg,
+            "gain": gains.kind,
+            "gains": list(gains.table),
+            "sigmoid": params.sigmoid,
+            "hessian_factor": 1.0,
+            "hessian_floor": 0.0,
+            "divide_by_difference": params.lambdarank_norm,
+            "norm": norm,
+            "n_top": params.lambdarank_truncation_level,
+            "n_drawn": 0,
+        }

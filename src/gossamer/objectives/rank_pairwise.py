@@ -1,0 +1,22 @@
+"""XGBoost's ranking by pairs that all count the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from gossamer import _native
+from gossamer.objectives.rank_labels import Gains
+from gossamer.objectives.rank_pairs import PairRanking, xgboost_rules
+from gossamer.params import Params
+
+
+@dataclass(frozen=True)
+class RankPairwise(PairRanking):
+    """XGBoost's `rank:pairwise` (RankNet): the order of labels matters, not their size."""
+
+    name: ClassVar[str] = "rank:pairwise"
+
+    @classmethod
+    def _rules(cls, params: Params) -> dict[str, Any]:
+        return xgboost_rules(params, _native.PairDelta.pairwise, Gains())
