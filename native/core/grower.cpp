@@ -366,27 +366,21 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
     }
   }
   if (refit.label != nullptr && !committed_.empty()) refit_leaves(team, refit, final_leaves);
-  struct Piece {
-    std::int64_t begin, end;
-    double value;
-  };
-  std::vector<Piece> pieces;
+  std::vector<RowRange> ranges;
+  std::vector<double> values;
   for (const std::int32_t i : final_leaves) {
     const Leaf& leaf = leaves_[at(i)];
-    const double value = leaf.output * params_->learning_rate;
-    tree.leaf_value[at(leaf.slot)] = value;
+    values.push_back(leaf.output * params_->learning_rate);
+    ranges.push_back({leaf.begin, leaf.end});
+    tree.leaf_value[at(leaf.slot)] = values.back();
     tree.leaf_weight[at(leaf.slot)] = weight(leaf.sums);
     tree.leaf_count[at(leaf.slot)] = leaf.sums.count;
-    for (std::int64_t begin = leaf.begin; begin < leaf.end; begin += kRowBlock) {
-      pieces.push_back({begin, std::min(begin + kRowBlock, leaf.end), value});
-    }
   }
   // A tree that could not split says nothing about the rows: it adds nothing.
   if (!committed_.empty()) {
-    team.for_each(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p, int) {
-      const Piece& piece = pieces[at(p)];
-      const RowIdx* const rows = rows_.from(piece.begin);
-      for (std::int64_t i = 0; i < piece.end - piece.begin; ++i) score[rows[i]] += piece.value;
+    rows_.for_pieces(team, ranges, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
+      const double value = values[leaf];
+      for (std::int64_t i = 0; i < n; ++i) score[rows[i]] += value;
     });
   }
   for (Leaf& leaf : leaves_) pool_.release(std::move(leaf.histogram));

@@ -18,7 +18,26 @@ void LeafRows::start(const RowIdx* rows, std::int64_t n_rows) {
   left_.grow_to(n_rows);
   right_.grow_to(n_rows);
   identity_ = rows == nullptr;
-  if (rows != nullptr) std::memcpy(rows_.data(), rows, at(n_rows) * sizeof(RowIdx));
+  increasing_ = true;
+  end_row_ = n_rows;
+  if (rows == nullptr || n_rows == 0) return;
+  std::memcpy(rows_.data(), rows, at(n_rows) * sizeof(RowIdx));
+  increasing_ = std::is_sorted(rows, rows + n_rows);
+  end_row_ = static_cast<std::int64_t>(*std::max_element(rows, rows + n_rows)) + 1;
+}
+
+std::int64_t LeafRows::stretch_rows(Team& team, std::span<const RowRange> leaves) const {
+  if (!increasing_ || end_row_ == 0) return std::max<std::int64_t>(end_row_, 1);
+  const auto least = std::max<std::int64_t>(8192, 64 * static_cast<std::int64_t>(leaves.size()));
+  return std::max(least, std::min<std::int64_t>(end_row_ / (8 * team.n_threads()) + 1, 65536));
+}
+
+const RowIdx* LeafRows::find(RowRange leaf, std::int64_t row) const {
+  const RowIdx* const begin = rows_.data() + leaf.begin;
+  const RowIdx* const end = rows_.data() + leaf.end;
+  if (row <= 0) return begin;
+  if (row >= end_row_) return end;
+  return std::lower_bound(begin, end, static_cast<RowIdx>(row));
 }
 
 void LeafRows::split(Team& team, std::span<const LeafSplit> splits) {

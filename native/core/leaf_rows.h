@@ -11,6 +11,10 @@
 
 namespace gossamer {
 
+struct RowRange {
+  std::int64_t begin, end;
+};
+
 // A leaf to be split: its range, and how many of its rows will go left.
 struct LeafSplit {
   std::int64_t begin, end;
@@ -26,7 +30,21 @@ class LeafRows {
   void split(Team& team, std::span<const LeafSplit> splits);
   // Rows from `begin` of the range on; nullptr: they are begin, begin + 1, ...
   const RowIdx* from(std::int64_t begin) const { return identity_ ? nullptr : rows_.data() + begin; }
-  std::int64_t row(std::int64_t i) const { return identity_ ? i : static_cast<std::int64_t>(rows_[i]); }
+  // Calls body(leaf, rows, n) for pieces of the leaves that together hold all their rows, once a leaf has
+  // been split. All rows of one stretch of the table come to one thread: what it writes by row is in no
+  // other thread's cache.
+  template <class Body>
+  void for_pieces(Team& team, std::span<const RowRange> leaves, const Body& body) const {
+    const std::int64_t stretch = stretch_rows(team, leaves);
+    const std::int64_t n_stretches = (end_row_ + stretch - 1) / stretch;
+    team.for_each(n_stretches, [&](std::int64_t s, int) {
+      for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        const RowIdx* const first = find(leaves[leaf], s * stretch);
+        const RowIdx* const last = find(leaves[leaf], (s + 1) * stretch);
+        if (first != last) body(leaf, first, static_cast<std::int64_t>(last - first));
+      }
+    });
+  }
 
  private:
   struct Piece {
@@ -37,7 +55,14 @@ class LeafRows {
     std::int64_t left_to = 0, right_to = 0;
   };
 
-  bool identity_ = true;  // no leaf has been split, and there are all rows
+  // Rows per stretch: enough to be worth looking for its ends in every leaf.
+  std::int64_t stretch_rows(Team& team, std::span<const RowRange> leaves) const;
+  // The first row of a leaf that is `row` or a later one.
+  const RowIdx* find(RowRange leaf, std::int64_t row) const;
+
+  bool increasing_ = true;    // rows stand in the order of the table
+  std::int64_t end_row_ = 0;  // one after the last row
+  bool identity_ = true;      // no leaf has been split, and there are all rows
   Buffer<RowIdx> rows_;
   Buffer<RowIdx> left_;
   Buffer<RowIdx> right_;

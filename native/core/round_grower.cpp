@@ -32,7 +32,9 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
                                score + first, p.refit ? label + (one_label ? 0 : first) : nullptr);
   };
   const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide;
-  const std::int64_t n_beside = side_by_side ? n_outputs - n_outputs % n_threads : 0;
+  const std::int64_t n_over = n_outputs % n_threads;
+  const bool over_too = 2 * n_over > n_threads;  // most threads are busy then
+  const std::int64_t n_beside = !side_by_side ? 0 : over_too ? n_outputs : n_outputs - n_over;
   if (n_beside > 0) {
     grower(at(n_threads) - 1);
     team.for_each(n_beside, [&](std::int64_t k, int thread) {

@@ -2,7 +2,7 @@
 //
 // A tree that is grown by all threads together pays a join for every batch of leaves. Several small
 // trees are better grown side by side, one thread each; what is left over after the last full set is
-// grown together. Trees do not depend on that.
+// grown together, unless that leaves most threads with a tree of their own. Trees do not depend on that.
 #pragma once
 
 #include <memory>

@@ -647,31 +647,23 @@ Tree VectorGrower::finish(Team& team, const float* hessian, const float* label, 
     tree.node_count.push_back(count_of(node.sums));
     for (const double output : node.outputs) tree.node_value.push_back(output * params_->learning_rate);
   }
-  struct Piece {
-    std::int64_t begin, end;
-    const double* values;
-  };
-  std::vector<Piece> pieces;
+  std::vector<RowRange> ranges;
   for (const std::int32_t i : final_leaves) {
     const Leaf& leaf = leaves_[at(i)];
     double* const values = tree.leaf_value.data() + leaf.slot * n_outputs_;
     for (std::size_t k = 0; k < leaf.outputs.size(); ++k) values[k] = leaf.outputs[k] * params_->learning_rate;
     tree.leaf_weight[at(leaf.slot)] = weight_of(leaf.sums);
     tree.leaf_count[at(leaf.slot)] = count_of(leaf.sums);
-    for (std::int64_t begin = leaf.begin; begin < leaf.end; begin += kRowBlock) {
-      pieces.push_back({begin, std::min(begin + kRowBlock, leaf.end), values});
-    }
+    ranges.push_back({leaf.begin, leaf.end});
   }
   // A tree that could not split says nothing about the rows: it adds nothing.
   if (!committed_.empty()) {
-    // Output after output: the scores of one stay in cache.
-    const auto n_pieces = static_cast<std::int64_t>(pieces.size());
-    team.for_each(n_pieces * n_outputs_, [&](std::int64_t task, int) {
-      const Piece& piece = pieces[at(task % n_pieces)];
-      const std::int64_t k = task / n_pieces;
-      const RowIdx* const rows = rows_.from(piece.begin);
-      double* const output = score + k * matrix_->n_rows();
-      for (std::int64_t i = 0; i < piece.end - piece.begin; ++i) output[rows[i]] += piece.values[k];
+    rows_.for_pieces(team, ranges, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
+      const double* const values = tree.leaf_value.data() + leaves_[at(final_leaves[leaf])].slot * n_outputs_;
+      for (int k = 0; k < n_outputs_; ++k) {
+        double* const output = score + k * matrix_->n_rows();
+        for (std::int64_t i = 0; i < n; ++i) output[rows[i]] += values[k];
+      }
     });
   }
   for (Leaf& leaf : leaves_) release(std::move(leaf.cells));
