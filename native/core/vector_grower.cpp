@@ -79,8 +79,13 @@ void VectorGrower::plan(Team& team) {
       }
     }
     if (!group_used_[g]) continue;
-    for (std::int32_t first = 0; first < group.n_lanes; first += kBlockLanes) {
-      const std::int32_t n = std::min(kBlockLanes, group.n_lanes - first);
+    // As many blocks as serve the threads evenly, of about the same size.
+    const std::int32_t least = (group.n_lanes + kBlockLanes - 1) / kBlockLanes;
+    const std::int32_t n_blocks =
+        std::min((least + team.n_threads() - 1) / team.n_threads() * team.n_threads(), group.n_lanes);
+    for (std::int32_t b = 0; b < n_blocks; ++b) {
+      const std::int32_t first = group.n_lanes * b / n_blocks;
+      const std::int32_t n = group.n_lanes * (b + 1) / n_blocks - first;
       blocks_.push_back({static_cast<std::int32_t>(g), first, n, group.first_cell + group.lane_begin(first),
                          group.lane_begin(first + n) - group.lane_begin(first)});
     }

@@ -39,8 +39,16 @@ template <int kChunks, class Bin>
 void build_vector_chunks(const VectorBuildArgs& a, int first) {
   int lane = 0;
   for (; lane + 8 <= a.n_lanes; lane += 8) build_vector_lanes<kChunks, 8, Bin>(a, first, lane);
-  for (; lane + 4 <= a.n_lanes; lane += 4) build_vector_lanes<kChunks, 4, Bin>(a, first, lane);
-  for (; lane < a.n_lanes; ++lane) build_vector_lanes<kChunks, 1, Bin>(a, first, lane);
+  switch (a.n_lanes - lane) {
+    case 1: return build_vector_lanes<kChunks, 1, Bin>(a, first, lane);
+    case 2: return build_vector_lanes<kChunks, 2, Bin>(a, first, lane);
+    case 3: return build_vector_lanes<kChunks, 3, Bin>(a, first, lane);
+    case 4: return build_vector_lanes<kChunks, 4, Bin>(a, first, lane);
+    case 5: return build_vector_lanes<kChunks, 5, Bin>(a, first, lane);
+    case 6: return build_vector_lanes<kChunks, 6, Bin>(a, first, lane);
+    case 7: return build_vector_lanes<kChunks, 7, Bin>(a, first, lane);
+    default: return;
+  }
 }
 
 template <int kChunks, class Code>
