@@ -249,7 +249,8 @@ void VectorGrower::start_root(Team& team) {
   root.sums = root_sums_;
   root.outputs = outputs_of(root.sums, nullptr);
   leaves_.push_back(std::move(root));
-  if (params_->num_leaves >= 2 && may_split(leaves_[0])) evaluate(team, {{0}, -1, -1});
+  // Without blocks every column is constant.
+  if (params_->num_leaves >= 2 && may_split(leaves_[0]) && !blocks_.empty()) evaluate(team, {{0}, -1, -1});
 }
 
 bool VectorGrower::may_split(const Leaf& leaf) const {

@@ -558,6 +558,19 @@ TEST_SUITE("vector_grower") {
     }
   }
 
+  TEST_CASE("no features: no split") {
+    Problem p;
+    set_matrix(p, std::make_shared<BinMatrix>(std::vector<Feature>{}, 100, true));
+    add_gradients(p, 2, 258);
+    for (const int n_threads : {1, 2, 3}) {
+      for (const bool with_hessian : {true, false}) {
+        const Grown g = grow(p, {}, n_threads, with_hessian);
+        CHECK(g.tree.n_leaves() == 1);
+        CHECK(g.tree.leaf_count[0] == 100);
+      }
+    }
+  }
+
   TEST_CASE("outliers: sums do not overflow, others still count") {
     for (const float factor : {1e3f, 1e6f}) {
       Problem p = make_problem(3000, 6, 2, 253);

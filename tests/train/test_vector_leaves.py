@@ -15,6 +15,7 @@ from gossamer import (
     ParameterError,
     early_stopping,
     record_evaluation,
+    threads,
     train,
 )
 
@@ -175,6 +176,15 @@ def test_nothing_to_learn() -> None:
     np.testing.assert_array_equal(booster.predict(TABLE), np.zeros((len(TABLE), 3)))
     np.testing.assert_array_equal(booster.get_leaf_output(0, 0), np.zeros(3))
     assert Booster(model_str=booster.model_to_string()).num_trees() == 5
+
+
+def test_constant_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "CELLS_PER_THREAD", 1)  # however small the data
+    for num_threads in (1, 2, 3):
+        data = Dataset(np.ones((500, 2)), NUMBERS[:500])
+        booster = train({**BASE, "num_threads": num_threads}, data, 3)
+        assert booster.num_trees() == 0
+        np.testing.assert_allclose(booster.predict([[1.0, 2.0]])[0], NUMBERS[:500].mean(0), 1e-5)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
