@@ -18,7 +18,7 @@ void LeafRows::start(const RowIdx* rows, std::int64_t n_rows) {
   left_.grow_to(n_rows);
   right_.grow_to(n_rows);
   identity_ = rows == nullptr;
-  if (rows != nullptr) std::memcpy(rows_.data(), rows, at(n_rows) * sizeof(RowIdx));
+  if (rows != nullptr && n_rows > 0) std::memcpy(rows_.data(), rows, at(n_rows) * sizeof(RowIdx));
 }
 
 void LeafRows::split(Team& team, std::span<const LeafSplit> splits) {
