@@ -12,10 +12,9 @@
 namespace gossamer {
 namespace {
 
-constexpr std::int64_t kRowBlock = 8192;  // floating-point sums over rows keep their order
-const std::int32_t kBlockLanes =
-    std::getenv("KBL") ? std::atoi(std::getenv("KBL")) : 8;  // 8 lanes x 256 cells x 24 integers: a core's own cache
-constexpr std::int64_t kPieceRows = 4096;                    // least rows per build task
+constexpr std::int64_t kRowBlock = 8192;   // floating-point sums over rows keep their order
+constexpr std::int32_t kBlockLanes = 8;    // x 256 cells x 24 integers: a core's own cache
+constexpr std::int64_t kPieceRows = 4096;  // least rows per build task
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -106,8 +105,8 @@ void VectorGrower::plan(Team& team) {
 
 // ---- gradients ----
 
-// Per output: the smallest power of two such that the steps of all rows, rounded, add up to less than 2^31.
-// Returns whether all values are the same.
+// Per output: the smallest power of two such that the steps of all rows, rounded, add up to less than 2^31;
+// 0 where all values are 0. Returns whether all values are the same.
 bool VectorGrower::find_units(Team& team, const float* values, std::vector<float>& units) {
   const std::int64_t n_blocks = (n_rows_ + kRowBlock - 1) / kRowBlock;
   std::vector<ValueRange> parts(at(n_blocks * n_outputs_));
@@ -119,6 +118,7 @@ bool VectorGrower::find_units(Team& team, const float* values, std::vector<float
                                             : kernels().value_range(own + begin, nullptr, n);
   });
   units.assign(at(n_chunks_) * 8, 0.0f);
+  if (parts.empty()) return true;
   const double room = 0x1.0p31 - 1.0 - static_cast<double>(n_rows_);
   ValueRange all = parts.front();
   for (int k = 0; k < n_outputs_; ++k) {
@@ -129,9 +129,10 @@ bool VectorGrower::find_units(Team& team, const float* values, std::vector<float
       all.lowest = std::min(all.lowest, part.lowest);
       all.highest = std::max(all.highest, part.highest);
     }
+    if (!(total > 0.0)) continue;
     int exponent = 0;
     std::frexp(total / room, &exponent);
-    units[at(k)] = static_cast<float>(std::ldexp(1.0, total > 0.0 ? std::clamp(exponent, -100, 100) : 0));
+    units[at(k)] = static_cast<float>(std::ldexp(1.0, std::clamp(exponent, -126, 126)));
   }
   return all.lowest == all.highest;
 }
@@ -141,7 +142,8 @@ void VectorGrower::quantize(Team& team, const float* gradient, const float* hess
   stats_.rounds += 1;
   find_units(team, gradient, gradient_unit_);
   constant_hessian_ = hessian == nullptr || find_units(team, hessian, hessian_unit_);
-  count_hessian_ = hessian == nullptr ? 1.0f : hessian[user_rows_ != nullptr ? user_rows_[0] : 0];
+  count_hessian_ = hessian == nullptr || n_rows_ == 0 ? 1.0f : hessian[user_rows_ != nullptr ? user_rows_[0] : 0];
+  scale_for_search();
   width_ = n_chunks_ * 8 * (constant_hessian_ ? 1 : 2);
   const std::int64_t n_all = matrix_->n_rows();
   values_.grow_to(n_all * width_);
@@ -182,6 +184,28 @@ void VectorGrower::quantize(Team& team, const float* gradient, const float* hess
   for (const Vector& part : sums) kernels().add_ints(part.data(), width_, root_sums_.data());
 }
 
+// The search multiplies in floats: gradients and hessians are scaled by powers of two, the same for all
+// outputs, so that squares and quotients stay in range. No comparison depends on that.
+void VectorGrower::scale_for_search() {
+  const auto scale_of = [](double largest) {
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    return std::ldexp(1.0, largest > 0.0 ? -exponent : 0);
+  };
+  const auto largest_total = [](const std::vector<float>& units) {
+    return units.empty() ? 0.0 : 0x1.0p31 * static_cast<double>(*std::max_element(units.begin(), units.end()));
+  };
+  const auto scaled = [](std::vector<float> units, double scale) {
+    for (float& unit : units) unit = static_cast<float>(static_cast<double>(unit) * scale);
+    return units;
+  };
+  gradient_scale_ = scale_of(largest_total(gradient_unit_));
+  hessian_scale_ = scale_of(constant_hessian_ ? static_cast<double>(n_rows_) * static_cast<double>(count_hessian_)
+                                              : largest_total(hessian_unit_));
+  search_gradient_unit_ = scaled(gradient_unit_, gradient_scale_);
+  search_hessian_unit_ = constant_hessian_ ? std::vector<float>{} : scaled(hessian_unit_, hessian_scale_);
+}
+
 double VectorGrower::gradient_of(const Vector& sums, std::size_t k) const {
   return static_cast<double>(sums[k]) * static_cast<double>(gradient_unit_[k]);
 }
@@ -202,7 +226,8 @@ double VectorGrower::gain_of(const Vector& sums) const {
   double gain = 0.0;
   for (std::size_t k = 0; k < at(n_outputs_); ++k) {
     const double shrunk = std::max(std::abs(gradient_of(sums, k)) - params_->rules.lambda_l1, 0.0);
-    gain += shrunk * shrunk / std::max(hessian_of(sums, k) + params_->rules.lambda_l2, 1e-30);
+    const double denominator = hessian_of(sums, k) + params_->rules.lambda_l2;
+    if (denominator > 0.0) gain += shrunk * shrunk / denominator;  // otherwise its leaf value is 0
   }
   return gain;
 }
@@ -229,7 +254,8 @@ void VectorGrower::start_root(Team& team) {
   root.sums = root_sums_;
   root.outputs = outputs_of(root.sums, nullptr);
   leaves_.push_back(std::move(root));
-  if (params_->num_leaves >= 2 && may_split(leaves_[0])) evaluate(team, {{0}, -1, -1});
+  // Without blocks every column is constant.
+  if (params_->num_leaves >= 2 && may_split(leaves_[0]) && !blocks_.empty()) evaluate(team, {{0}, -1, -1});
 }
 
 bool VectorGrower::may_split(const Leaf& leaf) const {
@@ -525,14 +551,16 @@ void VectorGrower::search_feature(std::int32_t i, std::int32_t f, const std::int
   args.n_outputs = n_outputs_;
   args.n_chunks = n_chunks_;
   args.total = leaf.sums.data();
-  args.gradient_unit = gradient_unit_.data();
-  args.hessian_unit = constant_hessian_ ? nullptr : hessian_unit_.data();
-  args.count_hessian = count_hessian_;
-  args.count = static_cast<float>(count_of(leaf.sums));
-  args.lambda_l1 = static_cast<float>(rules.lambda_l1);
-  args.lambda_l2 = static_cast<float>(rules.lambda_l2);
-  args.min_data = static_cast<float>(std::max(rules.min_data, 1.0));
-  args.min_sum_hessian = static_cast<float>(rules.min_sum_hessian);
+  args.gradient_unit = search_gradient_unit_.data();
+  args.hessian_unit = constant_hessian_ ? nullptr : search_hessian_unit_.data();
+  args.count_hessian = static_cast<float>(static_cast<double>(count_hessian_) * hessian_scale_);
+  args.lambda_l1 = static_cast<float>(rules.lambda_l1 * gradient_scale_);
+  args.lambda_l2 = static_cast<float>(rules.lambda_l2 * hessian_scale_);
+  args.min_data = static_cast<std::int32_t>(std::ceil(std::clamp(rules.min_data, 1.0, 2147483647.0)));
+  // Without any hessian there is no leaf value.
+  const double least =
+      rules.min_sum_hessian > 0.0 || rules.lambda_l2 > 0.0 ? rules.min_sum_hessian * hessian_scale_ : 1e-30;
+  args.min_sum_hessian = static_cast<float>(least);
   args.scratch = search_scratch_[at(thread)].data();
   if (params_->extra_trees) {
     const int n_thresholds = std::max(feature.n_value_bins - (feature.has_missing ? 0 : 1), 1);

@@ -97,6 +97,7 @@ class VectorGrower {
   void plan(Team& team);
   void quantize(Team& team, const float* gradient, const float* hessian);
   bool find_units(Team& team, const float* values, std::vector<float>& units);
+  void scale_for_search();
   void start_root(Team& team);
   std::int32_t take_best();
   void expand(Team& team, std::int32_t node, bool last);
@@ -138,6 +139,10 @@ class VectorGrower {
   float count_hessian_ = 1.0f;
   std::vector<float> gradient_unit_;
   std::vector<float> hessian_unit_;
+  double gradient_scale_ = 1.0;  // see scale_for_search
+  double hessian_scale_ = 1.0;
+  std::vector<float> search_gradient_unit_;
+  std::vector<float> search_hessian_unit_;
   std::int64_t n_cells_ = 0;
   std::int64_t histogram_size_ = 0;  // integers
   std::vector<Block> blocks_;

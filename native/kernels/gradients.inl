@@ -95,7 +95,7 @@ inline void store_rows(float* p, const V16f& v, int lanes) {
 
 // In floats, as the results are. One exponential per score, kept in the place of the gradient until
 // the sum is known. The own class is -(sum of the others) / sum: nothing cancels where its probability
-// is close to 1.
+// is close to 1. So for another class that is: it must be the top one, whose exponential is 1.
 template <bool kFull>
 inline void softmax_gradients_block(const double* score, int64_t score_stride, const float* label, const float* weight,
                                     int lanes, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
@@ -110,6 +110,7 @@ inline void softmax_gradients_block(const double* score, int64_t score_stride, c
   }
   V16f others = y * 0.0f;
   V16f own = others;
+  V16f below_top = others;
   for (int c = 0; c < n_classes; ++c) {
     const V8f low = __builtin_convertvector(low_of(c) - top_low, V8f);
     const V8f high = __builtin_convertvector(high_of(c) - top_high, V8f);
@@ -121,6 +122,7 @@ inline void softmax_gradients_block(const double* score, int64_t score_stride, c
     const auto is_own = y == static_cast<float>(c);
     others += is_own ? e * 0.0f : e;
     own = is_own ? e : own;
+    below_top += e < 1.0f ? e : e * 0.0f;
   }
   const V16f inverse = 1.0f / (others + own);
   const float factor = static_cast<float>(n_classes) / (static_cast<float>(n_classes) - 1.0f);
@@ -129,7 +131,7 @@ inline void softmax_gradients_block(const double* score, int64_t score_stride, c
   for (int c = 0; c < n_classes; ++c) {
     const auto is_own = y == static_cast<float>(c);
     const V16f p = load_rows<kFull, V16f>(gradient + c * out_stride, lanes) * inverse;
-    const V16f rest = is_own ? others * inverse : 1.0f - p;
+    const V16f rest = is_own ? others * inverse : p > 0.5f ? below_top * inverse : 1.0f - p;
     store_rows<kFull>(gradient + c * out_stride, (is_own ? -rest : p) * w, lanes);
     store_rows<kFull>(hessian + c * out_stride, factor * p * rest * w, lanes);
   }

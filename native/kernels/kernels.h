@@ -145,10 +145,9 @@ struct VectorSearchArgs {
   const float* gradient_unit = nullptr;  // real value of one step, by output; 0 past the last
   const float* hessian_unit = nullptr;   // nullptr: every row has count_hessian
   float count_hessian = 1.0f;
-  float count = 0.0f;
   float lambda_l1 = 0.0f;
   float lambda_l2 = 0.0f;
-  float min_data = 1.0f;
+  std::int32_t min_data = 1;
   float min_sum_hessian = 0.0f;  // mean over the outputs
   int only_threshold = -1;
   std::int32_t* scratch = nullptr;  // one cell

@@ -144,13 +144,13 @@ bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCand
   const int n = kChunks > 0 ? kChunks : a.n_chunks;
   const int64_t width = static_cast<int64_t>(n) * (kConstant ? 8 : 16);
   const int count_at = a.n_outputs;
-  const float total_count = a.count;
-  const float min_data = a.min_data;
+  const int32_t total_count = a.total[count_at];
+  const int32_t min_data = a.min_data;
   const float count_hessian = a.count_hessian;
   const float lambda_l2 = a.lambda_l2;
   const float least_hessian = a.min_sum_hessian;
   const float per_output = 1.0f / static_cast<float>(a.n_outputs);
-  const V8f tiny = fill8f(1e-30f);  // places without an output have no hessian, but must be divided by something
+  const V8f none = fill8f(0.0f);
   LeftSums<kChunks> gradients(a, 0);
   LeftSums<kConstant ? 0 : kChunks> hessians(a, n);
   const int32_t* const missing = a.cells + a.n_value_bins * width;
@@ -170,14 +170,13 @@ bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCand
     if constexpr (!kConstant) {
       for (int c = 0; c < n; ++c) hessians.set(c, hessians.get(c) + load<V8i32>(cell + (n + c) * 8));
     }
-    const auto left_count = static_cast<float>(count);
-    if (left_count < min_data) continue;
-    if (total_count - left_count < min_data) break;
+    if (count < min_data) continue;
+    if (total_count - count < min_data) break;
     if (a.only_threshold >= 0 && b != a.only_threshold) continue;
     V8f sum_left = fill8f(0.0f);
     V8f sum_right = fill8f(0.0f);
-    float hessian_left = left_count * count_hessian;
-    float hessian_right = (total_count - left_count) * count_hessian;
+    float hessian_left = static_cast<float>(count) * count_hessian;
+    float hessian_right = static_cast<float>(total_count - count) * count_hessian;
     if constexpr (!kConstant) {
       V8f all_left = fill8f(0.0f);
       V8f all_right = fill8f(0.0f);
@@ -194,8 +193,9 @@ bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCand
         all_right += hr;
         const V8f dl = hl + lambda_l2;
         const V8f dr = hr + lambda_l2;
-        sum_left += gl * gl / (dl > tiny ? dl : tiny);
-        sum_right += gr * gr / (dr > tiny ? dr : tiny);
+        // Without a hessian the leaf value is 0; so it is past the last output.
+        sum_left += dl > 0.0f ? gl * gl / dl : none;
+        sum_right += dr > 0.0f ? gr * gr / dr : none;
       }
       hessian_left = sum_lanes(all_left) * per_output;
       hessian_right = sum_lanes(all_right) * per_output;

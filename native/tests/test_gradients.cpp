@@ -257,29 +257,62 @@ TEST_SUITE("gradients") {
     for (std::size_t i = 0; i < 70; ++i) CHECK(g[i] == static_cast<float>(s[i] - static_cast<double>(t.label[i])));
   }
 
-  TEST_CASE("gradients of softmax") {
+  TEST_CASE("gradients of softmax: relative accuracy at both ends, all tails") {
     Random random(49);
-    for (const int n_classes : {2, 4}) {
-      const std::int64_t n = 37;
-      const Targets t = targets(n, n_classes, random);
-      const std::vector<double> s = scores(n * n_classes, 50.0, random);
-      const auto out = same_at_every_level([&] {
-        std::vector<float> both(at(2 * n * n_classes));
-        kernels().gradients_softmax(s.data(), n, t.label.data(), t.weight.data(), 0, n, n_classes, both.data(),
-                                    both.data() + n * n_classes, n);
-        return both;
-      });
-      for (std::int64_t i = 0; i < n; ++i) {
-        long double sum = 0.0L;
-        for (int c = 0; c < n_classes; ++c) sum += std::exp(static_cast<long double>(s[at(c * n + i)]));
-        for (int c = 0; c < n_classes; ++c) {
-          const auto p = static_cast<double>(std::exp(static_cast<long double>(s[at(c * n + i)])) / sum);
-          const auto w = static_cast<double>(t.weight[at(i)]);
-          const double hit = t.label[at(i)] == static_cast<float>(c) ? 1.0 : 0.0;
-          const double factor = n_classes / (n_classes - 1.0);
-          CHECK(static_cast<double>(out[at(c * n + i)]) == doctest::Approx((p - hit) * w).epsilon(1e-6));
-          CHECK(static_cast<double>(out[at((n_classes + c) * n + i)]) ==
-                doctest::Approx(factor * p * (1.0 - p) * w).epsilon(1e-6));
+    for (const int n_classes : {2, 3, 4, 10, 31, 100}) {
+      for (const double widest : {2.0, 50.0, 350.0}) {
+        for (const bool weighted : {true, false}) {
+          const std::int64_t n = 50;
+          const std::int64_t begin = n_classes % 3, end = n - random.below(18);
+          Targets t = targets(n, n_classes, random);
+          std::vector<double> s = scores(n * n_classes, widest, random);
+          for (std::int64_t i = 0; i < n; ++i) {
+            if (i % 5 == 0) s[at(static_cast<std::int64_t>(t.label[at(i)]) * n + i)] = widest;  // right, and sure
+            if (i % 5 == 1) s[at((static_cast<std::int64_t>(t.label[at(i)]) + 1) % n_classes * n + i)] = widest;
+            if (i % 5 == 2) s[at(i)] = s[at(n + i)] = 0.5 * widest;  // two at the top
+          }
+          const auto size = n * n_classes;
+          const auto out = same_at_every_level([&] {
+            std::vector<float> both(at(2 * size), 77.0f);
+            kernels().gradients_softmax(s.data(), n, t.label.data(), weighted ? t.weight.data() : nullptr, begin, end,
+                                        n_classes, both.data(), both.data() + size, n);
+            return both;
+          });
+          for (std::int64_t i = 0; i < n; ++i) {
+            long double top = -INFINITY, sum = 0.0L;
+            for (int c = 0; c < n_classes; ++c) top = std::max<long double>(top, s[at(c * n + i)]);
+            for (int c = 0; c < n_classes; ++c) sum += std::exp(static_cast<long double>(s[at(c * n + i)]) - top);
+            for (int c = 0; c < n_classes; ++c) {
+              const auto g = static_cast<double>(out[at(c * n + i)]);
+              const auto h = static_cast<double>(out[at(size + c * n + i)]);
+              if (i < begin || i >= end) {
+                CHECK(g == 77.0);
+                CHECK(h == 77.0);
+                continue;
+              }
+              // The share of a class, and of all others together: neither from the other.
+              const long double distance = top - static_cast<long double>(s[at(c * n + i)]);
+              const long double p = std::exp(-distance) / sum;
+              long double rest = 0.0L;
+              for (int o = 0; o < n_classes; ++o) {
+                if (o != c) rest += std::exp(static_cast<long double>(s[at(o * n + i)]) - top) / sum;
+              }
+              const long double w = weighted ? static_cast<long double>(t.weight[at(i)]) : 1.0L;
+              const bool own = t.label[at(i)] == static_cast<float>(c);
+              const long double gradient = (own ? -rest : p) * w;
+              const long double hessian = p * rest * w * n_classes / (n_classes - 1.0L);
+              CAPTURE(n_classes);
+              CAPTURE(widest);
+              CAPTURE(i);
+              CAPTURE(c);
+              // The distance to the top is rounded to a float; below exp(-87) there is nothing but a tiny number.
+              const double tolerance = 2e-6 + 1e-7 * widest * 2.0;
+              const double nothing = 1e-35;
+              CHECK(std::abs(g - static_cast<double>(gradient)) <=
+                    tolerance * static_cast<double>(std::abs(gradient)) + nothing);
+              CHECK(std::abs(h - static_cast<double>(hessian)) <= tolerance * static_cast<double>(hessian) + nothing);
+            }
+          }
         }
       }
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 import time
@@ -279,6 +281,99 @@ def test_what_fits_its_checksum_is_still_checked(change: Any) -> None:
     change(arrays, facts)
     with pytest.raises(ModelFileError):
         model_file.from_bytes(files.to_bytes(arrays, facts))
+
+
+def _vector_model() -> Booster:
+    """Leaves with a value for each of three targets."""
+    label = np.column_stack([LABEL, LABEL**2, np.sin(LABEL)])
+    params = {"multi_strategy": "multi_output_tree", "min_data_in_leaf": 5}
+    return train(params, Dataset(TABLE, label), 4)
+
+
+def _both(*changes: Any) -> Any:
+    def change(arrays: Any, facts: Any) -> None:
+        for one in changes:
+            one(arrays, facts)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _fact("n_values", 1),
+        _drop("n_values"),
+        _fact("n_values", 2),
+        _fact("n_values", 6),
+        _fact("n_values", 0),
+        _fact("n_values", -3),
+        _fact("n_values", 3.0),
+        _fact("n_values", "3"),
+        _fact("n_values", None),
+        _fact("n_values", [3]),
+        _fact("n_values", 10**30),
+        _shorten("leaf_value"),
+        _shorten("node_value"),
+        _both(*[_shorten("leaf_value")] * 3),
+        _both(*[_shorten("leaf_value")] * 3, _shorten("leaf_count"), _shorten("leaf_weight")),
+        _both(_shorten("leaf_begin"), _shorten("node_begin")),
+        _set("leaf_value", 1, np.nan),
+        _set("leaf_value", -1, np.inf),
+        _set("leaf_begin", 1, 10**9),
+        _set("leaf_begin", 1, 0),
+        _set("left", 0, -(10**6)),
+    ],
+)
+def test_vector_leaves_that_do_not_fit(change: Any) -> None:
+    arrays, facts = files.from_bytes(model_file.to_bytes(_vector_model()._model))
+    assert facts["n_values"] == 3
+    change(arrays, facts)
+    with pytest.raises(ModelFileError):
+        model_file.from_bytes(files.to_bytes(arrays, facts))
+
+
+def test_scalar_leaves_said_to_be_vectors() -> None:
+    arrays, facts = files.from_bytes(model_file.to_bytes(make("multiclass")._model))
+    facts["n_values"] = facts["n_outputs"]
+    with pytest.raises(ModelFileError):
+        model_file.from_bytes(files.to_bytes(arrays, facts))
+
+
+def test_files_without_the_number_of_values_have_one() -> None:
+    """As they were written before there were vector leaves."""
+    model = make("multiclass")
+    arrays, facts = files.from_bytes(model_file.to_bytes(model._model))
+    del facts["n_values"]
+    again = model_file.from_bytes(files.to_bytes(arrays, facts))
+    assert model_file.to_bytes(again) == model_file.to_bytes(model._model)
+
+
+@pytest.mark.parametrize("how", ["file", "string", "pickle", "copy"])
+def test_vector_leaves_come_back(how: str, tmp_path: Path) -> None:
+    model = _vector_model()
+    if how == "file":
+        model.save_model(tmp_path / "model")
+        other = Booster(model_file=tmp_path / "model")
+    elif how == "string":
+        other = Booster(model_str=model.model_to_string())
+    elif how == "pickle":
+        other = pickle.loads(pickle.dumps(model))
+    else:
+        other = copy.deepcopy(model)
+    np.testing.assert_array_equal(other.predict(TABLE), model.predict(TABLE))
+    assert other.num_trees() == other.current_iteration() == 4
+    assert other.num_model_per_iteration() == 1
+    assert other.model_to_string() == model.model_to_string()
+
+
+def test_parts_of_vector_leaves_add_up(tmp_path: Path) -> None:
+    model = _vector_model()
+    model.save_model(tmp_path / "front", num_iteration=3)
+    model.save_model(tmp_path / "back", start_iteration=3)
+    front, back = (Booster(model_file=tmp_path / name) for name in ("front", "back"))
+    assert (front.num_trees(), back.num_trees()) == (3, 1)
+    total = front.predict(TABLE) + back.predict(TABLE)
+    np.testing.assert_allclose(total, model.predict(TABLE), rtol=1e-12, atol=1e-12)
 
 
 def test_text_of_a_model_with_very_many_columns() -> None:

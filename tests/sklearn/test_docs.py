@@ -45,7 +45,7 @@ def test_code_for_sparse_tables_runs() -> None:
     assert names["prediction"].std() > 0
 
 
-@pytest.mark.parametrize(("page", "n_blocks"), [("several_targets", 3), ("custom_objectives", 4)])
+@pytest.mark.parametrize(("page", "n_blocks"), [("several_targets", 4), ("custom_objectives", 4)])
 def test_code_of_other_pages_runs(
     page: str, n_blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +60,9 @@ def test_code_of_other_pages_runs(
     if page == "several_targets":
         assert names["model"].predict(x).shape == (500, 3)
         assert names["classifier"].predict_proba(x).shape == (500, 3)
+        assert names["shared"].predict(x).shape == (500, 20)
+        assert names["shared"].num_trees() == 50
+        assert names["shared"].get_leaf_output(0, 0).shape == (20,)
     else:
         np.testing.assert_array_equal(names["again"].predict(x), names["model"].predict(x))
         assert names["classifier"].predict_proba(x).shape == (500, 2)

@@ -203,3 +203,23 @@ def test_objective_functions_see_all_columns() -> None:
     assert list(own.evals_result_["training"]) == ["l2"]
     with pytest.warns(UserWarning, match="raw scores"):
         assert GossamerClassifier(objective=squares).fit(X, LABELS).predict(X).shape == (300, 3)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "labels", "classes"])
+def test_vector_leaves(kind: str) -> None:
+    """One tree for all outputs, in each kind of estimator."""
+    settings = {"n_estimators": 40, "multi_strategy": "multi_output_tree"}
+    classes = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])]
+    y = {"numbers": NUMBERS, "labels": LABELS, "classes": classes}[kind]
+    estimator = GossamerRegressor if kind == "numbers" else GossamerClassifier
+    model = clone(estimator(**settings)).fit(X, y, eval_set=[(X, y)])
+    assert model.booster_.num_trees() == 40
+    assert model.booster_.num_model_per_iteration() == 1
+    assert model.get_params()["multi_strategy"] == "multi_output_tree"
+    plain = estimator(n_estimators=40).fit(X, y)
+    assert model.score(X, y) > plain.score(X, y) - 0.1
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    if kind == "classes":
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+        assert list(model.classes_) == ["a", "b", "c"]

@@ -64,6 +64,7 @@ def two_squares(scores: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarr
 
 BINARY_PARAMS = {"objective": "binary"}
 GOSS = {"boosting": "goss", "learning_rate": 1.0}  # rows are sampled after the first round
+VECTOR = {"multi_strategy": "multi_output_tree"}
 CASES: dict[str, dict[str, Any]] = {
     "l2": {"label": REGRESSION},
     "l2 weighted": {"label": REGRESSION, "weight": WEIGHT},
@@ -195,6 +196,47 @@ CASES: dict[str, dict[str, Any]] = {
     "targets goss": {"label": TARGETS, **GOSS},
     "labels": {"label": TARGETS > 0, **BINARY_PARAMS, "is_unbalance": True},
     "labels mvs": {"label": TARGETS > 0, **BINARY_PARAMS, "data_sample_strategy": "mvs"},
+    "vector leaves": {"label": TARGETS, **VECTOR},
+    "vector leaves, weighted, sampled": {
+        "table": HOLES,
+        "label": TARGETS,
+        "weight": WEIGHT,
+        "feature_fraction": 0.7,
+        "feature_fraction_bynode": 0.7,
+        "bagging_fraction": 0.5,
+        **VECTOR,
+    },
+    "vector leaves, goss": {"label": TARGETS, **GOSS, **VECTOR},
+    "vector leaves, classes": {
+        "table": HOLES,
+        "label": CLASSES,
+        "objective": "multiclass",
+        "num_class": 4,
+        "num_leaves": 63,
+        "histogram_pool_size": 0.2,
+        **VECTOR,
+    },
+    "vector leaves, labels, mvs": {
+        "label": TARGETS > 0,
+        "data_sample_strategy": "mvs",
+        "extra_trees": True,
+        **BINARY_PARAMS,
+        **VECTOR,
+    },
+    "vector leaves, custom, two-byte bins": {
+        "label": REGRESSION,
+        "objective": two_squares,
+        "num_class": 2,
+        "max_bin": 1000,
+        "grow_policy": "depthwise",
+        "lambda_l1": 3.0,
+        **VECTOR,
+    },
+    "vector leaves, compressed rows": {
+        "table": csr_array(SPARSE_HOLES),
+        "label": np.column_stack([SPARSE_SIGNAL, -SPARSE_SIGNAL, SIGNAL]),
+        **VECTOR,
+    },
     "columns by tree, level and node": {
         "label": REGRESSION,
         "feature_fraction": 0.8,
@@ -368,6 +410,20 @@ def test_the_model_does_not_depend_on_the_storage(storage: str, table: np.ndarra
     expected = trees(table, 1, {"enable_bundle": False, "is_enable_sparse": False})
     for num_threads, read in enumerate((np.asarray, csr_array, csc_array), start=1):
         assert trees(read(table), num_threads, STORAGES[storage]) == expected, read.__name__
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_vector_leaves_do_not_depend_on_the_storage(storage: str) -> None:
+    label = np.column_stack([SPARSE_SIGNAL, -SPARSE_SIGNAL, SIGNAL])
+
+    def trees(data: Any, params: dict[str, Any]) -> bytes:
+        settings = {**VECTOR, "num_threads": 2, "num_leaves": 40, "verbosity": -1, **params}
+        booster = train(settings, Dataset(data, label), 3)
+        return model_file.to_bytes(replace(booster._model, params={}))
+
+    expected = trees(SPARSE_HOLES, {"enable_bundle": False, "is_enable_sparse": False})
+    for read in (np.asarray, csr_array):
+        assert trees(read(SPARSE_HOLES), STORAGES[storage]) == expected, read.__name__
 
 
 def test_predictions_are_the_same_for_any_threads() -> None:

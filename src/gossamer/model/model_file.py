@@ -103,8 +103,8 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         raise ValueError("the number of outputs differs from the objective's")
     if not np.isfinite(start).all():
         raise ValueError("a start score is not finite")
-    n_values = int(facts["n_values"])
-    if n_values not in (1, objective.n_outputs):
+    n_values = facts.get("n_values", 1)  # files of before vector leaves do not say
+    if type(n_values) is not int or n_values not in (1, objective.n_outputs):
         raise ValueError("the number of values per leaf is neither 1 nor that of the outputs")
     sizes = dict.fromkeys(NODE_ARRAYS, len(arrays["column"]))
     sizes |= dict.fromkeys(LEAF_ARRAYS, len(arrays["leaf_count"]))

@@ -1,0 +1,84 @@
+// The trees of a round: those that a grower grows one by one, with any number of threads.
+#include "core/round_grower.h"
+
+#include "sparse_table.h"
+
+namespace gossamer::tests {
+namespace {
+
+bool same_tree(const Tree& a, const Tree& b) {
+  return a.feature == b.feature && a.threshold_bin == b.threshold_bin && a.default_left == b.default_left &&
+         a.left == b.left && a.right == b.right && first_difference(a.gain, b.gain) == -1 &&
+         first_difference(a.leaf_value, b.leaf_value) == -1 && first_difference(a.node_value, b.node_value) == -1 &&
+         a.leaf_count == b.leaf_count && a.node_count == b.node_count;
+}
+
+}  // namespace
+
+TEST_SUITE("round_grower") {
+  TEST_CASE("side by side or one after another: the same trees") {
+    MixedShape shape;
+    shape.n_rows = 9000;
+    Mixed m = make_mixed(shape, 420);
+    Random random(420);
+    const std::int64_t n = shape.n_rows;
+    std::vector<RowIdx> bag;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (random.chance(0.5)) bag.push_back(static_cast<RowIdx>(i));
+    }
+    for (const std::int64_t n_outputs : {1, 2, 3, 7, 8, 17}) {
+      const NamedStorage s = storages_of(m)[at(n_outputs % 8)];
+      const auto matrix = fill_training(m, s.storage, m.table.dense());
+      std::vector<float> gradient, hessian, label;
+      for (std::int64_t i = 0; i < n * n_outputs; ++i) {
+        gradient.push_back(static_cast<float>(random.normal() + m.table(i % n, 0) * static_cast<float>(1 + i / n)));
+        hessian.push_back(static_cast<float>(random.between(0.1, 1.0)));
+        label.push_back(static_cast<float>(random.normal()));
+      }
+      std::vector<GrowParams> params(at(n_outputs));
+      for (std::size_t k = 0; k < params.size(); ++k) {
+        params[k].rules.min_data = k % 2 == 0 ? 20.0 : 3.0;
+        params[k].num_leaves = 10 + static_cast<std::int64_t>(k);
+        params[k].max_histogram_bytes = k % 3 == 0 ? 0 : 1 << 20;
+        params[k].refit = k % 4 == 1;
+      }
+      for (const bool one_label : {false, true}) {
+        for (const bool with_hessian : {false, true}) {
+          const bool bagged = one_label != with_hessian;
+          const RowIdx* const rows = bagged ? bag.data() : nullptr;
+          const std::int64_t n_rows = bagged ? static_cast<std::int64_t>(bag.size()) : n;
+          std::vector<Tree> expected;
+          std::vector<double> expected_score(at(n * n_outputs), 0.5);
+          for (std::int64_t k = 0; k < n_outputs; ++k) {
+            Team team(1);
+            Grower grower(matrix);
+            expected.push_back(grower.grow(team, gradient.data() + k * n,
+                                           with_hessian ? hessian.data() + k * n : nullptr, rows, n_rows, params[at(k)],
+                                           expected_score.data() + k * n,
+                                           params[at(k)].refit ? label.data() + (one_label ? 0 : k * n) : nullptr));
+            CHECK(expected.back().n_leaves() == params[at(k)].num_leaves);
+          }
+          for (const int n_threads : {1, 2, 3, 8}) {
+            CAPTURE(n_outputs);
+            CAPTURE(n_threads);
+            CAPTURE(one_label);
+            CAPTURE(with_hessian);
+            Team team(n_threads);
+            RoundGrower grower(matrix);
+            for (int round = 0; round < 2; ++round) {  // and again with growers that have grown
+              std::vector<double> score(at(n * n_outputs), 0.5);
+              const auto trees = grower.grow(team, gradient.data(), with_hessian ? hessian.data() : nullptr, rows,
+                                             n_rows, params, score.data(), label.data(), one_label);
+              REQUIRE(trees.size() == expected.size());
+              for (std::size_t k = 0; k < trees.size(); ++k) CHECK(same_tree(trees[k], expected[k]));
+              CHECK(first_difference(score, expected_score) == -1);
+            }
+            CHECK(grower.stats().rounds == 2 * n_outputs);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace gossamer::tests
