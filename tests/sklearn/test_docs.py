@@ -21,7 +21,7 @@ def test_code_runs(binary_rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     x, y = binary_rows
     names = {"x": x[:200], "y": y[:200], "x_valid": x[200:], "y_valid": y[200:], "x_new": x[:3]}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         exec(block, names)
     assert Path("model.safetensors").exists()
@@ -43,6 +43,22 @@ def test_code_for_sparse_tables_runs() -> None:
     for block in blocks:
         exec(block, names)
     assert names["prediction"].std() > 0
+
+
+def test_code_for_ranking_runs() -> None:
+    page = (DOCS / "ranking.md").read_text(encoding="utf-8")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3))
+    y = np.digitize(x[:, 0], [0, 1])
+    names: dict[str, Any] = {
+        **{"x": x[:400], "y": y[:400], "sizes": [20] * 20},
+        **{"x_valid": x[400:], "y_valid": y[400:], "sizes_valid": [10] * 20, "x_new": x[:3]},
+    }
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 1
+    exec(blocks[0], names)
+    assert names["scores"].shape == (3,)
+    assert names["model"].best_score_["valid_0"]["ndcg@10"] > 0.9
 
 
 @pytest.mark.parametrize(("page", "n_blocks"), [("several_targets", 4), ("custom_objectives", 4)])

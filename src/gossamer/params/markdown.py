@@ -30,8 +30,8 @@ the same thing.
   only; names in ~~strikethrough~~ are known values that this version does not support. Both raise
   `NotSupportedError`.
 - **`alpha`** is LightGBM's parameter of the objectives `huber` and `quantile`, and XGBoost's L1
-  penalty. With these two objectives, or when the L1 penalty is given by another name as well, it
-  is the former; otherwise it means `lambda_l1`.
+  penalty. With these two objectives and `expectile`, or when the L1 penalty is given by another
+  name as well, it is the former; otherwise it means `lambda_l1`.
 
 Some values follow from others:
 
