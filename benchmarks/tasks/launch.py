@@ -84,7 +84,8 @@ def library_of(contender: str) -> str:
 def _run(case: Case, name: str, folder: str, limits: Limits) -> dict[str, Any]:
     # A trial with fewer rows keeps to the command's rounds, even where others would stop early.
     rounds = limits.rounds if limits.scale < 1.0 else case.max_rounds or limits.rounds
-    # "binary" gives XGBoost LightGBM's minimum of the hessian; objectives are in the options.
+    # Only scikit-learn asks for the task: its regressor has the losses compared here. The others'
+    # objectives are in the options.
     task: Task = "regression" if library_of(name) == "sklearn" else "binary"
     settings = Settings(task, 0, NUM_LEAVES, rounds, limits.threads)
     order = {

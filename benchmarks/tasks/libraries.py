@@ -124,7 +124,14 @@ _XGBOOST_STARTS: dict[object, Callable[[Array], float]] = {
 
 
 class XGBoost(XGBoostRunner):
-    """XGBoost, on a QuantileDMatrix."""
+    """XGBoost, on a QuantileDMatrix.
+
+    It has no minimum of rows per leaf. Without any other minimum some of its losses run away, so it
+    gets its own default of the hessian where the options say nothing.
+    """
+
+    def __init__(self, settings: Settings, options: Options) -> None:
+        super().__init__(settings, {"min_child_weight": 1.0, **options})
 
     def build(self, train: Part, valid: Part | None) -> Any:  # type: ignore[override]
         """Makes the binned data sets."""

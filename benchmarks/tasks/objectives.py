@@ -193,7 +193,7 @@ OBJECTIVES: dict[str, Objective] = {
             "gamma_deviance",
             ("diamonds", "be_mtpl97_size"),
             lightgbm=_name("gamma"),
-            xgboost=_name("reg:gamma"),
+            xgboost=_name("reg:gamma", **_BY_ROWS),  # a row's hessian is one on average
             sklearn={"loss": "gamma"},
         ),
         Objective(
@@ -282,5 +282,5 @@ def ranking_contenders(objective: str, seed: int) -> dict[str, Options]:
     if objective != "rank_xendcg":
         theirs = _XGBOOST_RANKS.get(objective, objective)
         sample = {"subsample": 0.8, "colsample_bytree": 0.8, "seed": seed}
-        found["xgboost"] = {"objective": theirs, **sample}
+        found["xgboost"] = {"objective": theirs, "min_child_weight": 1e-3, **sample}
     return found
