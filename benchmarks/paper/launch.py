@@ -187,22 +187,39 @@ def _run_worker(job: Job, settings: Settings, folder: Path, limits: Limits) -> d
         "digests": job.digests,
         "memory_bytes": limits.memory_bytes,
     }
-    with tempfile.TemporaryDirectory(prefix="gossamer-paper-") as name:
+    return run_process("benchmarks.paper.worker", order, limits.threads, limits.timeout_s)
+
+
+def run_process(
+    module: str, order: dict[str, Any], threads: int, timeout_s: float
+) -> dict[str, Any]:
+    """Runs a worker module in a fresh process: ``python -m MODULE JOB.json RESULT.json``.
+
+    Args:
+        module: The module.
+        order: What it is to do, as JSON.
+        threads: Threads of libraries that ask OpenMP for them.
+        timeout_s: Limit on the process.
+
+    Returns:
+        What it wrote, or the key "error".
+    """
+    with tempfile.TemporaryDirectory(prefix="gossamer-job-") as name:
         job_file, result_file = Path(name) / "job.json", Path(name) / "result.json"
         job_file.write_text(json.dumps(order))
-        command = [sys.executable, "-m", "benchmarks.paper.worker", str(job_file), str(result_file)]
+        command = [sys.executable, "-m", module, str(job_file), str(result_file)]
         try:
             done = subprocess.run(
                 command,
                 cwd=Path(__file__).resolve().parents[2],
-                env={**os.environ, "OMP_NUM_THREADS": str(limits.threads)},
+                env={**os.environ, "OMP_NUM_THREADS": str(threads)},
                 capture_output=True,
                 text=True,
-                timeout=limits.timeout_s,
+                timeout=timeout_s,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return {"error": f"{STOPPED} after {limits.timeout_s:.0f} s"}
+            return {"error": f"{STOPPED} after {timeout_s:.0f} s"}
         if done.returncode != 0 or not result_file.is_file():
             return {"error": f"exit {done.returncode}: {_last_message(done.stderr)}"}
         loaded: dict[str, Any] = json.loads(result_file.read_text())

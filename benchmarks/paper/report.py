@@ -85,12 +85,13 @@ def format_report(blocks: dict[str, str]) -> str:
     return "\n\n".join(parts)
 
 
-def update_page(page: Path, blocks: dict[str, str]) -> list[str]:
-    """Puts the blocks into a page, between ``<!-- paper:NAME -->`` and ``<!-- /paper:NAME -->``.
+def update_page(page: Path, blocks: dict[str, str], mark: str = "paper") -> list[str]:
+    """Puts the blocks into a page, between ``<!-- MARK:NAME -->`` and ``<!-- /MARK:NAME -->``.
 
     Args:
         page: A Markdown file; changed.
         blocks: Name to Markdown.
+        mark: What the page's places begin with.
 
     Returns:
         Names of blocks that have no place in the page.
@@ -98,7 +99,7 @@ def update_page(page: Path, blocks: dict[str, str]) -> list[str]:
     text = page.read_text()
     homeless = []
     for name, block in blocks.items():
-        start, end = f"<!-- paper:{name} -->", f"<!-- /paper:{name} -->"
+        start, end = f"<!-- {mark}:{name} -->", f"<!-- /{mark}:{name} -->"
         before, found, rest = text.partition(start)
         _, closed, after = rest.partition(end)
         if not found or not closed:

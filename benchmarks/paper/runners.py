@@ -58,6 +58,20 @@ class RoundClock:
         return [before, after]
 
 
+def make_xgboost_clock(library: Any, clock: RoundClock) -> Any:
+    """The clock as a callback of XGBoost."""
+    base: Any = library.callback.TrainingCallback
+
+    def before(_: Any, model: Any, *args: object) -> Any:
+        clock.start()
+        return False
+
+    def after(_: Any, *args: object) -> bool:
+        return clock.end()
+
+    return type("Clock", (base,), {"before_iteration": before, "after_iteration": after})()
+
+
 class PaperRunner(Protocol):
     """What a worker needs of a library."""
 
@@ -119,18 +133,8 @@ class PaperXGBoost(XGBoostRunner):
 
     def train_timed(self, data: Any, clock: RoundClock) -> Any:
         """Trains a model."""
-        base: Any = self._library.callback.TrainingCallback
-
-        def before(_: Any, model: Any, *args: object) -> Any:
-            clock.start()
-            return False
-
-        def after(_: Any, *args: object) -> bool:
-            return clock.end()
-
-        callback = type("Clock", (base,), {"before_iteration": before, "after_iteration": after})
-        rounds = self.settings.rounds
-        return self._library.train(self._params, data, rounds, callbacks=[callback()])
+        callbacks = [make_xgboost_clock(self._library, clock)]
+        return self._library.train(self._params, data, self.settings.rounds, callbacks=callbacks)
 
     def predict_first(self, model: Any, x: Matrix, rounds: int) -> Array:
         """Predicts with the first rounds."""

@@ -1,0 +1,1 @@
+"""Every learning task beside the peers: ``python -m benchmarks.tasks``."""
