@@ -122,6 +122,16 @@ def test_aliases_are_the_same_metric(alias: str, name: str) -> None:
     assert resolved == (() if name == "custom" else (name,))
 
 
+@pytest.mark.parametrize("metric", ["multi_logloss", "multi_error", "multi_error@2", "auc_mu"])
+@pytest.mark.parametrize("label", [-1.0, 0.5, 3.0, 1e30])
+def test_labels_that_are_no_classes(metric: str, label: float) -> None:
+    params = {"objective": pulls, "num_class": 3, "metric": metric, "verbosity": -1}
+    booster = gs.Booster(params, gs.Dataset(X, np.where(np.arange(N_ROWS) == 7, label, ZERO_ONE)))
+    booster.update()
+    with pytest.raises(gs.DataError, match="label of row 7 of the evaluated data is outside the"):
+        booster.eval_train()
+
+
 @pytest.mark.parametrize("alpha", [0.3, 0.123456789])
 def test_the_quantile_loss_of_any_objective(alpha: float) -> None:
     found = evaluate("regression", f"quantile@{alpha}")[f"quantile@{alpha}"]
