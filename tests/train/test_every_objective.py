@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -316,6 +317,55 @@ def test_metrics_that_cannot_read_a_function_are_refused(name: str, metric: str)
     with pytest.raises(gs.ParameterError, match=f"does not fit objective=custom: got '{metric}'"):
         model.update(fobj=lambda scores, data: (scores, np.ones_like(scores)))
     assert model.eval_train() == before  # nothing happened
+
+
+# ---- their own metrics ----
+
+
+def log_loss(y: Any, p: Any) -> Any:
+    return -np.log(p[np.arange(N_ROWS), y.astype(int)] if p.ndim > 1 else np.where(y > 0, p, 1 - p))
+
+
+def pinball(y: Any, p: Any, alpha: float) -> Any:
+    return np.maximum(alpha * (y - p), (alpha - 1) * (y - p))
+
+
+LOSSES: dict[str, Callable[[Any, Any], Any]] = {
+    "regression": lambda y, p: (y - p) ** 2,
+    "regression_l1": lambda y, p: abs(y - p),
+    "huber": lambda y, p: np.where(abs(y - p) < 0.9, (y - p) ** 2 / 2, 0.9 * (abs(y - p) - 0.45)),
+    "fair": lambda y, p: abs(y - p) - np.log1p(abs(y - p)),
+    "poisson": lambda y, p: p - y * np.log(p),
+    "quantile": lambda y, p: pinball(y, p, 0.9),
+    "mape": lambda y, p: abs(y - p) / np.maximum(1, abs(y)),
+    "pseudo_huber": lambda y, p: np.sqrt(1 + (y - p) ** 2) - 1,
+    "log_cosh": lambda y, p: np.log(np.cosh(y - p)),
+    "gamma": lambda y, p: y / p + np.log(p),
+    "cross_entropy": lambda y, p: -y * np.log(p) - (1 - y) * np.log(1 - p),
+    "hinge": lambda y, p: y != p,
+    "binary": log_loss,
+    "focal": log_loss,
+    "multiclass": log_loss,
+    "multiclassova": log_loss,
+    "reg_sqrt": lambda y, p: (y - p) ** 2,
+    "regression, 2 targets, one tree": lambda y, p: ((y - p) ** 2).mean(axis=1),
+    "quantiles": lambda y, p: sum(pinball(y, p[:, k], (0.1, 0.5, 0.9)[k]) for k in range(3)) / 3,
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_metrics_are_those_of_the_predictions(name: str) -> None:
+    case, weight = CASES[name], np.random.default_rng(3).random(N_ROWS)
+    history: dict[str, Any] = {}
+    model = gs.train(
+        {**case.params, "is_provide_training_metric": True},
+        case.data(weight=weight),
+        5,
+        callbacks=[gs.record_evaluation(history)],
+    )
+    (values,) = history["training"].values()
+    loss = LOSSES[name](case.y, model.predict(case.x))
+    assert values[-1] == pytest.approx(np.average(loss, weights=weight), rel=1e-5)
 
 
 # ---- base_score ----
