@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
-from gossamer.objectives import Objective
+from gossamer.objectives import Custom, Objective
+from gossamer.objectives.classes import check_class_labels
 from gossamer.params import Params
 
 
@@ -64,6 +65,16 @@ def predictions_of(
         return score
     n_rows = len(score) // objective.n_outputs
     return check_predictions(objective.to_points(score, n_threads), (n_rows,))
+
+
+def check_classes(targets: Targets, objective: Objective) -> None:
+    """Check that labels are classes where the objective has not: a user's.
+
+    Raises:
+        DataError: If one is not.
+    """
+    if isinstance(objective, Custom):
+        check_class_labels(targets, objective.n_outputs, "evaluated")
 
 
 def check_predictions(

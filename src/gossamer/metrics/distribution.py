@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
+from gossamer.metrics.argument import read_share, with_argument
 from gossamer.metrics.base import Metric
 from gossamer.objectives import Gaussian, Objective
 from gossamer.objectives.quantile import check_quantile
@@ -61,7 +62,8 @@ class CRPS(Metric):
 class Quantile(Metric):
     """Mean pinball loss; with several quantiles also the mean over them.
 
-    `quantile@0.9` is the loss of that quantile of the model alone.
+    `quantile@0.9` is the loss of that quantile of the model alone, and with other objectives that
+    of their predictions.
     """
 
     name: str = "quantile"
@@ -72,6 +74,9 @@ class Quantile(Metric):
     @classmethod
     def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
         """Make the metric of the quantiles that are trained."""
+        if argument and params.objective != "quantile":
+            alpha = check_quantile(read_share("quantile", argument))
+            return [cls(with_argument("quantile", alpha), (alpha,), 0)]
         alphas = params.quantile_alpha or (check_quantile(params.alpha),)
         if not argument:
             return [cls("quantile", alphas)]
@@ -85,7 +90,7 @@ class Quantile(Metric):
                     expected=f"one of {', '.join(f'quantile@{alpha:g}' for alpha in alphas)}",
                 )
             ) from None
-        return [cls(f"quantile@{alphas[output]:g}", alphas, output)]
+        return [cls(with_argument("quantile", alphas[output]), alphas, output)]
 
     def evaluate(
         self,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.metrics.argument import read_count, with_argument
-from gossamer.metrics.base import Metric, check_predictions
+from gossamer.metrics.base import Metric, check_classes, check_predictions
 from gossamer.objectives import Multiclass, Objective
 from gossamer.objectives.multiclass import MulticlassSoftmax
 from gossamer.params import Params
@@ -45,6 +45,7 @@ class MultiLogloss(Metric):
                 score, targets.label, targets.weight, n_classes, n_threads
             )
             return total / targets.total_weight
+        check_classes(targets, objective)
         predicted = score.reshape(n_classes, -1)
         if objective.has_link:
             shape = targets.n_rows, n_classes
@@ -83,6 +84,7 @@ class MultiError(Metric):
         n_threads: int = 1,
     ) -> float:
         """Return the share of rows in the wrong class."""
+        check_classes(targets, objective)
         total = _native.sum_multi_error(
             score, targets.label, targets.weight, objective.n_outputs, self.top_k, n_threads
         )

@@ -15,7 +15,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.argument import read_share, with_argument
-from gossamer.metrics.base import Metric
+from gossamer.metrics.base import Metric, check_classes
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -153,6 +153,7 @@ class AUCMu(Metric):
         n_threads: int = 1,
     ) -> float:
         """Return the mean area under the curves."""
+        check_classes(targets, objective)
         return _native.auc_mu(
             score,
             targets.label,

@@ -118,17 +118,19 @@ def make_metrics(params: Params, objective: Objective, n_targets: int = 1) -> li
                     expected=f"{name}@ and a number",
                 )
             )
-        _check_fits(name, objective)
+        _check_fits(name, objective, n_targets)
         found += METRICS[name].from_params(params, argument)
     if n_targets > 1 and (isinstance(objective, SeveralTargets) or not objective.takes_targets):
         found = [MeanOverTargets.of(metric, objective, n_targets) for metric in found]
     return list({metric.name: metric for metric in found}.values())
 
 
-def _check_fits(name: str, objective: Objective) -> None:
+def _check_fits(name: str, objective: Objective, n_targets: int) -> None:
     """Raise if the metric cannot read the scores of the objective."""
     takes, fits = METRICS[name].objectives, objective.metrics
-    if (not takes or objective.name in takes) and (fits is None or name in fits):
+    # Scores of several classes or targets; or one, or some that the objective makes one of.
+    reads = METRICS[name].for_classes or n_targets > 1 or objective.n_outputs == 1 or fits
+    if reads and (not takes or objective.name in takes) and (fits is None or name in fits):
         return
     raise ParameterError(
         message(

@@ -194,7 +194,12 @@ class Training:
         """Train with a custom objective from now on."""
         if isinstance(self.objective, Custom) and self.objective.function is function:
             return
-        self.objective = make_custom(function, self.train.data, self.n_outputs)
+        custom = make_custom(function, self.train.data, self.n_outputs)
+        if self.params.metric is not None:
+            self.metrics = make_metrics(self.params, custom, self.train.targets.n_targets)
+        elif self.objective.metrics is not None:
+            self.metrics = []  # its own metric reads no scores but its own
+        self.objective = custom
         self._targets = self.train.targets
         self._states = [None] * len(self._states)
         self._grower.set_objective(self.objective)
@@ -303,8 +308,9 @@ class Training:
             if self._sampler.weighs_rows != weighs_rows:
                 self._gradients = self._make_gradients()
         self.params = params
-        n_targets = self.train.targets.n_targets
-        self.metrics = make_metrics(params, self.objective, n_targets)
+        if params.metric is not None or not isinstance(self.objective, Custom):
+            n_targets = self.train.targets.n_targets
+            self.metrics = make_metrics(params, self.objective, n_targets)
         self._grower.set_params(params)
         self.train, *self.valid = (
             replace(scored, n_threads=self._threads_for(scored.data))

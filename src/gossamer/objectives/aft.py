@@ -12,6 +12,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
 from gossamer.objectives.base import Gradients, Objective
+from gossamer.objectives.links import link_named
 from gossamer.objectives.survival import Times, bad_row, check_columns
 from gossamer.params import Params
 
@@ -117,6 +118,10 @@ class AFT(Objective):
         upper = targets.label[n_rows:] if targets.n_targets == 2 else None
         number = _DISTRIBUTIONS[self.distribution]
         return targets.label[:n_rows], upper, targets.weight, number, self.scale
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the logarithm of a time."""
+        return [link_named("exp").to_score(prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return the times."""

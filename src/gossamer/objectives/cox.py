@@ -13,6 +13,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
 from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP, Gradients, Objective
+from gossamer.objectives.links import link_named
 from gossamer.objectives.survival import bad_row, check_columns, signed_times
 from gossamer.params import Params
 
@@ -77,6 +78,10 @@ class Cox(Objective):
         """Fill in the derivatives."""
         assert out.hessian is not None
         order_of(targets).gradients(score, out.gradient, out.hessian, n_threads)
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the logarithm of a hazard ratio."""
+        return [link_named("exp").to_score(prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return the hazard ratios."""

@@ -14,6 +14,7 @@ from gossamer.data import Targets
 from gossamer.errors import DataError, message
 from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP
 from gossamer.objectives.labels import check_labels
+from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise, apply_link
 from gossamer.params import Params
 
@@ -51,6 +52,10 @@ class CrossEntropy(Pointwise):
         """Return the log-odds of the mean label."""
         share = min(max(targets.average(targets.label), EPSILON), 1 - EPSILON)
         return [math.log(share / (1 - share))]
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the log-odds of a probability."""
+        return [link_named("sigmoid").to_score(prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return probabilities."""
@@ -95,6 +100,10 @@ class CrossEntropyLambda(Pointwise):
     def bracket(self, targets: Targets) -> tuple[float, float]:
         """See `Pointwise`."""
         return -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the score of a rate."""
+        return [link_named("softplus").to_score(prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return rates, log(1 + exp(score))."""

@@ -13,6 +13,7 @@ from gossamer.data import Targets
 from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP
 from gossamer.objectives.binary import check_zero_one
 from gossamer.objectives.classes import check_seen
+from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
 
@@ -62,6 +63,10 @@ class Focal(Pointwise):
     def bracket(self, targets: Targets) -> tuple[float, float]:
         """See `Pointwise`."""
         return -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the log-odds of a probability."""
+        return [link_named("sigmoid").to_score(prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return the probabilities of class 1."""

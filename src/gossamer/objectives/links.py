@@ -48,13 +48,14 @@ class Link:
             assert self.inverse is not None
             return self.inverse(prediction)
         except (ValueError, ZeroDivisionError, OverflowError):
-            raise ParameterError(
-                message(
-                    "base_score is no prediction of the objective",
-                    got=prediction,
-                    expected=self.domain,
-                )
-            ) from None
+            raise no_prediction(prediction, self.domain) from None
+
+
+def no_prediction(prediction: float, expected: str) -> ParameterError:
+    """Make the error of a `base_score` that no score is predicted as."""
+    return ParameterError(
+        message("base_score is no prediction of the objective", got=prediction, expected=expected)
+    )
 
 
 def link_named(name: str) -> Link:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.labels import check_any_positive, check_labels
+from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise, apply_link
 from gossamer.params import Params
 
@@ -34,6 +35,10 @@ class LogLink(Pointwise):
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the logarithm of the mean label."""
         return [math.log(targets.average(targets.label))]
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the logarithm of a mean."""
+        return [link_named("exp").to_score(prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return exp(score)."""

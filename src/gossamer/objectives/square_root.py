@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -60,6 +61,10 @@ class SquareRoot(Objective):
     ) -> None:
         """Fill in the derivatives."""
         self.inner.fill_gradients(score, targets, out, n_threads)
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the square root, with the sign of the prediction."""
+        return [math.copysign(math.sqrt(abs(prediction)), prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return sign(score) * score^2."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.labels import check_labels
+from gossamer.objectives.links import no_prediction
 from gossamer.objectives.pointwise import apply_link
 from gossamer.objectives.regression import Regression
 from gossamer.params import Params
@@ -41,6 +43,12 @@ class SquaredLogError(Regression):
     def prepare(self, targets: Targets) -> Targets:
         """Return log(1 + label)."""
         return replace(targets, label=np.log1p(targets.label.astype(np.float64)).astype(np.float32))
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return log(1 + prediction)."""
+        if prediction <= -1:
+            raise no_prediction(prediction, "a number > -1")
+        return [math.log1p(prediction)]
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return exp(score) - 1."""

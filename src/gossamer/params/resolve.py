@@ -38,6 +38,8 @@ _ALPHA_OBJECTIVES: Final = ("huber", "quantile", "expectile")
 _RMSE_OBJECTIVES: Final = ("l2_root", "root_mean_squared_error", "rmse")
 _MULTICLASS_OBJECTIVES: Final = ("multiclass", "multi:softmax", "multiclassova")
 _BINARY_OBJECTIVES: Final = ("binary", "binary:logitraw", "hinge", "focal")
+# LightGBM has no such objectives, so that no script of its users counts on class weights ignored.
+_UNWEIGHTED_OBJECTIVES: Final = ("hinge", "focal")
 _SQRT_OBJECTIVES: Final = ("regression", "regression_l1", "fair")
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
@@ -287,6 +289,19 @@ def _check_together(params: Params) -> None:
                 got=params.scale_pos_weight,
                 expected="scale_pos_weight=1 when is_unbalance is true",
                 hint="Give one of them only.",
+            )
+        )
+    if objective in _UNWEIGHTED_OBJECTIVES and (
+        params.is_unbalance or params.scale_pos_weight != 1
+    ):
+        raise ParameterError(
+            message(
+                f"objective={objective} does not weight its classes",
+                got=f"is_unbalance={params.is_unbalance}, "
+                f"scale_pos_weight={params.scale_pos_weight:g}",
+                expected="neither of them",
+                hint="Pass weights of the rows"
+                + (", or set focal_alpha." if objective == "focal" else "."),
             )
         )
     if params.reg_sqrt and objective not in _SQRT_OBJECTIVES:
