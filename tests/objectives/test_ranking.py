@@ -262,12 +262,14 @@ def test_position_biases_are_added_to_the_scores_and_learned() -> None:
             LABEL,
             "does not fit objective=lambdarank: got 3.0, exp",
         ),
-        ({"label_gain": [0, 1, 3, 7]}, LABEL + 0.5, "expected whole numbers from 0, as label_gain"),
-        ({}, LABEL - 1, "label of row .* of the training data .* expected numbers from 0 to"),
+        ({"label_gain": [0, 1, 3, 7]}, LABEL + 0.5, r"expected whole numbers from 0.*rank_xendcg"),
+        ({}, LABEL + 0.5, r"expected whole numbers from 0.*ndcg_exp_gain=False"),
+        ({"objective": "rank:ndcg"}, LABEL + 0.5, r"objective=rank:ndcg: got 3.5, expected whole"),
+        ({}, LABEL - 1, "label of row .* of the training data .* expected whole numbers from 0 to"),
         ({"objective": "rank_xendcg"}, LABEL - 1, "objective=rank_xendcg: got -1.0"),
         ({"objective": "rank:pairwise"}, LABEL - 1, "objective=rank:pairwise: got -1.0"),
         ({"objective": "rank:map"}, LABEL, "objective=rank:map: got .*, expected 0 or 1.* rank:nd"),
-        ({}, LABEL * 1e8, "expected numbers from 0 to 16777216"),
+        ({}, LABEL * 1e8, "expected whole numbers from 0 to 16777216"),
     ],
     ids=str,
 )
@@ -368,3 +370,10 @@ def test_gradients_are_xgboosts(name: str, params: dict[str, Any]) -> None:
     gradient, hessian = gradients({"objective": name, **params}, label)
     np.testing.assert_allclose(rows["Cover"], hessian[alone], rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(-rows["Gain"] * rows["Cover"], gradient[alone], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["rank:pairwise", "rank_xendcg", "rank:ndcg"])
+def test_relevance_in_fractions(name: str) -> None:
+    found = gradients({"objective": name, "ndcg_exp_gain": False}, LABEL + 0.25)
+    assert np.isfinite(found).all()
+    assert np.abs(found[0]).max() > 0

@@ -58,7 +58,10 @@ def check_queries(targets: Targets, what: str, name: str) -> npt.NDArray[np.int6
 
 
 def check_labels(targets: Targets, what: str, name: str, gains: Gains | None = None) -> None:
-    """Check that labels are >= 0, and have a gain.
+    """Check that labels are >= 0, and whole numbers with a gain where gains are grades'.
+
+    As in LightGBM and XGBoost, 2^label - 1 is meant for grades: a fraction there is more likely a
+    score that was not graded than a grade.
 
     Raises:
         DataError: If one is not so.
@@ -66,10 +69,13 @@ def check_labels(targets: Targets, what: str, name: str, gains: Gains | None = N
     label = targets.label
     is_bad = ~((label >= 0) & (label <= _LARGEST_LABEL))
     expected, hint = f"numbers from 0 to {_LARGEST_LABEL}", ""
-    if gains is not None and gains.table:
+    if gains is not None and gains.kind != _native.GainKind.linear:
         is_bad |= label != np.floor(label)
-        expected, hint = "whole numbers from 0, as label_gain is given", "Leave label_gain out."
-        if not is_bad.any():
+        expected = f"whole numbers from 0 to {_LARGEST_LABEL}"
+        if (label != np.floor(label)).any():
+            hint = "For relevance in fractions use rank:pairwise, rank_xendcg, or rank:ndcg with "
+            hint += "ndcg_exp_gain=False."
+        if gains.table and not is_bad.any():
             is_bad = label >= len(gains.table)
             expected = f"less than {len(gains.table)}, the length of label_gain"
             hint = "Give a gain for every label, or leave label_gain out."

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer import _native
-from gossamer.objectives.rank_labels import Gains
+from gossamer.data import Targets
+from gossamer.objectives.rank_labels import Gains, check_labels
 from gossamer.objectives.rank_pairs import PairRanking, xgboost_rules
 from gossamer.params import Params
 
@@ -21,6 +22,15 @@ class RankNdcg(PairRanking):
     name: ClassVar[str] = "rank:ndcg"
 
     @classmethod
+    def _check_labels(cls, targets: Targets, params: Params | None, name: str) -> None:
+        gains = None if params is None else cls._gains(params)
+        check_labels(targets, f"objective={cls.name}", name, gains)
+
+    @classmethod
     def _rules(cls, params: Params) -> dict[str, Any]:
-        kind = _native.GainKind.exponential if params.ndcg_exp_gain else _native.GainKind.linear
-        return xgboost_rules(params, _native.PairDelta.ndcg, Gains(kind))
+        return xgboost_rules(params, _native.PairDelta.ndcg, cls._gains(params))
+
+    @classmethod
+    def _gains(cls, params: Params) -> Gains:
+        exponential = params.ndcg_exp_gain
+        return Gains(_native.GainKind.exponential if exponential else _native.GainKind.linear)
