@@ -21,7 +21,8 @@ class Lambdarank(PairRanking):
     `lambdarank_truncation_level` by score. With `lambdarank_norm` a pair counts less the further
     apart its scores are, and the sum S of a query's gradients becomes log2(1 + S).
 
-    Labels are whole numbers, gains 2^label - 1 or `label_gain`. Where labels are above 900, those of a query are divided by a power of two, which changes no share of them.
+    Labels are whole numbers, gains 2^label - 1 or `label_gain`. Where labels are above 900, the
+    gains of a query are divided by a power of two, which changes no share of them.
     """
 
     name: ClassVar[str] = "lambdarank"
