@@ -95,7 +95,8 @@ stubs: $(STAMPS)/lint ## write src/gossamer/_native.pyi anew
 
 sanitize: $(STAMPS)/build ## native tests under ASan and UBSan, then under TSan
 	$(call build_native_tests,build/sanitize-address,address$(comma)undefined)
-	UBSAN_OPTIONS=print_stacktrace=1 build/sanitize-address/native/tests/gossamer_tests
+	ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  build/sanitize-address/native/tests/gossamer_tests
 	$(call build_native_tests,build/sanitize-thread,thread)
 	TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 build/sanitize-thread/native/tests/gossamer_tests
 
