@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -138,7 +139,8 @@ def test_metrics(binary_rows: Any, metric: Any, expected: list[str]) -> None:
         ({"objective": "rmse"}, "l1", ["l1", "rmse"]),
         ({"objective": lambda y, p: (p - y, p * 0 + 1)}, None, ["l2"]),
     ],
-    ids=str,
+    # A function's address would give every worker of pytest-xdist other names.
+    ids=lambda value: re.sub(r" at 0x\w+", "", str(value)),
 )
 def test_metrics_with_a_parameter(
     number_rows: Any, params: Any, metric: Any, expected: list[str]
