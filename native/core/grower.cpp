@@ -348,16 +348,9 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
   if (committed_.empty()) final_leaves.push_back(0);
   for (const std::int32_t i : committed_) {
     const Leaf& node = leaves_[at(i)];
-    const Feature& feature = matrix_->features()[at(node.split.feature)];
-    tree.feature.push_back(node.split.feature);
-    tree.column.push_back(feature.column);
-    tree.threshold_bin.push_back(node.split.threshold);
-    tree.threshold.push_back(feature.upper[at(node.split.threshold)]);
-    tree.missing_kind.push_back(static_cast<std::int8_t>(feature.missing_kind));
-    tree.default_left.push_back(node.split.missing_left);
-    tree.left.push_back(child_number(node.children[0]));
-    tree.right.push_back(child_number(node.children[1]));
-    tree.gain.push_back(node.split.gain);
+    tree.add_split(matrix_->features()[at(node.split.feature)], node.split.feature, node.split.threshold,
+                   node.split.missing_left, child_number(node.children[0]), child_number(node.children[1]),
+                   node.split.gain);
     tree.node_value.push_back(node.output * params_->learning_rate);
     tree.node_weight.push_back(weight(node.sums));
     tree.node_count.push_back(node.sums.count);

@@ -28,6 +28,19 @@ struct Tree {
   std::vector<double> leaf_weight;
   std::vector<std::int64_t> leaf_count;
 
+  // Adds a node, all but what is known of its rows (value, weight, count).
+  void add_split(const Feature& f, std::int32_t number, std::int32_t bin, bool missing_left, std::int32_t left_child,
+                 std::int32_t right_child, double split_gain) {
+    feature.push_back(number);
+    column.push_back(f.column);
+    threshold_bin.push_back(bin);
+    threshold.push_back(f.upper[static_cast<std::size_t>(bin)]);
+    missing_kind.push_back(static_cast<std::int8_t>(f.missing_kind));
+    default_left.push_back(missing_left);
+    left.push_back(left_child);
+    right.push_back(right_child);
+    gain.push_back(split_gain);
+  }
   // Largest absolute leaf value.
   double largest_value() const {
     double largest = 0.0;

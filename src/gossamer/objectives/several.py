@@ -78,7 +78,7 @@ class SeveralTargets(Objective):
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Objective:
-        """Not made by name: see `of`."""
+        """Not made by name, so not from parameters alone: see `of`."""
         raise NotImplementedError
 
     @classmethod
