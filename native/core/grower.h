@@ -123,6 +123,11 @@ class Grower {
   struct Found {
     Split split;
     double gain = -1.0e300;  // of the two children together, in units of the layout
+
+    // Equal gains: the smaller feature, whatever the order of groups and blocks.
+    bool loses_to(double other, std::int32_t feature) const {
+      return other > gain || (other == gain && feature < split.feature);
+    }
   };
   struct LaneBlock {
     std::int32_t group;
@@ -165,6 +170,7 @@ class Grower {
   bool is_allowed(std::int32_t leaf, std::int32_t feature) const;
   const char* allowed_features(std::int32_t leaf) const;
   std::span<const std::int32_t> alive_before(const Family& family) const;
+  double adjusted_gain(const Leaf& leaf, std::int32_t feature, double gain) const;
   void settle(Leaf& leaf);
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
@@ -185,6 +191,8 @@ class Grower {
   SplitRules rules_;  // in units of the layout
   std::unique_ptr<ColumnSampler> columns_;
   bool sample_nodes_ = false;
+  bool adjusts_gains_ = false;  // some features' gains are changed, see adjusted_gain
+  bool one_by_one_ = false;     // every feature must be searched on its own
   std::vector<char> group_used_;
   std::vector<char> feature_used_;
   std::vector<LaneBlock> blocks_;

@@ -19,6 +19,8 @@ void Grower::plan_blocks(int n_threads) {
   const auto n_features = static_cast<std::int64_t>(matrix_->features().size());
   columns_ = std::make_unique<ColumnSampler>(n_features, p.fractions, p.column_key);
   sample_nodes_ = p.fractions.by_level < 1.0 || p.fractions.by_node < 1.0;
+  adjusts_gains_ = false;
+  one_by_one_ = p.extra_trees || adjusts_gains_;
   feature_used_.assign(at(n_features), 0);
   group_used_.assign(matrix_->groups().size(), 0);
   for (const std::int32_t f : columns_->tree_features()) {
@@ -97,8 +99,7 @@ void Grower::search(Team& team, std::vector<Family>& families) {
     for (std::size_t side = 0; side < 2; ++side) {
       const Found& f = task.found[side];
       Found& b = best[at(task.family) * 2 + side];
-      // Equal gains: the smaller feature, whatever the order of groups and blocks.
-      if (f.split.feature >= 0 && (f.gain > b.gain || (f.gain == b.gain && f.split.feature < b.split.feature))) b = f;
+      if (f.split.feature >= 0 && b.loses_to(f.gain, f.split.feature)) b = f;
       const std::int32_t searched = families[at(task.family)].searched(side);
       if (searched < 0) continue;
       auto& alive = leaves_[at(searched)].alive;
@@ -185,7 +186,9 @@ void Grower::search_digit(std::int32_t i, Histogram& histogram, const Digit& dig
     return;
   }
   // Features of two bins stand in runs of one cell each.
-  const auto is_one_hot = [&](std::size_t k) { return matrix_->features()[at(digit.features[k])].one_hot(); };
+  const auto is_one_hot = [&](std::size_t k) {
+    return !one_by_one_ && matrix_->features()[at(digit.features[k])].one_hot();
+  };
   for (std::size_t k = 0; k < digit.features.size();) {
     const Feature& f = matrix_->features()[at(digit.features[k])];
     const FeatureCells others = cells.from(f.first_value, layout_);
@@ -264,7 +267,7 @@ void Grower::search_sparse(Family& family, SearchTask& task, int thread) {
 bool Grower::search_sparse_block(std::int32_t i, Histogram& histogram, const SparseRows::Block& block, int thread,
                                  Found& best) {
   const std::int32_t* const features = sparse_->features.data() + block.first;
-  if (block.rising && !params_->extra_trees) {
+  if (block.rising && !one_by_one_) {
     const std::int32_t* const feature_of = sparse_->feature_of.data() + block.first_cell;
     FeatureCells cells = sparse_cells(histogram, block.first_cell, block.heavy);
     if (block.n_cells > block.n) {
@@ -376,15 +379,19 @@ void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int3
   }
   Candidate candidate;
   // A feature seen later in this block but numbered lower must win ties: search it on its own.
-  const bool strict = f > best.split.feature;
+  const bool strict = f > best.split.feature && !adjusts_gains_;
   if (strict) candidate.gain = best.gain;
   if (!kernels().search(args, layout_, rules_, candidate)) return;
-  if (!strict && candidate.gain < best.gain) return;
+  if (adjusts_gains_) candidate.gain = adjusted_gain(leaf, f, candidate.gain);
+  if (!strict && !best.loses_to(candidate.gain, f)) return;
   best.gain = candidate.gain;
   best.split.feature = f;
   best.split.threshold = candidate.threshold;
   best.split.missing_left = candidate.missing_left;
 }
+
+// The gain of the children together, once costs and preferences of the feature are counted in.
+double Grower::adjusted_gain(const Leaf& /*leaf*/, std::int32_t /*feature*/, double gain) const { return gain; }
 
 // Turns the winning candidate into a split: exact sums of the left side, gain above the leaf's own.
 void Grower::settle(Leaf& leaf) {
