@@ -9,6 +9,7 @@
 #include "bindings/sparse.h"
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
+#include "core/categories.h"
 #include "core/storage.h"
 
 namespace gossamer::bindings {
@@ -60,12 +61,15 @@ auto find_bounds_sparse(const PySparse& matrix, const std::optional<In<std::int6
   return find_bounds_in(matrix.view, sample, max_bin, min_data_in_bin, use_missing, zero_as_missing, n_threads);
 }
 
+// `category`, one for each of the bounds: see Feature; those of numeric features are all -1.
 std::vector<Feature> make_features(const In<std::int32_t>& columns, const In<double>& upper,
                                    const In<std::int64_t>& offsets, int missing_kind,
-                                   const std::optional<In<std::int8_t>>& may_miss) {
+                                   const std::optional<In<std::int8_t>>& may_miss,
+                                   const std::optional<In<std::int32_t>>& category) {
   if (missing_kind < 0 || missing_kind > 2) throw std::invalid_argument("unknown missing kind");
   check_length(offsets, length(columns) + 1, "offsets");
   const std::int8_t* const may = data_or_null(may_miss, length(columns), "may_miss");
+  const std::int32_t* const categories = data_or_null(category, length(upper), "category");
   std::vector<Feature> features;
   features.reserve(columns.size());
   for (std::int64_t f = 0; f < length(columns); ++f) {
@@ -83,6 +87,10 @@ std::vector<Feature> make_features(const In<std::int32_t>& columns, const In<dou
     // Searches for the bin of zero, and of anything, end at the last bound.
     if (feature.upper.back() != std::numeric_limits<double>::infinity()) {
       throw std::invalid_argument("the last bound is not infinity");
+    }
+    if (categories != nullptr &&
+        std::any_of(categories + begin, categories + end, [](std::int32_t c) { return c >= 0; })) {
+      feature.category.assign(categories + begin, categories + end);
     }
     features.push_back(std::move(feature));
   }
@@ -115,10 +123,10 @@ StorageOptions make_options(bool share_lanes, bool bundle, bool sparse, double m
 
 auto bin_dense(const Matrix& matrix, const In<std::int32_t>& columns, const In<double>& upper,
                const In<std::int64_t>& offsets, int missing_kind, const std::optional<In<std::int8_t>>& may_miss,
-               const In<double>& zero_share, bool share_lanes, bool bundle, bool sparse, double max_conflict_rate,
-               int order, int n_threads) {
+               const In<double>& zero_share, const std::optional<In<std::int32_t>>& category, bool share_lanes,
+               bool bundle, bool sparse, double max_conflict_rate, int order, int n_threads) {
   const MatrixView view = view_of(matrix);
-  auto features = make_features(columns, upper, offsets, missing_kind, may_miss);
+  auto features = make_features(columns, upper, offsets, missing_kind, may_miss, category);
   check_rows(view.n_rows);
   check_columns(features, view.n_columns);
   check_length(zero_share, length(columns), "zero_share");
@@ -134,10 +142,10 @@ auto bin_dense(const Matrix& matrix, const In<std::int32_t>& columns, const In<d
 }
 
 auto bin_sparse(const PySparse& matrix, const In<std::int32_t>& columns, const In<double>& upper,
-                const In<std::int64_t>& offsets, int missing_kind, bool share_lanes, bool bundle, bool sparse,
-                double max_conflict_rate, int order, int n_threads) {
+                const In<std::int64_t>& offsets, int missing_kind, const std::optional<In<std::int32_t>>& category,
+                bool share_lanes, bool bundle, bool sparse, double max_conflict_rate, int order, int n_threads) {
   check_canonical(matrix);
-  auto features = make_features(columns, upper, offsets, missing_kind, {});
+  auto features = make_features(columns, upper, offsets, missing_kind, {}, category);
   check_columns(features, matrix.view.n_columns);
   StorageReport report;
   std::shared_ptr<BinMatrix> result;
@@ -164,7 +172,8 @@ std::shared_ptr<BinMatrix> bin_like(const BinMatrix& training, const View& view,
 // Bundles as one list of features and where each bundle ends.
 std::shared_ptr<BinMatrix> make_bin_matrix(const In<std::int32_t>& columns, const In<double>& upper,
                                            const In<std::int64_t>& offsets, int missing_kind, std::int64_t n_rows,
-                                           const std::optional<In<std::int8_t>>& may_miss, bool share_lanes,
+                                           const std::optional<In<std::int8_t>>& may_miss,
+                                           const std::optional<In<std::int32_t>>& category, bool share_lanes,
                                            const std::optional<In<std::int32_t>>& bundled,
                                            const std::optional<In<std::int64_t>>& bundle_ends,
                                            const std::optional<In<std::int32_t>>& loose) {
@@ -180,7 +189,7 @@ std::shared_ptr<BinMatrix> make_bin_matrix(const In<std::int32_t>& columns, cons
     }
   }
   if (loose) storage.loose = to_vector(*loose);
-  auto features = make_features(columns, upper, offsets, missing_kind, may_miss);
+  auto features = make_features(columns, upper, offsets, missing_kind, may_miss, category);
   for (Feature& feature : features) feature.zero_bin = find_zero_bin(feature);
   return std::make_shared<BinMatrix>(std::move(features), n_rows, std::move(storage));
 }
@@ -297,6 +306,25 @@ void set_column(BinMatrix& self, std::int64_t feature, const In<std::uint16_t>& 
   self.set_column(feature, {bins.data(), bins.size()});
 }
 
+template <class View>
+nb::list count_categories_in(const View& view, const In<std::int32_t>& columns, int n_threads) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns(i) < 0 || columns(i) >= view.n_columns) throw std::invalid_argument("column out of range");
+  }
+  std::vector<CategoryCounts> counts;
+  {
+    nb::gil_scoped_release release;
+    TeamLease team(n_threads);
+    counts = count_categories(*team, view, {columns.data(), columns.size()});
+  }
+  nb::list found;
+  for (CategoryCounts& c : counts) {
+    found.append(nb::make_tuple(to_numpy(std::move(c.categories)), to_numpy(std::move(c.counts)), c.n_missing,
+                                c.has_odd ? nb::cast(c.odd) : nb::none()));
+  }
+  return found;
+}
+
 }  // namespace
 
 void bind_binning(nb::module_& m) {
@@ -305,13 +333,28 @@ void bind_binning(nb::module_& m) {
         "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
   m.def("find_bounds", &find_bounds_dense, "matrix"_a.noconvert(), "sample"_a.noconvert().none(),
         "max_bin"_a.noconvert(), "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
+  constexpr const char* kCountCategories =
+      "For each column: (categories, how often each, missing or negative values, a value that is no category).";
+  m.def(
+      "count_categories",
+      [](const PySparse& matrix, const In<std::int32_t>& columns, int n_threads) {
+        check_canonical(matrix);
+        return count_categories_in(matrix.view, columns, n_threads);
+      },
+      "matrix"_a, "columns"_a.noconvert(), "n_threads"_a, kCountCategories);
+  m.def(
+      "count_categories",
+      [](const Matrix& matrix, const In<std::int32_t>& columns, int n_threads) {
+        return count_categories_in(view_of(matrix), columns, n_threads);
+      },
+      "matrix"_a.noconvert(), "columns"_a.noconvert(), "n_threads"_a, kCountCategories);
   m.def("bin_dense", &bin_dense, "matrix"_a.noconvert(), "columns"_a.noconvert(), "upper"_a.noconvert(),
         "offsets"_a.noconvert(), "missing_kind"_a, "may_miss"_a.noconvert().none(), "zero_share"_a.noconvert(),
-        "share_lanes"_a, "bundle"_a, "sparse"_a, "max_conflict_rate"_a, "order"_a, "n_threads"_a,
-        "Training data: (binned table, how its storage was chosen).");
+        "category"_a.noconvert().none(), "share_lanes"_a, "bundle"_a, "sparse"_a, "max_conflict_rate"_a, "order"_a,
+        "n_threads"_a, "Training data: (binned table, how its storage was chosen).");
   m.def("bin_sparse", &bin_sparse, "matrix"_a, "columns"_a.noconvert(), "upper"_a.noconvert(), "offsets"_a.noconvert(),
-        "missing_kind"_a, "share_lanes"_a, "bundle"_a, "sparse"_a, "max_conflict_rate"_a, "order"_a, "n_threads"_a,
-        "Training data: (binned table, how its storage was chosen).");
+        "missing_kind"_a, "category"_a.noconvert().none(), "share_lanes"_a, "bundle"_a, "sparse"_a,
+        "max_conflict_rate"_a, "order"_a, "n_threads"_a, "Training data: (binned table, how its storage was chosen).");
   m.def(
       "bin_like",
       [](const BinMatrix& training, const PySparse& matrix, int n_threads) {
@@ -327,7 +370,8 @@ void bind_binning(nb::module_& m) {
       "training"_a, "matrix"_a.noconvert(), "n_threads"_a, "Other data in the bins of training data.");
   nb::class_<BinMatrix>(m, "BinMatrix", "A binned table.")
       .def(nb::new_(&make_bin_matrix), "columns"_a.noconvert(), "upper"_a.noconvert(), "offsets"_a.noconvert(),
-           "missing_kind"_a, "n_rows"_a, "may_miss"_a.noconvert().none() = nb::none(), "share_lanes"_a = false,
+           "missing_kind"_a, "n_rows"_a, "may_miss"_a.noconvert().none() = nb::none(),
+           "category"_a.noconvert().none() = nb::none(), "share_lanes"_a = false,
            "bundled"_a.noconvert().none() = nb::none(), "bundle_ends"_a.noconvert().none() = nb::none(),
            "loose"_a.noconvert().none() = nb::none())
       .def("storage", &storage, "How features are kept: bundled, bundle_ends, loose, may_miss.")

@@ -1,3 +1,5 @@
+#include <nanobind/stl/optional.h>
+
 #include "bindings/arrays.h"
 #include "bindings/sparse.h"
 #include "core/predict.h"
@@ -12,23 +14,23 @@ Forest make_forest(std::int64_t n_outputs, std::int64_t n_values, std::int64_t n
                    const In<std::int64_t>& node_begin, const In<std::int64_t>& leaf_begin,
                    const In<std::int32_t>& column, const In<double>& threshold, const In<std::int8_t>& missing_kind,
                    const In<std::int8_t>& default_left, const In<std::int32_t>& left, const In<std::int32_t>& right,
-                   const In<double>& leaf_value) {
-  Forest forest{n_outputs,
-                n_values,
-                n_columns,
-                to_vector(node_begin),
-                to_vector(leaf_begin),
-                to_vector(column),
-                to_vector(threshold),
-                to_vector(missing_kind),
-                to_vector(default_left),
-                to_vector(left),
-                to_vector(right),
-                to_vector(leaf_value),
-                {},
-                {},
-                {},
-                {}};
+                   const In<double>& leaf_value, const std::optional<In<std::int64_t>>& category_begin,
+                   const std::optional<In<std::int32_t>>& category) {
+  Forest forest;
+  forest.n_outputs = n_outputs;
+  forest.n_values = n_values;
+  forest.n_columns = n_columns;
+  forest.node_begin = to_vector(node_begin);
+  forest.leaf_begin = to_vector(leaf_begin);
+  forest.column = to_vector(column);
+  forest.threshold = to_vector(threshold);
+  forest.missing_kind = to_vector(missing_kind);
+  forest.default_left = to_vector(default_left);
+  forest.left = to_vector(left);
+  forest.right = to_vector(right);
+  forest.leaf_value = to_vector(leaf_value);
+  if (category_begin) forest.category_begin = to_vector(*category_begin);
+  if (category) forest.category = to_vector(*category);
   prepare_forest(forest);
   return forest;
 }
@@ -77,7 +79,8 @@ void bind_predict(nb::module_& m) {
   nb::class_<Forest>(m, "Forest", "Trees ready for prediction; checked when made.")
       .def(nb::new_(&make_forest), "n_outputs"_a, "n_values"_a, "n_columns"_a, "node_begin"_a.noconvert(),
            "leaf_begin"_a.noconvert(), "column"_a.noconvert(), "threshold"_a.noconvert(), "missing_kind"_a.noconvert(),
-           "default_left"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "leaf_value"_a.noconvert())
+           "default_left"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "leaf_value"_a.noconvert(),
+           "category_begin"_a.noconvert() = nb::none(), "category"_a.noconvert() = nb::none())
       .def_prop_ro("n_trees", &Forest::n_trees)
       .def("predict", &scores<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
            "n_threads"_a, "Adds raw scores to `out` (rows x outputs, flattened).")

@@ -82,6 +82,11 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
       throw std::invalid_argument("the tree was grown on other features");
     }
   }
+  for (std::size_t i = 0; i < tree.goes_left.size(); ++i) {
+    const Feature& f = matrix.features()[static_cast<std::size_t>(tree.feature[i])];
+    const std::size_t size = f.is_categorical() ? static_cast<std::size_t>(f.n_value_bins) + 1 : 0;
+    if (tree.goes_left[i].size() != size) throw std::invalid_argument("the tree was grown on other categories");
+  }
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
   nb::gil_scoped_release release;
@@ -105,6 +110,22 @@ auto join(const nb::list& trees, std::vector<T> Tree::* member) {
   return to_numpy(std::move(joined));
 }
 
+// Where the categories of each node begin, and the categories; nothing where no tree splits any.
+void join_categories(const nb::list& trees, nb::dict& d) {
+  std::vector<std::int64_t> begin{0};
+  std::vector<std::int32_t> category;
+  for (const nb::handle handle : trees) {
+    const Tree& tree = nb::cast<const Tree&>(handle);
+    for (std::size_t i = 0; i < tree.feature.size(); ++i) {
+      begin.push_back(static_cast<std::int64_t>(category.size()) + tree.category_begin[i + 1]);
+    }
+    category.insert(category.end(), tree.category.begin(), tree.category.end());
+  }
+  if (category.empty()) return;
+  d["category_begin"] = to_numpy(std::move(begin));
+  d["category"] = to_numpy(std::move(category));
+}
+
 nb::dict join_trees(const nb::list& trees) {
   nb::dict d;
   d["column"] = join(trees, &Tree::column);
@@ -120,6 +141,7 @@ nb::dict join_trees(const nb::list& trees) {
   d["leaf_value"] = join(trees, &Tree::leaf_value);
   d["leaf_weight"] = join(trees, &Tree::leaf_weight);
   d["leaf_count"] = join(trees, &Tree::leaf_count);
+  join_categories(trees, d);
   return d;
 }
 
@@ -172,6 +194,21 @@ void bind_tree(nb::module_& m) {
           "path_smooth", [](const GrowParams& p) { return p.rules.path_smooth; },
           [](GrowParams& p, double v) { p.rules.path_smooth = v; })
       .def_prop_rw(
+          "cat_l2", [](const GrowParams& p) { return p.rules.cat_l2; },
+          [](GrowParams& p, double v) { p.rules.cat_l2 = v; })
+      .def_prop_rw(
+          "cat_smooth", [](const GrowParams& p) { return p.rules.cat_smooth; },
+          [](GrowParams& p, double v) { p.rules.cat_smooth = v; })
+      .def_prop_rw(
+          "min_data_per_group", [](const GrowParams& p) { return p.rules.min_data_per_group; },
+          [](GrowParams& p, double v) { p.rules.min_data_per_group = v; })
+      .def_prop_rw(
+          "max_cat_threshold", [](const GrowParams& p) { return p.rules.max_cat_threshold; },
+          [](GrowParams& p, std::int32_t v) { p.rules.max_cat_threshold = v; })
+      .def_prop_rw(
+          "max_cat_to_onehot", [](const GrowParams& p) { return p.rules.max_cat_to_onehot; },
+          [](GrowParams& p, std::int32_t v) { p.rules.max_cat_to_onehot = v; })
+      .def_prop_rw(
           "fraction_by_tree", [](const GrowParams& p) { return p.fractions.by_tree; },
           [](GrowParams& p, double v) { p.fractions.by_tree = v; })
       .def_prop_rw(
@@ -196,6 +233,8 @@ void bind_tree(nb::module_& m) {
       .def_prop_ro("node_value", copy(&Tree::node_value), nb::rv_policy::move)
       .def_prop_ro("node_weight", copy(&Tree::node_weight), nb::rv_policy::move)
       .def_prop_ro("node_count", copy(&Tree::node_count), nb::rv_policy::move)
+      .def_prop_ro("category_begin", copy(&Tree::category_begin), nb::rv_policy::move)
+      .def_prop_ro("category", copy(&Tree::category), nb::rv_policy::move)
       .def_prop_ro("leaf_value", copy(&Tree::leaf_value), nb::rv_policy::move)
       .def_prop_ro("leaf_weight", copy(&Tree::leaf_weight), nb::rv_policy::move)
       .def_prop_ro("leaf_count", copy(&Tree::leaf_count), nb::rv_policy::move);

@@ -76,6 +76,11 @@ BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage
     : features_(std::move(features)), storage_(std::move(storage)), n_rows_(n_rows) {
   for (Feature& feature : features_) feature.zero_bin = find_zero_bin(feature);
   plan_groups();
+  for (const Feature& feature : features_) {
+    if (feature.is_categorical() && (feature.loose() || feature.bundled)) {
+      throw std::invalid_argument("a categorical feature needs a digit of its own");
+    }
+  }
   for (Group& group : groups_) {
     const std::int64_t n = n_rows_ * group.row_stride;
     if (group.two_bytes) {

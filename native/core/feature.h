@@ -35,7 +35,10 @@ struct Feature {
   std::int32_t entries = -1;    // its sparse column, if it has any entries there
   std::int64_t first_cell = 0;  // of the lane, in the histogram of a leaf
   std::vector<double> upper;    // upper bound of each value bin
+  // Of a categorical feature: the category of each value bin, -1: all that are not known. Else empty.
+  std::vector<std::int32_t> category;
 
+  bool is_categorical() const { return !category.empty(); }
   bool loose() const { return group < 0; }
   // Zero is the lowest bin and nothing is missing: of any split, the right side is a sum of other bins.
   bool rises_from_zero() const { return zero_bin == 0 && !may_miss; }

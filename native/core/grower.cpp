@@ -171,6 +171,8 @@ void Grower::quantize(Team& team, const float* gradient, const float* hessian) {
   rules_.lambda_l1 = given.lambda_l1 / layout_.gradient_unit;
   rules_.lambda_l2 = given.lambda_l2 / layout_.hessian_unit;
   rules_.min_sum_hessian = given.min_sum_hessian / layout_.hessian_unit;
+  rules_.cat_l2 = given.cat_l2 / layout_.hessian_unit;
+  rules_.cat_smooth = given.cat_smooth / layout_.hessian_unit;
   rules_.max_delta_step = given.max_delta_step * layout_.hessian_unit / layout_.gradient_unit;
   rules_.min_data = std::max(given.min_data, 1.0);
 }
@@ -188,7 +190,7 @@ void Grower::start_root(Team& team) {
   Leaf root;
   root.end = n_rows_;
   root.sums = root_sums_;
-  root.output = output_of(root.sums, nullptr);  // nothing above it to be smoothed towards
+  root.output = output_of(root.sums, 0.0, nullptr);  // nothing above it to be smoothed towards
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
   std::vector<Family> families(1);
@@ -267,7 +269,8 @@ void Grower::make_children(std::int32_t node) {
       child.sums = side == 0 ? parent.split.left : right;
       child.depth = parent.depth + 1;
       child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
-      child.output = output_of(child.sums, &parent.output);
+      child.l2 = parent.split.l2;
+      child.output = output_of(child.sums, child.l2, &parent.output);
     }
     parent.expanded = true;
   }
@@ -286,18 +289,22 @@ void Grower::partition(Team& team, const std::vector<std::int32_t>& batch) {
     const Split& split = leaf.split;
     stats_.partitioned_rows += leaf.n_rows();
     splits.push_back({leaf.begin, leaf.end, split.left.count,
-                      RowSplitter(*matrix_, split.feature, split.threshold, split.missing_left)});
+                      split.goes_left.empty()
+                          ? RowSplitter(*matrix_, split.feature, split.threshold, split.missing_left)
+                          : RowSplitter(*matrix_, split.feature, split.goes_left)});
   }
   rows_.split(team, splits);
 }
 
 // ---- leaf values ----
 
-double Grower::output_of(const Sums& sums, const double* parent_output) const {
+double Grower::output_of(const Sums& sums, double l2, const double* parent_output) const {
   const std::int64_t hessian = layout_.constant_hessian() ? sums.count : sums.hessian;
+  SplitRules rules = params_->rules;
+  rules.lambda_l2 += l2;
   return leaf_output(static_cast<double>(sums.gradient) * layout_.gradient_unit,
-                     static_cast<double>(hessian) * layout_.hessian_unit, static_cast<double>(sums.count),
-                     params_->rules, params_->damp_from, parent_output);
+                     static_cast<double>(hessian) * layout_.hessian_unit, static_cast<double>(sums.count), rules,
+                     params_->damp_from, parent_output);
 }
 
 // Gain of the unsplit leaf, in units of the layout, by the rule that the search uses.
@@ -351,6 +358,9 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
     tree.add_split(matrix_->features()[at(node.split.feature)], node.split.feature, node.split.threshold,
                    node.split.missing_left, child_number(node.children[0]), child_number(node.children[1]),
                    node.split.gain);
+    if (!node.split.goes_left.empty()) {
+      tree.set_categories(matrix_->features()[at(node.split.feature)], node.split.goes_left);
+    }
     tree.node_value.push_back(node.output * params_->learning_rate);
     tree.node_weight.push_back(weight(node.sums));
     tree.node_count.push_back(node.sums.count);

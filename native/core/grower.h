@@ -75,6 +75,8 @@ class Grower {
     std::int32_t feature = -1;  // -1: no admissible split
     std::int32_t threshold = 0;
     bool missing_left = false;
+    std::vector<std::uint8_t> goes_left;  // of categories: by bin, the last is that of missing values
+    double l2 = 0.0;                      // added to lambda_l2 for the values of both children
     Sums left;
   };
 
@@ -85,6 +87,7 @@ class Grower {
     Sums sums;
     int depth = 0;
     std::uint64_t key = 1;  // its path from the root: random choices hang on it
+    double l2 = 0.0;        // added to lambda_l2 for its value
     double output = 0.0;    // leaf value before shrinkage
     std::unique_ptr<Histogram> histogram;
     std::vector<std::int32_t> alive;  // blocks of sparse columns in which some feature may still split
@@ -119,6 +122,12 @@ class Grower {
     std::int32_t leaf;
     std::int32_t group;
     std::unique_ptr<Histogram> histogram;
+  };
+  // The rows of one category, or of all that are not known, in one leaf.
+  struct Category {
+    std::int32_t bin;  // -1: missing and not known
+    Sums sums;
+    double order = 0.0;
   };
   struct Found {
     Split split;
@@ -161,6 +170,10 @@ class Grower {
                            Found& best);
   void merge_sparse_block(Family& family, const SparseRows::Block& block);
   void search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t feature, int thread, Found& best);
+  void search_categories(const Leaf& leaf, const FeatureCells& cells, std::int32_t feature, Found& best);
+  std::vector<Category> categories_of(const FeatureCells& cells, const Feature& feature) const;
+  double side_gain(const Sums& sums, double l2, double parent_output) const;
+  Sums sum_left(const FeatureCells& cells, const Split& split) const;
   bool search_right(std::int32_t leaf, const FeatureCells& cells, const std::int32_t* features, int n, Found& best,
                     FeatureCandidate* found = nullptr);
   bool can_split(const FeatureCells& others, std::int64_t n) const;
@@ -175,7 +188,7 @@ class Grower {
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
   bool comes_before(const Leaf& a, const Leaf& b) const;
-  double output_of(const Sums& sums, const double* parent_output) const;
+  double output_of(const Sums& sums, double l2, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;
   Tree finish(Team& team, const LeafRefit& refit, double* score);
   void refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves);

@@ -362,6 +362,10 @@ FeatureCells Grower::cells_of(const Leaf& leaf, Histogram& histogram, const Feat
 
 void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best) {
   const Feature& feature = matrix_->features()[at(f)];
+  if (feature.is_categorical()) {
+    search_categories(leaf, cells, f, best);
+    return;
+  }
   SearchArgs args;
   args.cells = cells.cells;
   args.large = cells.large;
@@ -385,6 +389,7 @@ void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int3
   if (adjusts_gains_) candidate.gain = adjusted_gain(leaf, f, candidate.gain);
   if (!strict && !best.loses_to(candidate.gain, f)) return;
   best.gain = candidate.gain;
+  best.split = Split{};
   best.split.feature = f;
   best.split.threshold = candidate.threshold;
   best.split.missing_left = candidate.missing_left;
@@ -409,6 +414,10 @@ void Grower::settle(Leaf& leaf) {
   }
   const Feature& feature = matrix_->features()[at(split.feature)];
   const FeatureCells cells = cells_of(leaf, *leaf.histogram, feature, split.feature, 0);
+  if (feature.is_categorical()) {
+    split.left = sum_left(cells, split);
+    return;
+  }
   split.left = sum_bins(cells, 0, split.threshold + 1, layout_);
   const Sums missing = feature.has_missing ? sum_bins(cells, feature.n_value_bins, 1, layout_) : Sums{};
   if (split.missing_left) split.left += missing;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/categories.h"
 #include "core/feature.h"
 #include "core/walk.h"
 
@@ -31,12 +32,57 @@ void check(bool condition, const std::string& what, std::int64_t tree) {
   if (!condition) throw std::invalid_argument("tree " + std::to_string(tree) + ": " + what);
 }
 
-ForestNode make_node(const Forest& f, std::size_t i) {
+// The node's categories go to child[1]; all others, known or not, to child[0].
+ForestNode make_category_node(Forest& f, std::size_t i, MissingKind kind) {
+  constexpr std::int32_t kSmall = 1 << 16;
+  CategorySet set;
+  set.nan_is_zero = kind == MissingKind::nan_is_zero;
+  set.zero_is_missing = kind == MissingKind::zero;
+  const auto* const first = f.category.data() + f.category_begin[i];
+  const auto* const last = f.category.data() + f.category_begin[i + 1];
+  if (*(last - 1) < kSmall) {
+    set.bits.resize(static_cast<std::size_t>(*(last - 1)) / 64 + 1);
+    for (const auto* c = first; c != last; ++c) {
+      set.bits[static_cast<std::size_t>(*c) / 64] |= std::uint64_t{1} << (*c % 64);
+    }
+  } else {
+    set.sorted.assign(first, last);
+  }
+  f.sets.push_back(std::move(set));
+  ForestNode node{{}, 1.0f, f.column[i], f.place_of[static_cast<std::size_t>(f.column[i])], {}, NodeTest::category};
+  node.set = &f.sets.back();
+  const bool default_left = f.default_left[i] != 0;
+  node.child[0] = default_left ? f.left[i] : f.right[i];
+  node.child[1] = default_left ? f.right[i] : f.left[i];
+  return node;
+}
+
+bool splits_categories(const Forest& f, std::size_t i) {
+  return !f.category.empty() && f.category_begin[i] < f.category_begin[i + 1];
+}
+
+void check_categories(const Forest& f) {
+  if (f.category_begin.empty() && f.category.empty()) return;
+  const auto size = static_cast<std::int64_t>(f.category.size());
+  bool is_right = f.category_begin.size() == f.column.size() + 1 && f.category_begin.front() == 0 &&
+                  f.category_begin.back() == size && std::is_sorted(f.category_begin.begin(), f.category_begin.end());
+  for (std::size_t i = 0; is_right && i < f.column.size(); ++i) {
+    for (std::int64_t c = f.category_begin[i]; c < f.category_begin[i + 1]; ++c) {
+      const std::int32_t before = c == f.category_begin[i] ? -1 : f.category[static_cast<std::size_t>(c - 1)];
+      is_right &= f.category[static_cast<std::size_t>(c)] > before;
+    }
+  }
+  if (!is_right) throw std::invalid_argument("categories are not increasing, or do not fit the nodes");
+}
+
+ForestNode make_node(Forest& f, std::size_t i) {
   const auto kind = static_cast<MissingKind>(f.missing_kind[i]);
+  if (splits_categories(f, i)) return make_category_node(f, i, kind);
   const double threshold = f.threshold[i];
   const double above = std::nextafter(threshold, std::numeric_limits<double>::infinity());
   const bool missing_left = kind == MissingKind::nan_is_zero ? 0.0 <= threshold : f.default_left[i] != 0;
-  ForestNode node{threshold, 1.0f, f.column[i], f.place_of[static_cast<std::size_t>(f.column[i])], {}, NodeTest::plain};
+  ForestNode node{{threshold}, 1.0f,           f.column[i], f.place_of[static_cast<std::size_t>(f.column[i])],
+                  {},          NodeTest::plain};
   node.child[missing_left] = f.right[i];
   node.child[!missing_left] = f.left[i];
   if (kind == MissingKind::zero) node.test = NodeTest::zero_is_missing;
@@ -132,11 +178,26 @@ void prepare_forest(Forest& f) {
       check(std::isfinite(f.leaf_value[static_cast<std::size_t>(v)]), "leaf value is not finite", t);
     }
   }
+  check_categories(f);
   find_used_columns(f);
   f.nodes.clear();
+  f.sets.clear();
+  std::size_t n_sets = 0;
+  for (std::size_t i = 0; i < f.column.size(); ++i) n_sets += splits_categories(f, i);
+  f.sets.reserve(n_sets);  // nodes point into it
   f.nodes.reserve(f.column.size());
   for (std::size_t i = 0; i < f.column.size(); ++i) f.nodes.push_back(make_node(f, i));
   f.zero_paths = find_zero_paths(f);
+}
+
+// Rounded as bins of categories are: half goes down.
+bool CategorySet::contains(double x) const {
+  if (std::isnan(x) && nan_is_zero) x = 0.0;
+  if (zero_is_missing && std::abs(x) <= kZero) return false;
+  if (!(x > -0.5 && x <= kMaxCategory)) return false;
+  const auto c = static_cast<std::int64_t>(std::ceil(x - 0.5));
+  if (bits.empty()) return std::binary_search(sorted.begin(), sorted.end(), static_cast<std::int32_t>(c));
+  return c < static_cast<std::int64_t>(bits.size()) * 64 && (bits[static_cast<std::size_t>(c / 64)] >> (c % 64) & 1);
 }
 
 void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,

@@ -18,11 +18,25 @@ enum class NodeTest : std::int8_t {
   plain,            // as above
   zero_is_missing,  // the same, after zero has become NaN
   above,            // x > bound: the next number is subnormal, and processors can be set to take that for 0
+  category,         // x is a category of the node's set
+};
+
+// Categories that a node sends to child[1].
+struct CategorySet {
+  std::vector<std::uint64_t> bits;   // where their numbers are small
+  std::vector<std::int32_t> sorted;  // where not
+  bool nan_is_zero = false;
+  bool zero_is_missing = false;
+
+  bool contains(double x) const;
 };
 
 // All that a step of a walk needs, in half a cache line.
 struct ForestNode {
-  double bound;
+  union {
+    double bound;
+    const CategorySet* set;
+  };
   float sign;
   std::int32_t column;
   std::int32_t place;  // of the column among used_columns
@@ -60,12 +74,20 @@ struct Forest {
   std::vector<std::int32_t> left;
   std::vector<std::int32_t> right;
   std::vector<double> leaf_value;
+  // Categories of node i: [category_begin[i], category_begin[i + 1]), which go where missing values do not. None:
+  // x <= threshold is asked. Both are empty where no node splits categories.
+  std::vector<std::int64_t> category_begin;
+  std::vector<std::int32_t> category;
   // Made by prepare_forest.
   std::vector<ForestNode> nodes;
   std::vector<std::int32_t> used_columns;  // that some node asks about; increasing
   std::vector<std::int32_t> place_of;      // by column, up to the last used; the size of used_columns: not used
   ZeroPaths zero_paths;
+  std::vector<CategorySet> sets;  // nodes point at them: a forest may be moved, not copied
 
+  Forest() = default;
+  Forest(Forest&&) = default;
+  Forest& operator=(Forest&&) = default;
   std::int64_t n_trees() const { return static_cast<std::int64_t>(node_begin.size()) - 1; }
 };
 

@@ -22,6 +22,18 @@ RowSplitter::RowSplitter(const BinMatrix& matrix, std::int32_t f, std::int32_t t
   lane_.missing_left = sparse_.missing_left = missing_left;
   sparse_.zero_left = goes_left(feature.zero_bin);
   if (feature.loose()) return;
+  find_lane(matrix);
+  if (feature.shared || feature.bundled) fill_table([this](std::int32_t bin) { return goes_left(bin); });
+}
+
+RowSplitter::RowSplitter(const BinMatrix& matrix, std::int32_t f, std::span<const std::uint8_t> by_bin)
+    : feature_(&matrix.features()[at(f)]) {
+  find_lane(matrix);
+  fill_table([&](std::int32_t bin) { return by_bin[at(bin)] != 0; });
+}
+
+void RowSplitter::find_lane(const BinMatrix& matrix) {
+  const Feature& feature = *feature_;
   const Group& group = matrix.groups()[at(feature.group)];
   two_bytes_ = group.two_bytes;
   lane_.column = matrix.lane_copy(feature);
@@ -30,10 +42,14 @@ RowSplitter::RowSplitter(const BinMatrix& matrix, std::int32_t f, std::int32_t t
     lane_.column = two_bytes_ ? static_cast<const void*>(group.bins16.data() + feature.lane)
                               : static_cast<const void*>(group.bins8.data() + feature.lane);
   }
-  if (!feature.shared && !feature.bundled) return;
-  table_.resize(at(feature.lane_values));
+}
+
+// What each value of the lane says.
+template <class GoesLeft>
+void RowSplitter::fill_table(const GoesLeft& goes_left) {
+  table_.resize(at(feature_->lane_values));
   for (std::size_t v = 0; v < table_.size(); ++v) {
-    table_[v] = goes_left(feature.bin_of_lane(static_cast<std::uint32_t>(v)));
+    table_[v] = goes_left(feature_->bin_of_lane(static_cast<std::uint32_t>(v)));
   }
 }
 

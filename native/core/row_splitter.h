@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/bin_matrix.h"
@@ -15,6 +16,8 @@ namespace gossamer {
 class RowSplitter {
  public:
   RowSplitter(const BinMatrix& matrix, std::int32_t feature, std::int32_t threshold, bool missing_left);
+  // Of a categorical feature: goes_left[bin], the last one that of missing values.
+  RowSplitter(const BinMatrix& matrix, std::int32_t feature, std::span<const std::uint8_t> goes_left);
 
   // Distributes increasing rows (nullptr: first_row, first_row + 1, ...) to the two sides, keeping
   // their order; returns how many went left. `left` may be `rows`; both sides hold n_rows entries.
@@ -22,13 +25,16 @@ class RowSplitter {
                      RowIdx* right) const;
 
  private:
+  void find_lane(const BinMatrix& matrix);
+  template <class GoesLeft>
+  void fill_table(const GoesLeft& goes_left);
   bool goes_left(std::int32_t bin) const { return bin == feature_->n_value_bins ? missing_left_ : bin <= threshold_; }
   std::int64_t split_misfits(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
                              RowIdx* right) const;
 
   const Feature* feature_;
-  std::int32_t threshold_;
-  bool missing_left_;
+  std::int32_t threshold_ = 0;
+  bool missing_left_ = false;
   bool two_bytes_ = false;
   PartitionArgs lane_;      // all but the rows; a sparse column has none
   SparsePartition sparse_;  // entries of a sparse column, or what did not fit the feature's bundle

@@ -170,7 +170,7 @@ std::vector<std::int32_t> find_candidates(const EntrySource& source, const Entry
   for (std::size_t f = 0; f < features.size(); ++f) {
     if (!source.wants(f)) continue;
     const bool is_sparse = static_cast<double>(counts.total(static_cast<std::int64_t>(f))) <= limit;
-    const bool is_candidate = is_sparse && (options.bundle || options.sparse);
+    const bool is_candidate = is_sparse && !features[f].is_categorical() && (options.bundle || options.sparse);
     // Zeros are missing where that is what zero means. A sample cannot tell for a digit of its own.
     const bool is_certain = is_all || is_candidate;
     features[f].may_miss = counts.missing[f] != 0 || features[f].missing_kind == MissingKind::zero || !is_certain;
@@ -257,7 +257,7 @@ std::shared_ptr<BinMatrix> bin_training(Team& team, const MatrixView& matrix, st
   std::vector<char> wanted(features.size(), 0);
   std::int64_t n_wanted = 0;
   for (std::size_t f = 0; f < features.size() && (options.bundle || options.sparse); ++f) {
-    wanted[f] = zero_share[f] >= 1.0 - kSparseShare;
+    wanted[f] = zero_share[f] >= 1.0 - kSparseShare && !features[f].is_categorical();
     n_wanted += wanted[f];
   }
   if (n_wanted > 1) return bin_any(team, matrix, std::move(features), wanted, options, report);

@@ -54,7 +54,10 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
   std::vector<Node> nodes;
   nodes.reserve(tree.feature.size());
   for (std::size_t i = 0; i < tree.feature.size(); ++i) {
-    nodes.push_back({RowSplitter(matrix, tree.feature[i], tree.threshold_bin[i], tree.default_left[i] != 0),
+    const std::vector<std::uint8_t>& by_bin = tree.goes_left[i];
+    nodes.push_back({by_bin.empty()
+                         ? RowSplitter(matrix, tree.feature[i], tree.threshold_bin[i], tree.default_left[i] != 0)
+                         : RowSplitter(matrix, tree.feature[i], by_bin),
                      tree.left[i], tree.right[i]});
   }
   for_blocks(team, n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {

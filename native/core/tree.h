@@ -23,6 +23,11 @@ struct Tree {
   std::vector<double> node_value;
   std::vector<double> node_weight;
   std::vector<std::int64_t> node_count;
+  // Of nodes that split categories: those that do not go where missing and unknown ones go, increasing; node i
+  // has [category_begin[i], category_begin[i + 1]), which is empty for all others.
+  std::vector<std::int64_t> category_begin{0};
+  std::vector<std::int32_t> category;
+  std::vector<std::vector<std::uint8_t>> goes_left;  // the same by bin; empty for all other nodes
   // by leaf
   std::vector<double> leaf_value;  // n_values per leaf; node_value likewise
   std::vector<double> leaf_weight;
@@ -34,12 +39,23 @@ struct Tree {
     feature.push_back(number);
     column.push_back(f.column);
     threshold_bin.push_back(bin);
-    threshold.push_back(f.upper[static_cast<std::size_t>(bin)]);
+    threshold.push_back(f.is_categorical() ? 0.0 : f.upper[static_cast<std::size_t>(bin)]);
+    category_begin.push_back(static_cast<std::int64_t>(category.size()));
+    goes_left.emplace_back();
     missing_kind.push_back(static_cast<std::int8_t>(f.missing_kind));
     default_left.push_back(missing_left);
     left.push_back(left_child);
     right.push_back(right_child);
     gain.push_back(split_gain);
+  }
+  // Tells which categories the node just added sends left, by bin.
+  void set_categories(const Feature& f, std::vector<std::uint8_t> left_bins) {
+    const bool default_side = left_bins.back() != 0;
+    for (std::size_t b = 0; b < f.category.size(); ++b) {
+      if (f.category[b] >= 0 && (left_bins[b] != 0) != default_side) category.push_back(f.category[b]);
+    }
+    category_begin.back() = static_cast<std::int64_t>(category.size());
+    goes_left.back() = std::move(left_bins);
   }
   // Largest absolute leaf value.
   double largest_value() const {

@@ -80,6 +80,12 @@ struct SplitRules {
   double min_data = 20.0;
   double max_delta_step = 0.0;
   double path_smooth = 0.0;
+  // Of categories.
+  double cat_l2 = 10.0;
+  double cat_smooth = 10.0;
+  double min_data_per_group = 100.0;
+  std::int32_t max_cat_threshold = 32;
+  std::int32_t max_cat_to_onehot = 4;
 
   // The plain gain needs no leaf value; the others are evaluated at the constrained leaf value.
   bool plain() const { return lambda_l1 == 0.0 && max_delta_step <= 0.0 && path_smooth <= 0.0; }

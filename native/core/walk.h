@@ -12,11 +12,13 @@
 namespace gossamer {
 
 // Kept apart, or the loop around step would not be unrolled.
-[[gnu::noinline]] inline std::int32_t rare_step(const ForestNode& node, double x) { return node.child[x > node.bound]; }
+[[gnu::noinline]] inline std::int32_t rare_step(const ForestNode& node, double x) {
+  return node.child[node.test == NodeTest::category ? node.set->contains(x) : x > node.bound];
+}
 
 // The child that a row with value x goes to, without a branch that depends on x.
 inline std::int32_t step(const ForestNode& node, double x) {
-  if (node.test == NodeTest::above) [[unlikely]]
+  if (node.test >= NodeTest::above) [[unlikely]]
     return rare_step(node, x);
   if (node.test == NodeTest::zero_is_missing && std::abs(x) <= kZero) x = std::numeric_limits<double>::quiet_NaN();
   return node.child[x * static_cast<double>(node.sign) <= node.bound];

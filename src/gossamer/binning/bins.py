@@ -26,7 +26,8 @@ class Binning:
     """Where the bins of every column begin and end.
 
     A value belongs to the first bin `b` of its column with `value <= upper[b]`. Columns with one
-    value only cannot split and are left out; the others are the features, numbered from 0.
+    value only cannot split and are left out; the others are the features, numbered from 0. Bins of
+    a categorical feature are its categories, and what lies between them.
 
     Attributes:
         n_columns: Columns of the user's table.
@@ -34,6 +35,8 @@ class Binning:
         upper: Upper bounds of the bins of all features, one after another; each ends with +inf.
         offsets: Feature f has the bounds `upper[offsets[f]:offsets[f + 1]]`.
         missing_kind: What counts as missing.
+        category: For each of the bounds the category that the bin holds; -1: none that is known,
+            or the feature is numeric. None: all features are numeric.
         may_miss: Features of which some training row may be missing (int8 flags); None: all.
             Known when the bins were found from every row; files do not keep it.
         zero_share: Share of zeros of each feature in the sample; None: not known. Files do not
@@ -45,6 +48,7 @@ class Binning:
     upper: npt.NDArray[np.float64]
     offsets: npt.NDArray[np.int64]
     missing_kind: MissingKind
+    category: npt.NDArray[np.int32] | None = None
     may_miss: npt.NDArray[np.int8] | None = None
     zero_share: npt.NDArray[np.float64] | None = None
 
@@ -62,9 +66,28 @@ class Binning:
         """Upper bounds of one feature's bins."""
         return self.upper[self.offsets[feature] : self.offsets[feature + 1]]
 
+    @property
+    def is_categorical(self) -> npt.NDArray[np.bool_]:
+        """Which features are categorical."""
+        if self.category is None:
+            return np.zeros(self.n_features, dtype=bool)
+        return np.maximum.reduceat(self.category, self.offsets[:-1]) >= 0
+
+    def categories_of(self, feature: int) -> npt.NDArray[np.int32]:
+        """Category of each bin of one feature, -1 for none; empty: it is numeric."""
+        if self.category is None:
+            return np.empty(0, np.int32)
+        found = self.category[self.offsets[feature] : self.offsets[feature + 1]]
+        return found if (found >= 0).any() else found[:0]
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays that a file keeps; `from_arrays` is the way back."""
-        return {"columns": self.columns, "upper": self.upper, "offsets": self.offsets}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "columns": self.columns,
+            "upper": self.upper,
+            "offsets": self.offsets,
+        }
+        return arrays if self.category is None else arrays | {"category": self.category}
 
     @classmethod
     def from_arrays(
@@ -82,6 +105,7 @@ class Binning:
                 arrays["upper"],
                 arrays["offsets"],
                 MissingKind(missing_kind),
+                arrays.get("category"),
             )
         except (KeyError, ValueError) as error:
             raise DataError(message(f"the bins are incomplete ({error})")) from None
@@ -104,6 +128,7 @@ class Binning:
             raise _broken("columns are not increasing")
         if self.n_features and not 0 <= self.columns[0] <= self.columns[-1] < self.n_columns:
             raise _broken("a column does not exist")
+        self._check_categories()
         last = self.offsets[1:] - 1
         if np.any(self.upper[last] != np.inf):
             raise _broken("the last bound of a column is not infinity")
@@ -112,6 +137,22 @@ class Binning:
         with np.errstate(invalid="ignore"):
             if not np.all(self.upper[1:][inside] > self.upper[:-1][inside]):
                 raise _broken("bounds are not increasing")
+
+    def _check_categories(self) -> None:
+        category = self.category
+        if category is None:
+            return
+        if category.dtype != np.int32 or category.shape != self.upper.shape:
+            raise _broken("category has a wrong type or shape")
+        if np.any(category < -1):
+            raise _broken("a category is negative")
+        for feature in np.flatnonzero(self.is_categorical):
+            found = self.categories_of(int(feature))
+            known = found >= 0
+            if np.any(np.diff(found[known]) <= 0):
+                raise _broken("categories are not increasing")
+            if found[-1] != -1 or np.any(self.upper_of(int(feature))[known] != found[known] + 0.5):
+                raise _broken("categories and bounds differ")
 
 
 def _broken(what: str) -> DataError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,17 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.binning.bins import Binning, MissingKind
+from gossamer.binning.categories import Bounds, is_constant, with_categories
 from gossamer.params import Params
 
 _MASK = 2**64 - 1
 
 
 def find_bins(
-    matrix: npt.NDArray[Any] | _native.SparseMatrix, params: Params, n_threads: int = 1
+    matrix: npt.NDArray[Any] | _native.SparseMatrix,
+    params: Params,
+    n_threads: int = 1,
+    categorical: Sequence[int] = (),
 ) -> Binning:
     """Find the bin boundaries of every column.
 
@@ -24,6 +29,10 @@ def find_bins(
         params: `max_bin`, `min_data_in_bin`, `bin_construct_sample_cnt`, `data_random_seed`,
             `use_missing` and `zero_as_missing` are used.
         n_threads: Threads; the result does not depend on them.
+        categorical: Columns that hold categories.
+
+    Raises:
+        DataError: If a categorical column holds something else than whole numbers.
 
     Example:
         >>> from gossamer.params import resolve
@@ -46,10 +55,19 @@ def find_bins(
         params.zero_as_missing,
         n_threads,
     )
+    category = None
+    if categorical:
+        upper, offsets, missing_seen, category = with_categories(
+            Bounds(upper, offsets, missing_seen), matrix, categorical, params, n_threads
+        )
     # One bin and nothing missing: no split can tell the rows of such a column apart.
     n_bins = np.diff(offsets)
     is_used = (n_bins > 1) | (missing_seen != 0)
+    if category is not None:
+        is_used &= ~is_constant(category, offsets, missing_seen)
     if not is_used.all():
+        if category is not None:
+            category = category[np.repeat(is_used, n_bins)]
         upper = upper[np.repeat(is_used, n_bins)]
         offsets = np.concatenate(([0], np.cumsum(n_bins[is_used])))
     columns = np.flatnonzero(is_used).astype(np.int32)
@@ -60,6 +78,7 @@ def find_bins(
         upper,
         offsets,
         missing_kind_of(params),
+        category,
         may_miss,
         zero_share[is_used],
     )

@@ -100,6 +100,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         int(binning.missing_kind),
         n_rows,
         storage["may_miss"],
+        binning.category,
         bool(facts["share_lanes"]),
         storage["bundled"],
         storage["bundle_ends"],

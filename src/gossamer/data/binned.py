@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -49,7 +49,7 @@ class BinnedTable:
         return int(self.binning.n_value_bins[feature] + self.bins.has_missing()[feature])
 
 
-def bin_table(table: Table, params: Params) -> BinnedTable:
+def bin_table(table: Table, params: Params, categorical: Sequence[int] = ()) -> BinnedTable:
     """Find the bins of a table and fill them: training data.
 
     Example:
@@ -60,12 +60,13 @@ def bin_table(table: Table, params: Params) -> BinnedTable:
         array([0, 1, 1], dtype=uint16)
     """
     n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
-    binning = find_bins(table.values, params, n_threads)
+    binning = find_bins(table.values, params, n_threads, categorical)
     arguments: dict[str, Any] = {
         "columns": binning.columns,
         "upper": binning.upper,
         "offsets": binning.offsets,
         "missing_kind": int(binning.missing_kind),
+        "category": binning.category,
         "share_lanes": params.enable_bundle and table.n_rows >= _MIN_ROWS_TO_SHARE,
         "bundle": params.enable_bundle,
         "sparse": params.is_enable_sparse,

@@ -17,10 +17,12 @@ from gossamer.errors import ModelFileError, message
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
 from gossamer.tree import Forest
-from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS
+from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS
 
 FORMAT: Final = "gossamer model"
+# A file has the lowest version that can hold its model: 2 where trees split categories.
 VERSION: Final = 1
+LATEST_VERSION: Final = 2
 TEXT_HEADER: Final = f"{FORMAT} {VERSION}"
 
 # Parameters that leave no trace in the trees: not kept, so that the bytes do not depend on them.
@@ -45,7 +47,7 @@ def to_bytes(model: Model) -> bytes:
     }
     facts = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": _version_of(model),
         "objective": model.objective.to_config(),
         "n_outputs": model.objective.n_outputs,
         "n_values": model.forest.n_values,
@@ -57,6 +59,10 @@ def to_bytes(model: Model) -> bytes:
         },
     }
     return files.to_bytes(arrays, facts)
+
+
+def _version_of(model: Model) -> int:
+    return 2 if "category" in model.forest.arrays else VERSION
 
 
 def from_bytes(content: bytes, source: str = "the model") -> Model:
@@ -73,12 +79,12 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
         raise ModelFileError(
             message(f"{source} is no model", got=facts.get("format"), expected=repr(FORMAT))
         )
-    if facts.get("version") != VERSION:
+    if facts.get("version") not in range(VERSION, LATEST_VERSION + 1):
         raise ModelFileError(
             message(
                 f"{source} has a version that this Gossamer cannot read",
                 got=facts.get("version"),
-                expected=f"{VERSION}",
+                expected=f"{VERSION} to {LATEST_VERSION}",
                 hint="Update Gossamer, or save the model again with this version.",
             )
         )
@@ -91,8 +97,10 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
 
 
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
-    for name, dtype in _ARRAYS.items():
+    for name, dtype in (_ARRAYS | CATEGORY_ARRAYS).items():
         if name not in arrays:
+            if name in CATEGORY_ARRAYS:
+                continue
             raise ValueError(f"the array {name} is missing")
         if arrays[name].dtype != dtype or arrays[name].ndim != 1:
             raise ValueError(f"the array {name} has a wrong type or shape")
@@ -112,13 +120,16 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         sizes[name] *= n_values
     if any(len(arrays[name]) != size for name, size in sizes.items()):
         raise ValueError("arrays of the trees differ in length")
+    trees = {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)}
+    if facts["version"] >= 2:
+        trees |= {name: arrays[name] for name in CATEGORY_ARRAYS if name in arrays}
     forest = Forest(
         objective.n_outputs,
         n_values,
         len(names),
         arrays["node_begin"],
         arrays["leaf_begin"],
-        {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)},
+        trees,
     )
     forest.native  # noqa: B018  checks every index
     return Model(objective, names, start, forest, dict(facts["parameters"]))

@@ -8,7 +8,7 @@ from typing import Final
 from gossamer.params.param import Param
 
 _tree = partial(Param, group="Trees")
-_categorical = partial(Param, group="Categorical splits", supported=False)
+_categorical = partial(Param, group="Categorical splits")
 _constraint = partial(Param, group="Constraints", supported=False)
 
 TREE: Final = (

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS, Tree
+from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,8 @@ class Forest:
         n_columns: Columns of the table that the trees ask about.
         node_begin: First node of each tree, and the number of nodes.
         leaf_begin: First leaf of each tree, and the number of leaves.
-        arrays: The arrays of `Tree`, of all trees.
+        arrays: The arrays of `Tree`, of all trees; those about categories only if some node splits
+            categories.
     """
 
     n_outputs: int
@@ -57,7 +58,7 @@ class Forest:
             arrays = {
                 name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
                 for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
-            }
+            } | _join_categories([_categories_of(tree) for tree in trees])
         return cls(n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays)
 
     @property
@@ -100,6 +101,7 @@ class Forest:
                     "leaf_value",
                 )
             ),
+            *(self.arrays.get(name) for name in CATEGORY_ARRAYS),
         )
 
     def tree(self, t: int) -> Tree:
@@ -128,7 +130,11 @@ class Forest:
             self.n_columns,
             np.concatenate([self.node_begin, self.node_begin[-1] + more.node_begin[1:]]),
             np.concatenate([self.leaf_begin, self.leaf_begin[-1] + more.leaf_begin[1:]]),
-            {name: np.concatenate([self.arrays[name], more.arrays[name]]) for name in self.arrays},
+            {
+                name: np.concatenate([self.arrays[name], more.arrays[name]])
+                for name in (*NODE_ARRAYS, *LEAF_ARRAYS)
+            }
+            | _join_categories([_categories_of(self), _categories_of(more)]),
         )
 
     def _part(self, first: int, last: int) -> dict[str, npt.NDArray[Any]]:
@@ -140,4 +146,35 @@ class Forest:
         for name, places in (("node_value", nodes), ("leaf_value", leaves)):
             values = slice(places.start * self.n_values, places.stop * self.n_values)
             part[name] = self.arrays[name][values]
+        begin, category = _categories_of(self)
+        begin = begin[nodes.start : nodes.stop + 1]
+        part |= _join_categories([(begin - begin[0], category[begin[0] : begin[-1]])])
         return part
+
+
+Categories = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
+
+
+def _categories_of(trees: Any) -> Categories:
+    """Categories of the nodes of a tree or a forest, also where none of them splits any."""
+    names = ("column", *CATEGORY_ARRAYS)
+    arrays = (
+        trees.arrays
+        if isinstance(trees, Forest)
+        else {name: getattr(trees, name) for name in names}
+    )
+    if arrays.get("category") is None:
+        return np.zeros(len(arrays["column"]) + 1, np.int64), np.empty(0, np.int32)
+    return arrays["category_begin"], arrays["category"]
+
+
+def _join_categories(parts: list[Categories]) -> dict[str, npt.NDArray[Any]]:
+    """Put the categories of trees one after another; nothing if there are none."""
+    if not any(len(category) for _, category in parts):
+        return {}
+    first = np.cumsum([0, *(len(category) for _, category in parts)])
+    ends = [begin[1:] + start for (begin, _), start in zip(parts, first, strict=False)]
+    return {
+        "category_begin": np.concatenate([[0], *ends]).astype(np.int64),
+        "category": np.concatenate([category for _, category in parts]).astype(np.int32),
+    }

@@ -35,6 +35,11 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.min_data = params.min_data_in_leaf
     grow.max_delta_step = max(params.max_delta_step, 0.0)
     grow.path_smooth = params.path_smooth
+    grow.cat_l2 = params.cat_l2
+    grow.cat_smooth = params.cat_smooth
+    grow.min_data_per_group = params.min_data_per_group
+    grow.max_cat_threshold = params.max_cat_threshold
+    grow.max_cat_to_onehot = params.max_cat_to_onehot
     grow.fraction_by_tree = params.feature_fraction
     grow.fraction_by_level = params.feature_fraction_bylevel
     grow.fraction_by_node = params.feature_fraction_bynode

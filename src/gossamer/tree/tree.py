@@ -27,6 +27,12 @@ LEAF_ARRAYS: Final[dict[str, npt.DTypeLike]] = {
     "leaf_weight": np.float64,
     "leaf_count": np.int64,
 }
+# Where nodes split categories: the first category of each node, and how many there are in all; the
+# categories of each node, increasing.
+CATEGORY_ARRAYS: Final[dict[str, npt.DTypeLike]] = {
+    "category_begin": np.int64,
+    "category": np.int32,
+}
 
 
 class TreeArrays(Protocol):
@@ -68,6 +74,10 @@ class Tree:
             output, leaf after leaf (and `node_value` likewise).
         leaf_weight: Sum of the hessians of its training rows.
         leaf_count: Number of its training rows.
+        category_begin: First category of each node, and the number of categories. A node that has
+            categories sends rows of these where rows with missing values do not go, and all other
+            rows where they do; its threshold means nothing.
+        category: Categories of the nodes, one node after another.
     """
 
     column: npt.NDArray[np.int32]
@@ -83,6 +93,8 @@ class Tree:
     leaf_value: npt.NDArray[np.float64]
     leaf_weight: npt.NDArray[np.float64]
     leaf_count: npt.NDArray[np.int64]
+    category_begin: npt.NDArray[np.int64] | None = None
+    category: npt.NDArray[np.int32] | None = None
 
     @property
     def n_leaves(self) -> int:
@@ -102,7 +114,10 @@ class Tree:
     @classmethod
     def from_arrays(cls, tree: Any) -> Tree:
         """Copy the arrays of a native tree, or of anything that has them."""
-        return cls(**{name: getattr(tree, name) for name in (*NODE_ARRAYS, *LEAF_ARRAYS)})
+        names = [*NODE_ARRAYS, *LEAF_ARRAYS]
+        if tree.category is not None and len(tree.category):
+            names += CATEGORY_ARRAYS
+        return cls(**{name: getattr(tree, name) for name in names})
 
     @classmethod
     def constant(cls, value: float, weight: float = 0.0, count: int = 0, n_values: int = 1) -> Tree:

@@ -1,0 +1,31 @@
+// The categories of columns: which there are, and how often.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/matrix_view.h"
+#include "core/parallel.h"
+#include "core/sparse_view.h"
+
+namespace gossamer {
+
+// Categories are whole numbers below this.
+inline constexpr double kMaxCategory = 2147483647.0;
+
+struct CategoryCounts {
+  std::vector<std::int32_t> categories;  // increasing
+  std::vector<std::int64_t> counts;
+  std::int64_t n_missing = 0;  // NaN, or negative
+  bool has_odd = false;        // some value is no whole number, or too large: the first such
+  double odd = 0.0;
+};
+
+// Counts over all rows, for each of `columns`.
+std::vector<CategoryCounts> count_categories(Team& team, const MatrixView& matrix,
+                                             std::span<const std::int32_t> columns);
+std::vector<CategoryCounts> count_categories(Team& team, const SparseView& matrix,
+                                             std::span<const std::int32_t> columns);
+
+}  // namespace gossamer

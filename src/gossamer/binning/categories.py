@@ -1,0 +1,127 @@
+"""Bins of categorical columns: one for each category, and one for each gap between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.errors import DataError, message
+from gossamer.params import Params
+
+# With a gap beside each of them, bins still have numbers of 16 bits.
+_MAX_CATEGORIES: Final = 32_000
+# As LightGBM: of more than `max_bin` categories, those that make up this share of the rows.
+_SHARE_KEPT: Final = 0.99
+
+Column = npt.NDArray[Any]
+
+
+class Bounds(NamedTuple):
+    """Bounds of the bins of all columns, as the native core finds them."""
+
+    upper: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+    missing_seen: npt.NDArray[np.int8]
+
+
+def with_categories(
+    bounds: Bounds,
+    matrix: Column | _native.SparseMatrix,
+    columns: Sequence[int],
+    params: Params,
+    n_threads: int,
+) -> tuple[
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int8],
+    npt.NDArray[np.int32],
+]:
+    """Give categorical columns bins for their categories, instead of those for numbers.
+
+    Returns:
+        Bounds, offsets, missing seen, and the category of each bin, see `Binning`.
+
+    Raises:
+        DataError: If a column holds something else than whole numbers.
+    """
+    wanted = np.asarray(sorted(columns), dtype=np.int32)
+    counts = _native.count_categories(matrix, wanted, n_threads)
+    uppers = np.split(bounds.upper, bounds.offsets[1:-1])
+    categories = [np.full(len(upper), -1, dtype=np.int32) for upper in uppers]
+    missing = bounds.missing_seen.copy()
+    for column, (found, count, n_missing, odd) in zip(wanted, counts, strict=True):
+        if odd is not None:
+            raise DataError(
+                message(
+                    f"column {column} is categorical, but holds a value that is no category",
+                    got=odd,
+                    expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
+                    hint="Give categories as strings or as a pandas category.",
+                )
+            )
+        kept = choose_categories(found, count, params)
+        uppers[column], categories[column] = bounds_between(kept)
+        missing[column] = n_missing > 0
+    offsets = np.concatenate(([0], np.cumsum([len(upper) for upper in uppers])))
+    return np.concatenate(uppers), offsets, missing, np.concatenate(categories)
+
+
+def choose_categories(
+    found: npt.NDArray[np.int32], counts: npt.NDArray[np.int64], params: Params
+) -> npt.NDArray[np.int32]:
+    """Choose the categories that get a bin; all others count as not known.
+
+    Those with fewer than `min_data_in_bin` rows are left out (but never the two most frequent), and
+    of more than `max_bin` those beyond 99 % of the rows.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> codes, counts = np.array([1, 5, 7], np.int32), np.array([9, 1, 5])
+        >>> choose_categories(codes, counts, resolve())
+        array([1, 7], dtype=int32)
+    """
+    order = np.argsort(-counts, kind="stable")
+    sizes = counts[order]
+    is_kept = sizes >= params.min_data_in_bin
+    is_kept[:2] = True
+    before = np.cumsum(sizes) - sizes
+    is_kept[params.max_bin :] &= before[params.max_bin :] < _SHARE_KEPT * counts.sum()
+    is_kept[_MAX_CATEGORIES:] = False
+    return np.sort(found[order[is_kept]])
+
+
+def bounds_between(
+    categories: npt.NDArray[np.int32],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    """Return the upper bounds of the bins, and their categories; -1 is what lies between.
+
+    Example:
+        >>> bounds_between(np.array([0, 1, 5], np.int32))[0]
+        array([-0.5,  0.5,  1.5,  4.5,  5.5,  inf])
+    """
+    if len(categories) == 0:
+        return np.array([np.inf]), np.array([-1], dtype=np.int32)
+    upper = np.stack([categories - 0.5, categories + 0.5], axis=1).ravel()
+    owner = np.stack([np.full_like(categories, -1), categories], axis=1).ravel()
+    is_new = np.concatenate(([True], np.diff(upper) > 0))
+    # Where one category follows another, there is no gap: keep the bin of the former.
+    is_gap = owner < 0
+    is_kept = ~is_gap | is_new
+    return (
+        np.concatenate((upper[is_kept], [np.inf])),
+        np.concatenate((owner[is_kept], [-1])).astype(np.int32),
+    )
+
+
+def is_constant(
+    category: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    missing_seen: npt.NDArray[np.int8],
+) -> npt.NDArray[np.bool_]:
+    """Tell which columns are categorical and have no two categories to tell apart."""
+    n_known = np.add.reduceat(category >= 0, offsets[:-1])
+    return (n_known == 1) & (missing_seen == 0)
