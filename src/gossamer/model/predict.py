@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
+from gossamer.data.levels import NO_LEVELS
 from gossamer.data.names import match_names
 from gossamer.data.sparse import by_row
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
@@ -107,7 +108,9 @@ def _fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tab
                 hint="Load the file into an array first.",
             )
         )
-    table = _in_order(model, as_table(data), disable_shape_check)
+    names = model.names if model.has_own_names and not disable_shape_check else None
+    table = as_table(data, model.levels or NO_LEVELS, names)
+    table = _in_order(model, table, disable_shape_check)
     if table.n_columns != model.n_columns and not disable_shape_check:
         raise DataError(
             message(
