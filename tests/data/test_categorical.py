@@ -144,6 +144,15 @@ class TestDataset:
         with pytest.raises(DataError, match="unknown 'more'"):
             data.create_valid(frame().assign(more="text"), LABEL).construct()
 
+    def test_as_in_lightgbm(self) -> None:
+        lightgbm = pytest.importorskip("lightgbm")
+        table = frame().astype({"city": "category"})
+        for asked in ("auto", ["city"], [0, 1]):
+            ours = Dataset(table, LABEL, categorical_feature=asked).construct()
+            theirs = lightgbm.Dataset(table, LABEL, categorical_feature=asked).construct()
+            assert ours.pandas_categorical == theirs.pandas_categorical
+            assert ours.categorical_columns == theirs.params["categorical_column"]
+
     def test_raw_data_of_a_subset(self) -> None:
         pa = pytest.importorskip("pyarrow")
         table = frame()
@@ -151,6 +160,8 @@ class TestDataset:
         for raw in (table, objects, pa.Table.from_pandas(table[["city", "age"]])):
             part = Dataset(raw, free_raw_data=False).subset([4, 2]).get_data()
             assert type(part) is type(raw) and len(part) == 2
+        rows = Dataset(objects.tolist(), free_raw_data=False).subset([4]).get_data()
+        assert rows.tolist() == objects[[4]].tolist()
         pd.testing.assert_frame_equal(
             Dataset(table, free_raw_data=False).subset([4, 2]).get_data(), table.iloc[[2, 4]]
         )
@@ -264,6 +275,16 @@ class TestModel:
             model.predict(np.zeros((3, 4)))
         with pytest.raises(DataError, match="missing 'city'"):
             model.predict(frame().drop(columns="city"))
+
+    def test_further_columns(self, model: Booster) -> None:
+        expected = model.predict(frame())
+        more = frame().assign(id=[f"row {i}" for i in range(120)])
+        tables = [more, more.to_numpy(dtype=object)]
+        pl = pytest.importorskip("polars")
+        tables.append(pl.DataFrame({name: more[name].tolist() for name in more.columns}))
+        for table in tables:
+            found = model.predict(table, predict_disable_shape_check=True)
+            np.testing.assert_array_equal(found, expected)
 
     def test_files_and_copies_keep_them(self, model: Booster, tmp_path: Path) -> None:
         path = tmp_path / "model.gossamer"

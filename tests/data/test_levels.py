@@ -197,9 +197,43 @@ class TestReading:
         assert table.levels == Levels({0: ("a", "b")})
         np.testing.assert_array_equal(table.values, [[0, 1.5], [1, 2]])
 
+    def test_masked_text_is_missing(self) -> None:
+        for array in (np.array([["a"], ["b"]], dtype=object), np.array([["a"], ["b"]])):
+            table = as_table(np.ma.array(array, mask=[[True], [False]]))
+            assert table.levels == Levels({0: ("b",)})
+            np.testing.assert_array_equal(table.values, [[np.nan], [0]])
+
+    def test_types_that_only_one_library_has(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        words = ["b", None, "a"]
+        for kind in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
+            column = pa.array(words, type=kind)
+            tables = [pa.table({"c": column})]
+            if kind != pa.string_view():  # pandas does not know it
+                tables.append(pd.DataFrame({"c": pd.Series(column, dtype=pd.ArrowDtype(kind))}))
+            for table in tables:
+                read = as_table(table)
+                assert read.levels == Levels({0: ("a", "b")}), kind
+                np.testing.assert_array_equal(read.values[:, 0], [1, np.nan, 0])
+        empty = as_table(pa.table({"c": words, "none": pa.nulls(3)}))
+        assert np.isnan(empty.values[:, 1]).all() and empty.levels == Levels({0: ("a", "b")})
+
+    def test_missing_truth_values(self) -> None:
+        pl = pytest.importorskip("polars")
+        for table in (pl.DataFrame({"b": [True, None]}), pd.DataFrame({"b": [True, None]})):
+            np.testing.assert_array_equal(as_table(table).values, [[1], [np.nan]])
+
+    def test_names_that_are_not_different(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        with pytest.raises(DataError, match="the same name twice: got 'a'"):
+            as_table(pa.table([[1], ["x"]], names=["a", "a"]))
+        table = as_table(pd.DataFrame([[1, "x"]], columns=["a", "a"]))
+        np.testing.assert_array_equal(table.values, [[1, 0]])
+
     @pytest.mark.parametrize(
         ("data", "words"),
         [
+            (np.array([[10**400]], dtype=object), "column 0 holds a number that is too large"),
             ([["a"], [1]], "column 0 holds both text and numbers: got 1.*astype"),
             (pd.DataFrame({"c": ["a", 2.5]}), "column 'c' .* both text and numbers: got 2.5"),
             (pd.DataFrame({"c": pd.Categorical(["a", 1])}), "both text and numbers"),

@@ -96,7 +96,10 @@ def read_objects(values: npt.NDArray[Any], where: str) -> Column:
             )
     if any(issubclass(kind, str) for kind in types):
         return _factorise(values, where)
-    return _to_numbers(values, types)
+    try:
+        return _to_numbers(values, types)
+    except OverflowError as error:
+        raise DataError(message(f"{where} holds a number that is too large ({error})")) from None
 
 
 def check_found(found: Iterable[Any], where: str) -> list[Level]:

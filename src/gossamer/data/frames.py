@@ -17,12 +17,14 @@ from gossamer.data.columns import (
     read_objects,
 )
 from gossamer.data.dtypes import NUMERIC_KINDS
+from gossamer.data.names import check_names
 from gossamer.errors import DataError, message
 
 
 def is_frame(data: object) -> bool:
     """Whether this looks like a data frame (pandas, polars, a table of pyarrow)."""
-    if all(hasattr(data, name) for name in ("columns", "dtypes", "to_numpy")):
+    # The order matters: polars' lazy frames, which have no `to_numpy`, warn when asked for more.
+    if all(hasattr(data, name) for name in ("to_numpy", "columns", "dtypes")):
         return True
     pyarrow = sys.modules.get("pyarrow")
     return pyarrow is not None and isinstance(data, pyarrow.Table)
@@ -65,19 +67,31 @@ def read_frame(frame: Any) -> list[Column]:
         return [_read_pandas(frame.iloc[:, i], column_in_frame(names[i])) for i in places]
     import narwhals
 
+    check_names(frame_names(frame), len(frame_names(frame)))  # by name, they must differ
     table = narwhals.from_native(frame, eager_only=True)
     return [_read_other(table[name], column_in_frame(name)) for name in table.columns]
 
 
 def take_rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return some rows of a frame, or of an array of objects, as what it is."""
-    if isinstance(data, np.ndarray):
-        return data[rows]
+    """Return some rows of a frame as a frame, of anything else as an array of objects."""
+    if not is_frame(data):
+        return np.asarray(data, dtype=object)[rows]
     if is_pandas(data):
         return data.iloc[rows]
     import narwhals
 
     return narwhals.from_native(data, eager_only=True)[rows.tolist()].to_native()
+
+
+def first_columns(data: Any, n_columns: int) -> Any:
+    """Return a frame or an array without further columns; other tables as they are."""
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return data[:, :n_columns]
+    if not is_frame(data):
+        return data
+    if is_pandas(data):
+        return data.iloc[:, :n_columns]
+    return data.select(frame_names(data)[:n_columns])
 
 
 def column_in_frame(name: object) -> str:
@@ -102,7 +116,7 @@ def _read_pandas(series: Any, where: str) -> Column:
         return LevelColumn(positions, check_found(levels.tolist(), where), "text")
     arrow = getattr(dtype, "pyarrow_dtype", None)
     if arrow is not None and str(arrow).startswith("dictionary"):
-        return _read_pandas(series.astype("category"), where)
+        return _read_dictionary(series.array.__arrow_array__(), where)
     raise not_numeric(where, dtype)
 
 
@@ -126,9 +140,14 @@ def _read_other(series: Any, where: str) -> Column:
         series = series.cast(narwhals.String)
         return _number_levels(series, sorted(series.drop_nulls().unique().to_list()), "category")
     if dtype == narwhals.String:
+        if str(getattr(series.to_native(), "type", "")) == "string_view":
+            # pyarrow knows it, but cannot look it up.
+            series = narwhals.from_native(series.to_native().cast("large_string"), series_only=True)
         return _number_levels(series, series.drop_nulls().unique().to_list(), "text")
     if dtype == narwhals.Object:
         return read_objects(np.array([*series.to_list(), None], dtype=object)[:-1], where)
+    if dtype == narwhals.Unknown and series.null_count() == len(series):  # pyarrow's null
+        return np.full(len(series), np.nan)
     raise not_numeric(where, dtype)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.columns import Column, LevelColumn, LevelKind, read_objects
+from gossamer.data.columns import Column, Level, LevelColumn, LevelKind, read_objects
 from gossamer.data.dtypes import NUMERIC_KINDS, check_shape, readable
 from gossamer.data.frames import (
     column_in_frame,
@@ -171,12 +171,16 @@ def check_not_empty(table: Table) -> None:
 
 
 def without_mask(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a plain array; what a masked array hides becomes NaN.
+    """Return a plain array; what a masked array hides becomes NaN, beside text None.
 
     Example:
         >>> without_mask(np.ma.masked_equal([1, 2, 3], 2))
         array([ 1., nan,  3.])
     """
+    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in "OU":
+        plain = np.array(array.data, dtype=object)
+        plain[np.ma.getmaskarray(array)] = None
+        return plain
     if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in NUMERIC_KINDS:
         floats = array.astype(np.result_type(array.dtype, np.float32))
         return np.asarray(np.ma.filled(floats, np.nan))
@@ -207,6 +211,8 @@ def _from_frame(frame: Any, levels: Levels | None, known: Sequence[str] | None) 
             array = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         array = frame.to_numpy()
+        if array.dtype.kind == "O":  # truth values, some of them missing
+            return replace(_from_columns(read_frame(frame), names, len(frame), levels), names=names)
     return Table(_dense(array), names)
 
 
@@ -222,20 +228,21 @@ def _from_columns(
         with_levels = {i: c for i, c in enumerate(columns) if isinstance(c, LevelColumn)}
         kinds = {i: column.kind for i, column in with_levels.items()}
         levels = Levels({i: levels_of(column) for i, column in with_levels.items()})
-    numbers = [like_training(c, levels, i, where[i]) for i, c in enumerate(columns)]
-    types = [
-        _code_type(levels, i) if i in levels.by_column else readable(column).dtype
-        for i, column in enumerate(numbers)
-    ]
+    types = [_type_of(column, levels.by_column.get(i)) for i, column in enumerate(columns)]
     # Column by column in memory: each is written in one go.
     values = np.empty((n_rows, len(columns)), np.result_type(np.uint8, *types), order="F")
-    for i, column in enumerate(numbers):
-        values[:, i] = column
+    for i, column in enumerate(columns):
+        values[:, i] = like_training(column, levels, i, where[i])
     return Table(_dense(values), None, levels or None, kinds)
 
 
-def _code_type(levels: Levels, column: int) -> np.dtype[Any]:
-    return np.dtype(np.float32 if len(levels.by_column[column]) <= 2**24 else np.float64)
+def _type_of(column: Column, levels: Sequence[Level] | None) -> np.dtype[Any]:
+    """Return the smallest type that holds all numbers of a column, or all codes."""
+    if levels is not None:
+        return np.dtype(np.float32 if len(levels) <= 2**24 else np.float64)
+    if isinstance(column, LevelColumn):
+        return np.dtype(np.float64)
+    return readable(column[:0]).dtype
 
 
 def _known_numbers(table: Table, levels: Levels | None) -> Table:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
+from gossamer.data.frames import first_columns
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.names import match_names
 from gossamer.data.sparse import by_row
@@ -108,6 +109,8 @@ def _fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tab
                 hint="Load the file into an array first.",
             )
         )
+    if disable_shape_check:
+        data = first_columns(data, model.n_columns)
     names = model.names if model.has_own_names and not disable_shape_check else None
     table = as_table(data, model.levels or NO_LEVELS, names)
     table = _in_order(model, table, disable_shape_check)
