@@ -199,6 +199,12 @@ class TestDataset:
         again = Dataset(path).construct()
         assert again.levels == data.levels
         assert again.categorical_columns == [0]
+        assert Dataset(path, categorical_feature=[0]).categorical_columns == [0]
+        with pytest.raises(DataError, match=r"data set file: got \['city', 'age'\], .*\['city'\]"):
+            Dataset(path, categorical_feature=[0, 1]).construct()
+        kept = Dataset(path, free_raw_data=False).construct()
+        with pytest.raises(DataError, match=r"categorical_feature cannot .* \['city'\]"):
+            Booster({"categorical_feature": [1]}, kept)
         valid = again.create_valid(frame(), LABEL).construct()
         np.testing.assert_array_equal(
             valid.binned.bins.copy_column(0), data.binned.bins.copy_column(0)

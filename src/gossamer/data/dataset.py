@@ -186,9 +186,8 @@ class Dataset:
         if self.reference is None:
             return None, None
         names = self.reference.construct().get_feature_name()
-        return self.reference.levels or NO_LEVELS, None if names == default_names(
-            len(names)
-        ) else names
+        levels = self.reference.levels or NO_LEVELS
+        return levels, None if names == default_names(len(names)) else names
 
     def _find_categories(self, table: Table, params: Params) -> None:
         """Find the categorical columns of training data; the argument wins over the parameter."""
@@ -254,6 +253,18 @@ class Dataset:
                 setattr(self, name, getattr(content, name))
         self._levels = content.levels
         self._categorical_columns = list(content.categorical_columns)
+        asked = read_asked(self.categorical_feature)
+        if asked is not None:
+            columns = categorical_columns(asked, {}, content.names)
+            if columns != self._categorical_columns:
+                raise DataError(
+                    message(
+                        "categorical_feature differs from that of the data set file",
+                        got=[content.names[column] for column in columns],
+                        expected=repr([content.names[c] for c in self._categorical_columns]),
+                        hint="The bins are in the file: leave it out, or write the file anew.",
+                    )
+                )
         return content.binned, content.names
 
     def _like_reference(self, table: Table) -> Table:
@@ -332,12 +343,12 @@ class Dataset:
                 changed.append("categorical_feature")
             if not changed or self.reference is not None:
                 return
-            if self.data is None or self._parent is not None:
+            if self._has_no_raw_data():
                 raise DataError(
                     message(
                         f"{changed[0]} cannot change after the data set is constructed",
                         got=params[changed[0]],
-                        expected=f"{mine[changed[0]]!r}",
+                        expected=repr(self._value_of(changed[0], mine)),
                         hint="Pass it to Dataset(params=...), or use free_raw_data=False.",
                     )
                 )
@@ -346,6 +357,18 @@ class Dataset:
             **mine.to_dict(given_only=True),
             **{name: params[name] for name in params.given if name != "objective"},
         }
+
+    def _has_no_raw_data(self) -> bool:
+        """Whether the bins cannot be made again; a file holds bins only."""
+        is_file = isinstance(self.data, (str, os.PathLike))
+        return self.data is None or self._parent is not None or is_file
+
+    def _value_of(self, name: str, params: Params) -> object:
+        """What a parameter is for this data set, which is constructed."""
+        if name != "categorical_feature":
+            return params[name]
+        names = self.get_feature_name()
+        return [names[column] for column in self._categorical_columns]
 
     def _asks_other_categories(self, params: Params) -> bool:
         """Whether parameters of a training name other columns; the argument wins over them."""
@@ -530,7 +553,7 @@ class Dataset:
                         return self
                 elif read_asked(self.categorical_feature) is None:
                     return self
-                if self.data is None or isinstance(self.data, (str, os.PathLike)):
+                if self._has_no_raw_data():
                     raise _freed("set_categorical_feature()")
                 self._binned = None
             self.categorical_feature = categorical_feature
