@@ -279,6 +279,8 @@ class TestModel:
             model.predict(frame().assign(age="x"))
         with pytest.raises(DataError, match=r"column 0 .*got 'numbers', expected text"):
             model.predict(np.zeros((3, 4)))
+        with pytest.raises(DataError, match=r"number of columns .*: got 5, expected 4"):
+            model.predict(frame().assign(more="x").to_numpy(dtype=object))
         with pytest.raises(DataError, match="missing 'city'"):
             model.predict(frame().drop(columns="city"))
 
