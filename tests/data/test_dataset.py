@@ -174,8 +174,8 @@ class TestFields:
                 action("price")
 
     def test_what_this_version_cannot_do(self) -> None:
-        with pytest.raises(NotSupportedError, match="categorical_feature is not supported"):
-            Dataset(TABLE, LABEL, categorical_feature=[0])
+        with pytest.raises(NotSupportedError, match="categorical columns are not supported"):
+            Dataset(TABLE, LABEL, categorical_feature=[0]).construct()
 
     def test_what_is_not_asked_for_is_fine(self) -> None:
         data = Dataset(TABLE, group=None, position=None, categorical_feature="auto")

@@ -454,10 +454,11 @@ class TestFrames:
             as_table(mixed).values, np.column_stack([NUMBERS[:, :2], np.arange(6)])
         )
 
-    def test_what_is_no_number_is_refused_by_name(self) -> None:
+    def test_text_beside_sparse_columns(self) -> None:
         frame = self.frame("float64").assign(text=self.pandas.array(["a"] * 6))
-        with pytest.raises(DataError, match="column 'text'"):
-            as_table(frame)
+        table = as_table(frame)
+        np.testing.assert_array_equal(table.values, np.column_stack([NUMBERS[:, 0], np.zeros(6)]))
+        assert table.levels is not None and table.levels.columns == [1]
 
     def test_no_rows(self) -> None:
         table = as_table(self.frame("float64", "float32")[:0])

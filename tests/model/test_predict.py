@@ -147,8 +147,11 @@ class TestBadTables:
         [
             (np.zeros(3), "expected 2 dimensions"),
             (np.zeros((2, 3, 1)), "expected 2 dimensions"),
-            (np.array([["a", "b", "c"]]), "must be numeric"),
-            (np.zeros((2, 3), dtype=object), "must be numeric"),
+            (
+                np.array([["a", "b", "c"]]),
+                "column 0 does not hold .*: got 'text', expected numbers",
+            ),
+            (np.full((2, 3), {}), "neither numbers nor text: got 'dict'"),
         ],
     )
     def test_no_table(self, model: Booster, data: Any, words: str) -> None:

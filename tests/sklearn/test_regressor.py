@@ -83,13 +83,10 @@ def test_feature_name(number_rows: Any) -> None:
     assert GossamerRegressor().fit(*number_rows).feature_name_[0] == "Column_0"
 
 
-@pytest.mark.parametrize(
-    "column", [["a"] * 300, pd.Categorical([1] * 300)], ids=["text", "category"]
-)
-def test_a_column_that_is_no_number_is_named(number_rows: Any, column: Any) -> None:
+def test_a_column_that_is_no_number_is_named(number_rows: Any) -> None:
     x, y = number_rows
-    frame = pd.DataFrame(x, columns=list("abcd")).assign(colour=column)
-    with pytest.raises(DataError, match="'colour' of the data frame is not numeric"):
+    frame = pd.DataFrame(x, columns=list("abcd")).assign(day=pd.Timestamp("2020-01-01"))
+    with pytest.raises(DataError, match="'day' of the data frame is not numeric"):
         GossamerRegressor().fit(frame, y)
 
 
@@ -100,7 +97,7 @@ def test_a_column_that_is_no_number_is_named(number_rows: Any, column: Any) -> N
         (np.zeros((5, 2, 2)), ValueError, "dim 3"),
         (np.zeros((0, 3)), ValueError, "0 sample"),
         (np.zeros((5, 0)), ValueError, "0 feature"),
-        (np.full((5, 1), "a"), ValueError, "could not convert|numeric"),
+        (np.full((5, 1), b"a"), ValueError, "could not convert|numeric"),
         (np.zeros((5, 1), dtype=complex), ValueError, "omplex"),
         (np.float64(3.0), ValueError, "2D|scalar"),
         (np.zeros((4, 2)), ValueError, "inconsistent"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ from gossamer import _native, files
 from gossamer.binning import Binning
 from gossamer.data.binned import BinnedTable
 from gossamer.data.fields import check_init_score, check_label, check_weight
+from gossamer.data.levels import Levels
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_position
 from gossamer.errors import DataError, message
@@ -35,6 +36,8 @@ class Content:
     init_score: npt.NDArray[np.float64] | None
     group: npt.NDArray[np.int64] | None = None
     position: npt.NDArray[Any] | None = None
+    levels: Levels | None = None
+    categorical_columns: Sequence[int] = ()
 
 
 def save(path: Path, content: Content) -> None:
@@ -56,7 +59,7 @@ def save(path: Path, content: Content) -> None:
         arrays[name] = bins
     sparse = zip(_SPARSE, binned.bins.copy_sparse(), strict=True)
     arrays |= {f"sparse.{name}": array for name, array in sparse}
-    facts = {
+    facts: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "n_rows": binned.n_rows,
@@ -65,6 +68,10 @@ def save(path: Path, content: Content) -> None:
         "missing_kind": int(binned.binning.missing_kind),
         "share_lanes": binned.bins.shares_lanes,
     }
+    if content.levels:
+        facts["levels"] = content.levels.to_json()
+    if content.categorical_columns:
+        facts["categorical_columns"] = list(content.categorical_columns)
     files.write_atomically(path, files.to_bytes(arrays, facts))
 
 
@@ -125,7 +132,17 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         check_init_score(arrays.get("init_score"), n_rows),
         None if group is None else check_group(group, n_rows),
         position,
+        Levels.from_json(facts.get("levels", []), len(names)) or None,
+        _checked_columns(facts.get("categorical_columns", []), len(names)),
     )
+
+
+def _checked_columns(columns: Any, n_columns: int) -> list[int]:
+    if not isinstance(columns, list) or not all(type(c) is int for c in columns):
+        raise ValueError("the categorical columns are no list of numbers")
+    if columns != sorted(set(columns) & set(range(n_columns))):
+        raise ValueError("the categorical columns are not in order, or not there")
+    return columns
 
 
 def _plain_features(

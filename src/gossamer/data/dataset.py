@@ -13,8 +13,12 @@ import numpy.typing as npt
 
 from gossamer.data import binary_file
 from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows, trainable
+from gossamer.data.categorical import categorical_columns, read_asked
+from gossamer.data.columns import Level
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
+from gossamer.data.frames import take_rows_of
+from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, as_table, check_not_empty
 from gossamer.data.names import check_names, default_names, match_names
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
@@ -34,6 +38,9 @@ BINNING_PARAMS: Final = (
     "max_conflict_rate",
     "bundle_order",
 )
+
+# Whether the native core knows categorical columns; if not, they are refused.
+_CATEGORIES_READY = False
 
 
 def _check_position(position: Any, n_rows: int) -> npt.NDArray[Any]:
@@ -59,8 +66,9 @@ class Dataset:
 
     Args:
         data: Rows x columns: a NumPy array of numbers or a scipy.sparse matrix (never copied, nor
-            made dense), a list of rows, a data frame of numeric columns, or the path of a file
-            written by `save_binary`.
+            made dense), a list of rows, a data frame (pandas, polars, pyarrow), or the path of a
+            file written by `save_binary`. Columns of frames, lists and arrays of objects may be
+            text or categories.
         label: One number per row, or with several targets rows x targets.
         reference: For validation data: the training data, whose bins are used.
         weight: One number >= 0 per row.
@@ -68,7 +76,9 @@ class Dataset:
             the first query, the next 5 to the second, ...
         init_score: Scores to start from: one per row, or rows x classes.
         feature_name: Names of the columns; "auto" takes them from a data frame, else Column_0, ...
-        categorical_feature: Only "auto" (none) in this version.
+        categorical_feature: Names or positions of the categorical columns; numbers in them are
+            codes. "auto": columns of text and of categories, but not of ordered categories. A list
+            must have all columns of text; categories that it leaves out are taken as numbers.
         params: Parameters such as `max_bin`.
         free_raw_data: Whether to let go of `data` after binning.
         position: For ranking: where each row was shown, a number or a name per row. What rows
@@ -90,7 +100,7 @@ class Dataset:
         group: Any = None,
         init_score: Any = None,
         feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | str | None = "auto",
         params: Mapping[str, Any] | None = None,
         free_raw_data: bool = True,
         position: Any = None,
@@ -110,12 +120,14 @@ class Dataset:
         self.query = query
         self.position = position
         self.version = 0
-        self.set_categorical_feature(categorical_feature)
+        self.categorical_feature = categorical_feature
         self._parent: Dataset | None = None  # of a subset
         self._binned: BinnedTable | None = None
         self._names: list[str] | None = None
         self._targets: Targets | None = None
         self._n_columns = 0
+        self._levels: Levels | None = None
+        self._categorical_columns: list[int] = []
         self._lock = RLock()
 
     # ---- construction ----
@@ -135,17 +147,20 @@ class Dataset:
         params = resolve(self.params, context="dataset")
         if self._parent is not None:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
+            self._take_categories(self._parent)
         elif isinstance(self.data, (str, os.PathLike)):
             self._binned, names = self._load(Path(self.data))
         elif self.data is None:
             raise _freed("construct()")
         else:
-            table = as_table(self.data)
+            table = as_table(self.data, *self._known())
             check_not_empty(table)
             if self.reference is None:
+                self._find_categories(table, params)
                 self._binned = bin_table(table, params)
             else:
                 table = self._like_reference(table)
+                self._take_categories(self.reference)
                 self._binned = bin_like(table, self.reference.construct().binned, params)
             names = table.names or []  # none: made below
         self._n_columns = self._binned.binning.n_columns
@@ -165,6 +180,36 @@ class Dataset:
         if self.reference is not None:
             return self.reference.get_feature_name()
         return check_names(found, self._n_columns) if found else default_names(self._n_columns)
+
+    def _known(self) -> tuple[Levels | None, list[str] | None]:
+        """Levels and, where they are the user's, names of the reference's columns."""
+        if self.reference is None:
+            return None, None
+        names = self.reference.construct().get_feature_name()
+        levels = self.reference.levels or NO_LEVELS
+        return levels, None if names == default_names(len(names)) else names
+
+    def _find_categories(self, table: Table, params: Params) -> None:
+        """Find the categorical columns of training data; the argument wins over the parameter."""
+        self._n_columns = table.n_columns
+        asked = read_asked(self.categorical_feature)
+        if asked is None and "categorical_feature" in params.given:
+            asked = read_asked(params.categorical_feature)
+        names = self._choose_names(table.names or [])
+        columns = categorical_columns(asked, table.kinds, names)
+        if columns and not _CATEGORIES_READY:
+            raise NotSupportedError(
+                message(
+                    "categorical columns are not supported in this version of Gossamer",
+                    got=[names[column] for column in columns],
+                    hint="Encode text and categories as numbers first.",
+                )
+            )
+        self._levels, self._categorical_columns = table.levels, columns
+
+    def _take_categories(self, other: Dataset) -> None:
+        self._levels = other.levels
+        self._categorical_columns = other.categorical_columns
 
     def _set_fields(self) -> None:
         """Check and keep what there is one of per row."""
@@ -206,6 +251,20 @@ class Dataset:
         for name in ("label", "weight", "init_score", "group", "position"):
             if getattr(self, name) is None and not (name == "group" and self.query is not None):
                 setattr(self, name, getattr(content, name))
+        self._levels = content.levels
+        self._categorical_columns = list(content.categorical_columns)
+        asked = read_asked(self.categorical_feature)
+        if asked is not None:
+            columns = categorical_columns(asked, {}, content.names)
+            if columns != self._categorical_columns:
+                raise DataError(
+                    message(
+                        "categorical_feature differs from that of the data set file",
+                        got=[content.names[column] for column in columns],
+                        expected=repr([content.names[c] for c in self._categorical_columns]),
+                        hint="The bins are in the file: leave it out, or write the file anew.",
+                    )
+                )
         return content.binned, content.names
 
     def _like_reference(self, table: Table) -> Table:
@@ -275,19 +334,21 @@ class Dataset:
     def _use_params(self, params: Params) -> None:
         mine = resolve(self.params, context="dataset")
         if self._binned is not None:
-            changed = [
+            changed: list[str] = [
                 name
                 for name in BINNING_PARAMS
                 if name in params.given and params[name] != mine[name]
             ]
+            if self._asks_other_categories(params):
+                changed.append("categorical_feature")
             if not changed or self.reference is not None:
                 return
-            if self.data is None or self._parent is not None:
+            if self._has_no_raw_data():
                 raise DataError(
                     message(
                         f"{changed[0]} cannot change after the data set is constructed",
                         got=params[changed[0]],
-                        expected=f"{mine[changed[0]]!r}",
+                        expected=repr(self._value_of(changed[0], mine)),
                         hint="Pass it to Dataset(params=...), or use free_raw_data=False.",
                     )
                 )
@@ -296,6 +357,26 @@ class Dataset:
             **mine.to_dict(given_only=True),
             **{name: params[name] for name in params.given if name != "objective"},
         }
+
+    def _has_no_raw_data(self) -> bool:
+        """Whether the bins cannot be made again; a file holds bins only."""
+        is_file = isinstance(self.data, (str, os.PathLike))
+        return self.data is None or self._parent is not None or is_file
+
+    def _value_of(self, name: str, params: Params) -> object:
+        """What a parameter is for this data set, which is constructed."""
+        if name != "categorical_feature":
+            return params[name]
+        names = self.get_feature_name()
+        return [names[column] for column in self._categorical_columns]
+
+    def _asks_other_categories(self, params: Params) -> bool:
+        """Whether parameters of a training name other columns; the argument wins over them."""
+        asked = read_asked(params.categorical_feature)
+        if not asked or read_asked(self.categorical_feature) is not None:
+            return False
+        # Whatever kind of levels they have: only the columns themselves are compared.
+        return categorical_columns(asked, {}, self.get_feature_name()) != self.categorical_columns
 
     # ---- related data sets ----
 
@@ -454,22 +535,28 @@ class Dataset:
         """Return where each row was shown, or None."""
         return self.position
 
-    def set_categorical_feature(self, categorical_feature: Any) -> Dataset:
-        """Refuse categorical columns, which this version does not support."""
-        is_none = categorical_feature is None or _is_auto(categorical_feature)
-        is_none = is_none or len(categorical_feature) == 0
-        self.categorical_feature = "auto"
-        return self._refuse("categorical_feature", None if is_none else categorical_feature)
+    def set_categorical_feature(
+        self, categorical_feature: Sequence[str | int] | str | None
+    ) -> Dataset:
+        """Set the categorical columns by name or position; "auto": by their types.
 
-    def _refuse(self, name: str, value: object) -> Dataset:
-        if value is not None:
-            raise NotSupportedError(
-                message(
-                    f"{name} is not supported in this version of Gossamer",
-                    got=value,
-                    hint="Leave it out.",
-                )
-            )
+        Raises:
+            DataError: If the bins are made, the raw data gone, and these are other columns.
+        """
+        with self._lock:
+            if self._binned is not None and self.reference is None:
+                asked = read_asked(categorical_feature)
+                if asked is not None:
+                    columns = categorical_columns(asked, {}, self.get_feature_name())
+                    if columns == self._categorical_columns:
+                        self.categorical_feature = categorical_feature
+                        return self
+                elif read_asked(self.categorical_feature) is None:
+                    return self
+                if self._has_no_raw_data():
+                    raise _freed("set_categorical_feature()")
+                self._binned = None
+            self.categorical_feature = categorical_feature
         return self
 
     def set_feature_name(self, feature_name: Sequence[str] | Literal["auto"]) -> Dataset:
@@ -488,6 +575,32 @@ class Dataset:
 
     # ---- facts ----
 
+    @property
+    def categorical_columns(self) -> list[int]:
+        """The categorical columns, increasing; constructs the data set."""
+        self.construct()
+        return list(self._categorical_columns)
+
+    @property
+    def levels(self) -> Levels | None:
+        """What the codes of text and categories stand for; constructs the data set.
+
+        Example:
+            >>> import pandas
+            >>> sizes = pandas.CategoricalDtype(["S", "M", "L"], ordered=True)
+            >>> data = Dataset(pandas.DataFrame({"size": ["M", "S", "L"]}, dtype=sizes))
+            >>> data.levels.by_column, data.categorical_columns
+            ({0: ('S', 'M', 'L')}, [])
+        """
+        self.construct()
+        return self._levels
+
+    @property
+    def pandas_categorical(self) -> list[list[Level]] | None:
+        """The levels of each column that has some, as LightGBM calls them."""
+        levels = self._levels
+        return None if levels is None else [list(found) for found in levels.by_column.values()]
+
     def get_data(self) -> Any:
         """Return the raw data.
 
@@ -495,7 +608,11 @@ class Dataset:
             DataError: If it was freed after binning.
         """
         if self._parent is not None:
-            return as_table(self._parent.get_data()).matrix[self.used_indices]
+            data, rows = self._parent.get_data(), self.used_indices
+            assert rows is not None
+            if self._parent.levels is not None:
+                return take_rows_of(data, rows)
+            return as_table(data).matrix[rows]
         if self.data is None:
             raise _freed("get_data()")
         return self.data
@@ -560,6 +677,8 @@ class Dataset:
             self.init_score,
             self.group,
             self.position,
+            self._levels,
+            self._categorical_columns,
         )
         binary_file.save(Path(filename), content)
         return self

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.data.columns import Column, Level, LevelColumn, LevelKind, read_objects
 from gossamer.data.dtypes import NUMERIC_KINDS, check_shape, readable
+from gossamer.data.frames import (
+    column_in_frame,
+    frame_names,
+    is_frame,
+    is_numeric,
+    is_pandas,
+    read_frame,
+)
+from gossamer.data.levels import Levels, levels_of, like_training
+from gossamer.data.names import match_names
 from gossamer.data.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.errors import DataError, message
 
@@ -22,10 +33,14 @@ class Table:
     Attributes:
         values: An array, or the compressed rows or columns of a sparse matrix.
         names: Names of the columns.
+        levels: What the codes in some columns stand for; None: all columns are numbers.
+        kinds: For training data: what kind of levels a column has.
     """
 
     values: npt.NDArray[Any] | _native.SparseMatrix
     names: list[str] | None = None
+    levels: Levels | None = None
+    kinds: Mapping[int, LevelKind] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -53,10 +68,26 @@ class Table:
             array([[2, 1],
                    [4, 3]])
         """
-        return Table(as_table(self.matrix[:, order]).values, names)
+        place = {column: i for i, column in enumerate(order)}
+        levels = self.levels and Levels(
+            {place[c]: v for c, v in self.levels.by_column.items() if c in place}
+        )
+        kinds = {place[c]: kind for c, kind in self.kinds.items() if c in place}
+        return Table(as_table(self.matrix[:, order]).values, names, levels, kinds)
+
+    def take_rows(self, rows: npt.NDArray[np.integer[Any]]) -> Table:
+        """Return a table of these rows.
+
+        Example:
+            >>> as_table([["a", 1], ["b", 2]]).take_rows(np.array([1])).values
+            array([[1., 2.]])
+        """
+        return replace(self, values=as_table(self.matrix[rows]).values)
 
 
-def as_table(data: object) -> Table:
+def as_table(
+    data: object, levels: Levels | None = None, names: Sequence[str] | None = None
+) -> Table:
     """Look at the user's data as a numeric matrix.
 
     NumPy arrays of floats, integers or truth values are used as they are, whatever their order
@@ -66,6 +97,15 @@ def as_table(data: object) -> Table:
     scipy's sparse matrices and arrays stay sparse, see `read_sparse`; so do data frames in which
     every column is sparse and leaves out zeros.
 
+    Columns of text (in frames, arrays of objects or of text, lists) and of categories become codes:
+    positions in the column's list of levels. None and NaN are missing.
+
+    Args:
+        data: The table; a `Table` is returned as it is.
+        levels: Those of the training data; None: this is training data, and they are found.
+        names: Names of the columns of the training data: where a frame has them in another order,
+            `levels` follow.
+
     Raises:
         DataError: If the data are no such table.
 
@@ -73,25 +113,45 @@ def as_table(data: object) -> Table:
         >>> as_table([[1, 2], [3, 4]]).values
         array([[1, 2],
                [3, 4]])
+        >>> table = as_table([["Rome", 1.5], ["Bern", 2.5], [None, 3.5]])
+        >>> table.values, table.levels
+        (array([[1. , 1.5],
+               [0. , 2.5],
+               [nan, 3.5]]), Levels(by_column={0: ('Bern', 'Rome')}))
         >>> as_table(np.zeros(3))
         Traceback (most recent call last):
         ...
         gossamer.errors.DataError: data must be a table of rows and columns: got shape (3,), \
 expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) for a single row.
     """
+    if isinstance(data, Table):
+        return data
     if is_sparse(data):
-        return Table(read_sparse(data))
-    if isinstance(data, np.ndarray):
-        return Table(_dense(without_mask(data)))
-    if _is_frame(data):
-        return _from_frame(data)
+        return _known_numbers(Table(read_sparse(data)), levels)
+    if is_frame(data):
+        return _from_frame(data, levels, names)
+    array = without_mask(data) if isinstance(data, np.ndarray) else _from_list(data)
+    if array.dtype.kind not in "OUT":
+        return _known_numbers(Table(_dense(array)), levels)
+    check_shape(array.shape)
+    return _from_columns(
+        [read_objects(array[:, i], f"column {i}") for i in range(array.shape[1])],
+        [f"column {i}" for i in range(array.shape[1])],
+        len(array),
+        levels,
+    )
+
+
+def _from_list(data: object) -> npt.NDArray[Any]:
     try:
         array = np.asarray(data)
+        # NumPy would make text of the numbers beside it.
+        is_text = array.dtype.kind in "US" and array.ndim == 2 and not hasattr(data, "dtype")
+        return np.array(data, dtype=object) if is_text else array
     except (ValueError, TypeError) as error:
         raise DataError(
             message(f"data cannot be made an array ({error})", got=type(data).__name__)
         ) from None
-    return Table(_dense(array))
 
 
 def check_not_empty(table: Table) -> None:
@@ -111,12 +171,16 @@ def check_not_empty(table: Table) -> None:
 
 
 def without_mask(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a plain array; what a masked array hides becomes NaN.
+    """Return a plain array; what a masked array hides becomes NaN, beside text None.
 
     Example:
         >>> without_mask(np.ma.masked_equal([1, 2, 3], 2))
         array([ 1., nan,  3.])
     """
+    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in "OU":
+        plain = np.array(array.data, dtype=object)
+        plain[np.ma.getmaskarray(array)] = None
+        return plain
     if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in NUMERIC_KINDS:
         floats = array.astype(np.result_type(array.dtype, np.float32))
         return np.asarray(np.ma.filled(floats, np.nan))
@@ -128,28 +192,18 @@ def _dense(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return readable(array)
 
 
-def _is_frame(data: object) -> bool:
-    """Whether this looks like a data frame (pandas, polars)."""
-    return all(hasattr(data, name) for name in ("columns", "dtypes", "to_numpy"))
-
-
-def _from_frame(frame: Any) -> Table:
-    names = [str(name) for name in frame.columns]
-    dtypes = list(frame.dtypes)
-    for name, dtype in zip(names, dtypes, strict=True):
-        if not _is_numeric(dtype):
-            raise DataError(
-                message(
-                    f"column {name!r} of the data frame is not numeric",
-                    got=str(dtype),
-                    expected="floats, integers or truth values",
-                    hint="This version reads numeric columns only: encode text, dates and "
-                    "categories as numbers first.",
-                )
-            )
+def _from_frame(frame: Any, levels: Levels | None, known: Sequence[str] | None) -> Table:
+    names = frame_names(frame)
+    if levels and known is not None:
+        order = match_names(known, names)
+        levels = levels if order is None else levels.reorder(order)
+    dtypes = list(frame.dtypes) if hasattr(frame, "dtypes") else [None]
+    if levels or not all(is_numeric(dtype) for dtype in dtypes):
+        where = [column_in_frame(name) for name in names]
+        return replace(_from_columns(read_frame(frame), where, len(frame), levels), names=names)
     if dtypes and all(_leaves_out_zeros(dtype) for dtype in dtypes):
         return Table(read_sparse(_to_coo(frame, dtypes)), names)
-    if hasattr(frame, "iloc"):  # pandas: without a target type, mixed columns become objects
+    if is_pandas(frame):  # without a target type, mixed columns become objects
         is_plain = all(isinstance(dtype, np.dtype) for dtype in dtypes)
         if is_plain and dtypes:
             array = frame.to_numpy(dtype=np.result_type(*dtypes))
@@ -157,15 +211,54 @@ def _from_frame(frame: Any) -> Table:
             array = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         array = frame.to_numpy()
+        if array.dtype.kind == "O":  # truth values, some of them missing
+            return replace(_from_columns(read_frame(frame), names, len(frame), levels), names=names)
     return Table(_dense(array), names)
 
 
-def _is_numeric(dtype: Any) -> bool:
-    """Whether a frame's column holds numbers; asks its type as pandas or as polars does."""
-    if hasattr(dtype, "kind"):
-        return dtype.kind in NUMERIC_KINDS
-    is_numeric = getattr(dtype, "is_numeric", None)
-    return bool(is_numeric and is_numeric()) or str(dtype) == "Boolean"
+def _from_columns(
+    columns: Sequence[Column], where: Sequence[str], n_rows: int, levels: Levels | None
+) -> Table:
+    """Put columns side by side, levels as codes; without `levels` (training data) find them.
+
+    The type is the smallest that holds all of them, so that codes do not widen the numbers.
+    """
+    kinds: dict[int, LevelKind] = {}
+    if levels is None:
+        with_levels = {i: c for i, c in enumerate(columns) if isinstance(c, LevelColumn)}
+        kinds = {i: column.kind for i, column in with_levels.items()}
+        levels = Levels({i: levels_of(column) for i, column in with_levels.items()})
+    types = [_type_of(column, levels.by_column.get(i)) for i, column in enumerate(columns)]
+    # Column by column in memory: each is written in one go.
+    values = np.empty((n_rows, len(columns)), np.result_type(np.uint8, *types), order="F")
+    for i, column in enumerate(columns):
+        values[:, i] = like_training(column, levels, i, where[i])
+    return Table(_dense(values), None, levels or None, kinds)
+
+
+def _type_of(column: Column, levels: Sequence[Level] | None) -> np.dtype[Any]:
+    """Return the smallest type that holds all numbers of a column, or all codes."""
+    if levels is not None:
+        return np.dtype(np.float32 if len(levels) <= 2**24 else np.float64)
+    if isinstance(column, LevelColumn):
+        return np.dtype(np.float64)
+    return readable(column[:0]).dtype
+
+
+def _known_numbers(table: Table, levels: Levels | None) -> Table:
+    """Look up numbers among the levels of the training data, where these are numbers."""
+    if not levels:
+        return table
+    if isinstance(table.values, _native.SparseMatrix):
+        raise DataError(
+            message(
+                "a sparse matrix cannot hold the levels of the training data",
+                expected=f"a frame or an array with levels in column {levels.columns[0]}",
+            )
+        )
+    places = range(table.n_columns)
+    columns = [table.values[:, i] for i in places]
+    return _from_columns(columns, [f"column {i}" for i in places], table.n_rows, levels)
 
 
 def _leaves_out_zeros(dtype: Any) -> bool:

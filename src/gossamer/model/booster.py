@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
+from gossamer.data.columns import Level
+from gossamer.data.levels import Levels
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
@@ -321,6 +323,17 @@ class Booster:
     def feature_name(self) -> list[str]:
         """Return the names of the columns."""
         return list(self._model.names)
+
+    @property
+    def levels(self) -> Levels | None:
+        """What the codes of text and categories stand for; None: all columns are numbers."""
+        return self._model.levels
+
+    @property
+    def pandas_categorical(self) -> list[list[Level]] | None:
+        """The levels of each column that has some, as LightGBM calls them."""
+        levels = self.levels
+        return None if levels is None else [list(found) for found in levels.by_column.values()]
 
     def feature_importance(
         self, importance_type: str = "split", iteration: int | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.levels import Levels
 from gossamer.data.names import default_names
 from gossamer.objectives import Objective
 from gossamer.tree import Forest
@@ -23,6 +24,7 @@ class Model:
         start: The score before the first tree, one per output.
         forest: The trees.
         params: The parameters that were given, by canonical name; for information only.
+        levels: What the codes of text and categories stand for; None: all columns are numbers.
     """
 
     objective: Objective
@@ -30,6 +32,7 @@ class Model:
     start: npt.NDArray[np.float64]
     forest: Forest
     params: dict[str, Any]
+    levels: Levels | None = None
 
     @property
     def n_columns(self) -> int:
@@ -52,4 +55,4 @@ class Model:
         k = self.forest.trees_per_round
         start = self.start if first == 0 else np.zeros_like(self.start)
         forest = self.forest.slice(first * k, last * k)
-        return Model(self.objective, self.names, start, forest, self.params)
+        return replace(self, start=start, forest=forest)

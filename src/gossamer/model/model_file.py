@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import files
+from gossamer.data.levels import Levels
 from gossamer.data.names import check_names
 from gossamer.errors import ModelFileError, message
 from gossamer.model.model import Model
@@ -45,7 +46,7 @@ def to_bytes(model: Model) -> bytes:
         "leaf_begin": forest.leaf_begin,
         **forest.arrays,
     }
-    facts = {
+    facts: dict[str, Any] = {
         "format": FORMAT,
         "version": _version_of(model),
         "objective": model.objective.to_config(),
@@ -58,6 +59,8 @@ def to_bytes(model: Model) -> bytes:
             if name not in _NOT_KEPT
         },
     }
+    if model.levels:
+        facts["levels"] = model.levels.to_json()
     return files.to_bytes(arrays, facts)
 
 
@@ -132,7 +135,8 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         trees,
     )
     forest.native  # noqa: B018  checks every index
-    return Model(objective, names, start, forest, dict(facts["parameters"]))
+    levels = Levels.from_json(facts.get("levels", []), len(names)) or None
+    return Model(objective, names, start, forest, dict(facts["parameters"]), levels)
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:

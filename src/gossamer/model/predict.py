@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
+from gossamer.data.frames import first_columns
+from gossamer.data.levels import NO_LEVELS
 from gossamer.data.names import match_names
 from gossamer.data.sparse import by_row
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
@@ -107,20 +109,31 @@ def _fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tab
                 hint="Load the file into an array first.",
             )
         )
-    table = _in_order(model, as_table(data), disable_shape_check)
-    if table.n_columns != model.n_columns and not disable_shape_check:
+    if disable_shape_check:
+        data = first_columns(data, model.n_columns)
+    elif isinstance(data, np.ndarray) and data.ndim == 2:
+        _check_width(data.shape[1], model)  # before its columns are read as the model's
+    names = model.names if model.has_own_names and not disable_shape_check else None
+    table = as_table(data, model.levels or NO_LEVELS, names)
+    table = _in_order(model, table, disable_shape_check)
+    if not disable_shape_check:
+        _check_width(table.n_columns, model)
+    if isinstance(table.values, _native.SparseMatrix):
+        return Table(by_row(table.values))  # of any width: the native forest sees to it
+    return Table(_of_width(table.values, model.n_columns))
+
+
+def _check_width(n_columns: int, model: Model) -> None:
+    if n_columns != model.n_columns:
         raise DataError(
             message(
                 "the number of columns is not that of the training data",
-                got=table.n_columns,
+                got=n_columns,
                 expected=str(model.n_columns),
                 hint="predict_disable_shape_check=True ignores further columns and takes "
                 "absent ones as missing.",
             )
         )
-    if isinstance(table.values, _native.SparseMatrix):
-        return Table(by_row(table.values))  # of any width: the native forest sees to it
-    return Table(_of_width(table.values, model.n_columns))
 
 
 def _of_width(values: npt.NDArray[Any], n_columns: int) -> npt.NDArray[Any]:

@@ -346,6 +346,7 @@ class Training:
             self.start.copy(),
             forest,
             self.params.to_dict(given_only=True),
+            self.train.data.levels,
         )
         return self._model
 

@@ -103,8 +103,7 @@ DATASET: Final = (
         ("cat_feature", "categorical_column", "cat_column", "categorical_features"),
         "columns",
         (),
-        "Columns that hold categories.",
-        supported=False,
+        "Categorical columns, by name or position; `categorical_feature` of a data set wins.",
     ),
     _data(
         "forcedbins_filename",

@@ -176,6 +176,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
         tags.target_tags.required = True
         return tags
 
@@ -200,7 +201,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         eval_group: Any = None,
         eval_metric: Any = None,
         feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | str | None = "auto",
         callbacks: Sequence[Callback] | None = None,
         init_model: Any = None,
         *,
@@ -214,7 +215,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
 
         Args:
             X: Rows x columns: an array of numbers, one of scipy's sparse matrices or arrays, or a
-                data frame of numeric columns; NaN is missing.
+                data frame, list or array of objects, where columns may be text or categories; NaN
+                and None are missing.
             y: One label per row, or with several targets rows x targets. For `cox` times, negative
                 where censored, for `aft` times; or for both two columns of bounds, or
                 scikit-survival's records of (event, time).
@@ -231,7 +233,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
                 (y_true, y_pred[, weight[, group]]) -> (name, value, whether higher is better), or
                 a list of these.
             feature_name: Names of the columns; "auto" takes those of a data frame.
-            categorical_feature: Only "auto" (none) in this version.
+            categorical_feature: Names or positions of the categorical columns; "auto": columns of
+                text and of categories, see `Dataset`.
             callbacks: Functions called before or after each round, such as `early_stopping(20)`.
             init_model: Not supported in this version.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.
@@ -417,7 +420,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             if n_threads != self._booster.resolved_params.num_threads:
                 kwargs["num_threads"] = n_threads
         return self._booster.predict(
-            check_rows(self, X),
+            check_rows(self, X, self._booster.levels),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
             raw_score=raw_score,

@@ -77,7 +77,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         eval_init_score: Any = None,
         eval_metric: Any = None,
         feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | str | None = "auto",
         callbacks: Sequence[Callback] | None = None,
         init_model: Any = None,
         *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,25 +11,40 @@ import numpy.typing as npt
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
+    check_X_y,
     column_or_1d,
     validate_data,
 )
 
-from gossamer.data import Dataset, as_table
+from gossamer.data import Dataset, Table, as_table
+from gossamer.data.frames import is_frame, is_numeric
+from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.sklearn.class_weight import weigh_by_class
 
 Array = npt.NDArray[Any]
-Matrix = Any  # an array, or one of scipy's sparse matrices in a format of _AS_IT_IS
+# An array, one of scipy's sparse matrices in a format of _AS_IT_IS, or a Table with levels.
+Matrix = Any
 # Turns the labels of a data set into numbers; the second argument is its name.
 Encode = Callable[[Any, str], Array]
 # Formats of sparse matrices that are passed on without a copy.
 _AS_IT_IS: Final = ("csr", "csc")
 
 
-def check_rows(estimator: Any, x: Any) -> Matrix:
-    """Check rows to predict or to evaluate against those the estimator was fitted on."""
+def check_rows(estimator: Any, x: Any, levels: Levels | None = None) -> Matrix:
+    """Check rows to predict or to evaluate against those the estimator was fitted on.
+
+    Args:
+        estimator: Knows how many columns there are, and their names.
+        x: The rows.
+        levels: Those of the training data.
+    """
+    if levels or has_levels(x):
+        x = _as_array_of_objects(x)
+        validate_data(estimator, x, reset=False, skip_check_array=True)
+        # Names are checked by now, and the model may know the columns by others.
+        return replace(as_table(x, levels or NO_LEVELS), names=None)
     return validate_data(
         estimator, _prepare(x), reset=False, accept_sparse=_AS_IT_IS, ensure_all_finite=False
     )
@@ -42,22 +57,49 @@ def check_training(
 
     Labels of survival data may have two columns, infinite bounds, or be records: the data set
     checks them.
+
+    Returns:
+        What the rows are, a `Table` where some columns are text or categories; the labels.
     """
+    checks = {"accept_sparse": _AS_IT_IS, "ensure_all_finite": False}
+    of_labels = {"y_numeric": y_numeric, "multi_output": has_columns(y)}
+    if has_levels(x):
+        x = _as_array_of_objects(x)
+        table = as_table(x)
+        validate_data(estimator, x, skip_check_array=True)
+        if survival:
+            return table, check_times(y, table)
+        return table, _as_array(check_X_y(table.values, y, **checks, **of_labels)[1])
     if survival:
-        values = validate_data(
-            estimator, _prepare(x), accept_sparse=_AS_IT_IS, ensure_all_finite=False
-        )
+        values = validate_data(estimator, _prepare(x), **checks)
         return values, check_times(y, values)
-    values, labels = validate_data(
-        estimator,
-        _prepare(x),
-        y,
-        accept_sparse=_AS_IT_IS,
-        ensure_all_finite=False,
-        y_numeric=y_numeric,
-        multi_output=has_columns(y),
-    )
+    values, labels = validate_data(estimator, _prepare(x), y, **checks, **of_labels)
     return values, _as_array(labels)
+
+
+def has_levels(x: Any) -> bool:
+    """Whether a table has columns of text or of categories.
+
+    Example:
+        >>> has_levels([["a", 1.0]]), has_levels([[1.0]]), has_levels(np.array([[None, 1.0]]))
+        (True, False, False)
+    """
+    if is_sparse(x):
+        return False
+    if is_frame(x):
+        dtypes = x.dtypes if hasattr(x, "dtypes") else [None]
+        return not all(is_numeric(dtype) for dtype in dtypes)
+    if isinstance(x, (list, tuple)):
+        return any(isinstance(v, str) for row in x if isinstance(row, (list, tuple)) for v in row)
+    dtype = getattr(x, "dtype", None)
+    if not isinstance(x, np.ndarray) or x.ndim != 2 or dtype is None:
+        return False
+    return dtype.kind in "UT" or (dtype.kind == "O" and any(isinstance(v, str) for v in x.flat))
+
+
+def _as_array_of_objects(x: Any) -> Any:
+    """Lists become arrays, which scikit-learn can count the columns of."""
+    return np.array(x, dtype=object) if isinstance(x, (list, tuple)) else x
 
 
 def has_columns(y: Any) -> bool:
@@ -91,12 +133,13 @@ def _as_array(labels: Any) -> Array:
 def check_times(y: Any, values: Matrix) -> Array:
     """Return labels of survival data, of any shape, as many as there are rows."""
     labels = np.asarray(y)
-    if labels.ndim == 0 or len(labels) != values.shape[0]:
+    n_rows = values.n_rows if isinstance(values, Table) else values.shape[0]
+    if labels.ndim == 0 or len(labels) != n_rows:
         raise DataError(
             message(
                 "y and X differ in length",
                 got=len(labels) if labels.ndim else "a single value",
-                expected=f"{values.shape[0]}, one per row of X",
+                expected=f"{n_rows}, one per row of X",
             )
         )
     return labels
@@ -105,12 +148,9 @@ def check_times(y: Any, values: Matrix) -> Array:
 def _prepare(x: Any) -> Any:
     """See to what scikit-learn does not.
 
-    A data frame with text or categories fails with the name of the column. Sparse matrices of
-    other formats are converted here, where their parts are checked first.
+    Sparse matrices of other formats are converted here, where their parts are checked first.
     """
-    if hasattr(x, "columns") and hasattr(x, "dtypes"):
-        as_table(x[:0])
-    elif is_sparse(x) and len(x.shape) == 2 and x.format not in _AS_IT_IS:
+    if is_sparse(x) and len(x.shape) == 2 and x.format not in _AS_IT_IS:
         return to_compressed_rows(x)
     return x
 
@@ -121,7 +161,8 @@ def check_weight(
     """Return the weight of each row: its own times its class's; None: all count the same."""
     weight: Array | None = None
     if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, values, ensure_non_negative=True)
+        matrix = values.matrix if isinstance(values, Table) else values
+        weight = _check_sample_weight(sample_weight, matrix, ensure_non_negative=True)
     if class_weight is not None:
         by_class = weigh_by_class(class_weight, y, classes)
         weight = by_class if weight is None else weight * by_class
@@ -162,7 +203,9 @@ class TrainingRows(NamedTuple):
             if len(init_score) != len(self.label) and init_score.size % len(self.label) == 0:
                 init_score = init_score.reshape(-1, len(self.label)).T  # class after class
             init_score = init_score[keep]
-        return TrainingRows(self.values[keep], self.label[keep], self.weight[keep], init_score)
+        values = self.values
+        values = values.take_rows(keep) if isinstance(values, Table) else values[keep]
+        return TrainingRows(values, self.label[keep], self.weight[keep], init_score)
 
 
 @dataclass(frozen=True)
@@ -229,7 +272,9 @@ class EvalSets:
         return sets, names
 
     def _build_one(self, i: int, estimator: Any, train_set: Dataset, encode: Encode) -> Dataset:
-        values = check_rows(estimator, self.pairs[i][0])
+        training = train_set.data
+        levels = training.levels if isinstance(training, Table) else None
+        values = check_rows(estimator, self.pairs[i][0], levels)
         is_survival = estimator._learns_times()
         y = self.pairs[i][1]
         labels = check_times(y, values) if is_survival else check_eval_labels(y)

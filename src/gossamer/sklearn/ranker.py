@@ -47,7 +47,7 @@ class GossamerRanker(GossamerModel):
         eval_metric: Any = None,
         eval_at: Any = _EVAL_AT,
         feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | str | None = "auto",
         callbacks: Sequence[Callback] | None = None,
         init_model: Any = None,
         *,
@@ -75,7 +75,8 @@ class GossamerRanker(GossamerModel):
             eval_at: The ranks that metrics are evaluated at; left at its default, those that the
                 estimator was made with.
             feature_name: Names of the columns.
-            categorical_feature: Only "auto" (none) in this version.
+            categorical_feature: Names or positions of the categorical columns; "auto": columns of
+                text and of categories, see `Dataset`.
             callbacks: Functions called before or after each round.
             init_model: Not supported in this version.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.

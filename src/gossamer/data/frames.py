@@ -1,0 +1,201 @@
+"""Data frames, column by column: pandas by its own methods, all others through narwhals."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data.columns import (
+    Column,
+    LevelColumn,
+    LevelKind,
+    check_found,
+    is_missing,
+    read_objects,
+)
+from gossamer.data.dtypes import NUMERIC_KINDS
+from gossamer.data.names import check_names
+from gossamer.errors import DataError, message
+
+
+def is_frame(data: object) -> bool:
+    """Whether this looks like a data frame (pandas, polars, a table of pyarrow)."""
+    # The order matters: polars' lazy frames, which have no `to_numpy`, warn when asked for more.
+    if all(hasattr(data, name) for name in ("to_numpy", "columns", "dtypes")):
+        return True
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow is not None and isinstance(data, pyarrow.Table)
+
+
+def is_pandas(frame: Any) -> bool:
+    """Whether a frame has pandas' methods."""
+    return hasattr(frame, "iloc")
+
+
+def frame_names(frame: Any) -> list[str]:
+    """Return the names of a frame's columns, as text."""
+    names = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    return [str(name) for name in names]
+
+
+def is_numeric(dtype: Any) -> bool:
+    """Whether a frame's column holds numbers; asks its type as pandas or as polars does."""
+    if hasattr(dtype, "kind"):
+        return dtype.kind in NUMERIC_KINDS
+    ask = getattr(dtype, "is_numeric", None)
+    return bool(ask and ask()) or str(dtype) == "Boolean"
+
+
+def read_frame(frame: Any) -> list[Column]:
+    """Read a frame column by column; numbers are not copied where the frame need not.
+
+    Raises:
+        DataError: If a column holds neither numbers nor text nor categories.
+
+    Example:
+        >>> import pandas
+        >>> size, city = read_frame(pandas.DataFrame({"size": [1, 2], "city": ["Rome", None]}))
+        >>> size, city.positions, city.found
+        (array([1, 2]), array([ 0, -1]), ['Rome'])
+    """
+    if is_pandas(frame):
+        places = range(frame.shape[1])
+        names = frame_names(frame)
+        return [_read_pandas(frame.iloc[:, i], column_in_frame(names[i])) for i in places]
+    import narwhals
+
+    check_names(frame_names(frame), len(frame_names(frame)))  # by name, they must differ
+    table = narwhals.from_native(frame, eager_only=True)
+    return [_read_other(table[name], column_in_frame(name)) for name in table.columns]
+
+
+def take_rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of a frame as a frame, of anything else as an array of objects."""
+    if not is_frame(data):
+        return np.asarray(data, dtype=object)[rows]
+    if is_pandas(data):
+        return data.iloc[rows]
+    import narwhals
+
+    return narwhals.from_native(data, eager_only=True)[rows.tolist()].to_native()
+
+
+def first_columns(data: Any, n_columns: int) -> Any:
+    """Return a frame or an array without further columns; other tables as they are."""
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return data[:, :n_columns]
+    if not is_frame(data):
+        return data
+    if is_pandas(data):
+        return data.iloc[:, :n_columns]
+    return data.select(frame_names(data)[:n_columns])
+
+
+def column_in_frame(name: object) -> str:
+    """Return what errors call a column."""
+    return f"column {name!r} of the data frame"
+
+
+def _read_pandas(series: Any, where: str) -> Column:
+    dtype = series.dtype
+    if is_numeric(dtype):
+        if isinstance(dtype, np.dtype):
+            return np.asarray(series.to_numpy())
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
+        kind: LevelKind = "ordered" if dtype.ordered else "category"
+        found = check_found(series.cat.categories.tolist(), where)
+        return LevelColumn(series.cat.codes.to_numpy(), found, kind)
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        return read_objects(series.to_numpy(), where)
+    if dtype.type is str:
+        positions, levels = series.factorize()
+        return LevelColumn(positions, check_found(levels.tolist(), where), "text")
+    arrow = getattr(dtype, "pyarrow_dtype", None)
+    if arrow is not None and str(arrow).startswith("dictionary"):
+        return _read_dictionary(series.array.__arrow_array__(), where)
+    raise not_numeric(where, dtype)
+
+
+def _read_other(series: Any, where: str) -> Column:
+    """Read a column of a frame that narwhals knows."""
+    import narwhals
+
+    dtype = series.dtype
+    if dtype == narwhals.Boolean:  # where some are missing, truth values would become objects
+        return np.asarray(series.cast(narwhals.UInt8).to_numpy())
+    if dtype.is_numeric():
+        if dtype == narwhals.Decimal:
+            series = series.cast(narwhals.Float64)
+        return np.asarray(series.to_numpy())
+    if dtype == narwhals.Enum:
+        return _number_levels(series.cast(narwhals.String), list(dtype.categories), "category")
+    if dtype == narwhals.Categorical:
+        native = series.to_native()
+        if hasattr(native, "dictionary_encode"):  # pyarrow
+            return _read_dictionary(native, where)
+        series = series.cast(narwhals.String)
+        return _number_levels(series, sorted(series.drop_nulls().unique().to_list()), "category")
+    if dtype == narwhals.String:
+        if str(getattr(series.to_native(), "type", "")) == "string_view":
+            # pyarrow knows it, but cannot look it up.
+            series = narwhals.from_native(series.to_native().cast("large_string"), series_only=True)
+        return _number_levels(series, series.drop_nulls().unique().to_list(), "text")
+    if dtype == narwhals.Object:
+        return read_objects(np.array([*series.to_list(), None], dtype=object)[:-1], where)
+    if dtype == narwhals.Unknown and series.null_count() == len(series):  # pyarrow's null
+        return np.full(len(series), np.nan)
+    raise not_numeric(where, dtype)
+
+
+def _number_levels(series: Any, found: list[str], kind: LevelKind) -> LevelColumn:
+    """Let the frame's library look up where each row's level stands."""
+    import narwhals
+
+    if not found:
+        return LevelColumn(np.full(len(series), -1), [], kind)
+    numbers = list(map(float, range(len(found))))
+    positions = series.replace_strict(found, numbers, return_dtype=narwhals.Float64).to_numpy()
+    return LevelColumn(_positions(positions), list(found), kind)
+
+
+def _read_dictionary(column: Any, where: str) -> LevelColumn:
+    """Read a column of pyarrow's dictionaries: in order if they are ordered, else by value.
+
+    Each piece of the column has a dictionary of its own, in which values may be twice or missing.
+    """
+    kind: LevelKind = "ordered" if column.type.ordered else "category"
+    chunks = column.chunks
+    dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks]
+    distinct = dict.fromkeys(v for values in dictionaries for v in values if not is_missing(v))
+    found: list[Any] = check_found(distinct, where)
+    if kind == "category":
+        found.sort()
+    place = {level: i for i, level in enumerate(found)}
+    parts = [np.empty(0, dtype=np.intp)]
+    for chunk, values in zip(chunks, dictionaries, strict=True):
+        place_of = np.array([*(place.get(value, -1) for value in values), -1])
+        parts.append(place_of[_positions(chunk.indices.to_numpy(zero_copy_only=False))])
+    return LevelColumn(np.concatenate(parts), found, kind)
+
+
+def _positions(numbers: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return numbers as positions; NaN: -1."""
+    if numbers.dtype.kind == "f":
+        numbers = np.where(np.isnan(numbers), -1, numbers)
+    return numbers.astype(np.intp)
+
+
+def not_numeric(where: str, dtype: object) -> DataError:
+    """Return the error for a column of a type that cannot be read."""
+    return DataError(
+        message(
+            f"{where} is not numeric",
+            got=str(dtype),
+            expected="floats, integers, truth values, text or categories",
+            hint="This version does not read other columns: encode dates as numbers first.",
+        )
+    )
