@@ -284,6 +284,7 @@ std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_r
     // A bundle has no room for what training did not see; such values become sparse entries.
     feature.may_miss = from.may_miss || !(from.bundled || from.loose());
     feature.upper = from.upper;
+    feature.category = from.category;
     features.push_back(std::move(feature));
   }
   Storage storage = training.storage();

@@ -11,21 +11,14 @@ import numpy as np
 import pytest
 
 from gossamer import Booster, Dataset, files, train
-from gossamer.data import dataset
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.levels import Levels
-from gossamer.errors import DataError, ModelFileError, NotSupportedError, ParameterError
+from gossamer.errors import DataError, ModelFileError, ParameterError
 from gossamer.model import model_file
 
 pd = pytest.importorskip("pandas")
 
 NAMES = ["city", "age", "size", "zip"]
-
-
-@pytest.fixture(autouse=True)
-def ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes are then trained on as numbers."""
-    monkeypatch.setattr(dataset, "_CATEGORIES_READY", True)
 
 
 def frame(n: int = 120) -> Any:
@@ -107,12 +100,6 @@ class TestWhichColumns:
         assert read_asked("") is None and read_asked("auto") is None
         assert categorical_columns((), {1: "category"}, ["a", "b"]) == []
 
-    def test_without_an_engine_they_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(dataset, "_CATEGORIES_READY", False)
-        with pytest.raises(NotSupportedError, match=r"categorical columns.*\['city', 'zip'\]"):
-            Dataset(frame()).construct()
-        assert Dataset(frame()[["age", "size"]]).categorical_columns == []
-
 
 class TestDataset:
     def test_levels(self) -> None:
@@ -132,7 +119,7 @@ class TestDataset:
             assert part.categorical_columns == [0, 3]
             assert part.pandas_categorical == data.pandas_categorical
         bins = valid.binned.bins.copy_column(0)
-        assert bins[[0, 3, 4, 5, 6]].tolist() == [1, 0, 2, 1, 1], "bins of codes"
+        assert bins[[0, 3, 4, 5, 6]].tolist() == [2, 1, 3, 2, 2], "what lies below comes first"
         assert bins[1] == bins[2], "unseen is missing"
 
     def test_other_types_in_validation_data(self) -> None:

@@ -12,14 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from gossamer import GossamerClassifier, GossamerRanker, GossamerRegressor
-from gossamer.data import dataset
-from gossamer.errors import DataError, NotSupportedError
-
-
-@pytest.fixture(autouse=True)
-def ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes are then trained on as numbers."""
-    monkeypatch.setattr(dataset, "_CATEGORIES_READY", True)
+from gossamer.errors import DataError
 
 
 @pytest.fixture
@@ -148,9 +141,3 @@ def test_what_does_not_fit(rows: Any) -> None:
 
 def test_tags() -> None:
     assert GossamerRegressor().__sklearn_tags__().input_tags.categorical
-
-
-def test_without_an_engine_they_are_refused(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset, "_CATEGORIES_READY", False)
-    with pytest.raises(NotSupportedError, match="categorical columns are not supported"):
-        GossamerRegressor().fit(*rows)

@@ -22,7 +22,7 @@ from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, as_table, check_not_empty
 from gossamer.data.names import check_names, default_names, match_names
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, message
 from gossamer.params import Params, resolve
 
 # What the bins depend on. Once a data set is binned, training cannot ask for other values.
@@ -38,9 +38,6 @@ BINNING_PARAMS: Final = (
     "max_conflict_rate",
     "bundle_order",
 )
-
-# Whether the native core knows categorical columns; if not, they are refused.
-_CATEGORIES_READY = False
 
 
 def _check_position(position: Any, n_rows: int) -> npt.NDArray[Any]:
@@ -157,7 +154,7 @@ class Dataset:
             check_not_empty(table)
             if self.reference is None:
                 self._find_categories(table, params)
-                self._binned = bin_table(table, params)
+                self._binned = bin_table(table, params, self._categorical_columns)
             else:
                 table = self._like_reference(table)
                 self._take_categories(self.reference)
@@ -197,14 +194,6 @@ class Dataset:
             asked = read_asked(params.categorical_feature)
         names = self._choose_names(table.names or [])
         columns = categorical_columns(asked, table.kinds, names)
-        if columns and not _CATEGORIES_READY:
-            raise NotSupportedError(
-                message(
-                    "categorical columns are not supported in this version of Gossamer",
-                    got=[names[column] for column in columns],
-                    hint="Encode text and categories as numbers first.",
-                )
-            )
         self._levels, self._categorical_columns = table.levels, columns
 
     def _take_categories(self, other: Dataset) -> None:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
+from gossamer.errors import NotSupportedError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import Params
 from gossamer.sampling import Bag, make_key
@@ -56,6 +57,15 @@ class TreeGrower:
         self._table = table
         self._objective = objective
         self._params = params
+        if self.has_vector_leaves and table.binning.is_categorical.any():
+            raise NotSupportedError(
+                message(
+                    "trees with several values per leaf do not split categories",
+                    got="multi_strategy='multi_output_tree' and categorical columns",
+                    expected="multi_strategy='one_output_per_tree'",
+                    hint="Leave multi_strategy out, or encode the categories as numbers.",
+                )
+            )
         native = _native.VectorGrower if self.has_vector_leaves else _native.Grower
         self._native: _native.VectorGrower | _native.Grower = native(table.bins)
         self.set_params(params)
