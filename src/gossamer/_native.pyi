@@ -86,6 +86,26 @@ def find_bounds(
     Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).
     """
 
+@overload
+def count_categories(
+    matrix: SparseMatrix,
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> list: ...
+@overload
+def count_categories(
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> list:
+    """
+    For each column: (categories, how often each, missing or negative values, a value that is no category).
+    """
+
 def bin_dense(
     matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
     columns: Annotated[
@@ -105,6 +125,10 @@ def bin_dense(
     zero_share: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    category: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
     share_lanes: bool,
     bundle: bool,
     sparse: bool,
@@ -126,6 +150,10 @@ def bin_sparse(
         NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
     missing_kind: int,
+    category: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None,
     share_lanes: bool,
     bundle: bool,
     sparse: bool,
@@ -163,6 +191,10 @@ class BinMatrix:
         n_rows: int,
         may_miss: Annotated[
             NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        category: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None = None,
         share_lanes: bool = False,
@@ -1046,6 +1078,26 @@ class GrowParams:
     @path_smooth.setter
     def path_smooth(self, arg: float, /) -> None: ...
     @property
+    def cat_l2(self) -> float: ...
+    @cat_l2.setter
+    def cat_l2(self, arg: float, /) -> None: ...
+    @property
+    def cat_smooth(self) -> float: ...
+    @cat_smooth.setter
+    def cat_smooth(self, arg: float, /) -> None: ...
+    @property
+    def min_data_per_group(self) -> float: ...
+    @min_data_per_group.setter
+    def min_data_per_group(self, arg: float, /) -> None: ...
+    @property
+    def max_cat_threshold(self) -> int: ...
+    @max_cat_threshold.setter
+    def max_cat_threshold(self, arg: int, /) -> None: ...
+    @property
+    def max_cat_to_onehot(self) -> int: ...
+    @max_cat_to_onehot.setter
+    def max_cat_to_onehot(self, arg: int, /) -> None: ...
+    @property
     def fraction_by_tree(self) -> float: ...
     @fraction_by_tree.setter
     def fraction_by_tree(self, arg: float, /) -> None: ...
@@ -1089,6 +1141,10 @@ class Tree:
     def node_weight(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
     @property
     def node_count(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+    @property
+    def category_begin(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+    @property
+    def category(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
     @property
     def leaf_value(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
     @property
@@ -1210,6 +1266,14 @@ class Forest:
         leaf_value: Annotated[
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
+        category_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        category: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...

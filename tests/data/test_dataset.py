@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer import DataError, Dataset, NotSupportedError
+from gossamer import DataError, Dataset
 from gossamer.params import resolve
 
 RNG = np.random.default_rng(0)
@@ -172,10 +172,6 @@ class TestFields:
         for action in (Dataset(TABLE).get_field, lambda name: Dataset(TABLE).set_field(name, 1)):
             with pytest.raises(DataError, match="no such field: got 'price'"):
                 action("price")
-
-    def test_what_this_version_cannot_do(self) -> None:
-        with pytest.raises(NotSupportedError, match="categorical columns are not supported"):
-            Dataset(TABLE, LABEL, categorical_feature=[0]).construct()
 
     def test_what_is_not_asked_for_is_fine(self) -> None:
         data = Dataset(TABLE, group=None, position=None, categorical_feature="auto")

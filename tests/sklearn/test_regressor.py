@@ -153,7 +153,6 @@ def test_init_score(number_rows: Any) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"categorical_feature": [0]},
         {"init_model": "model.txt"},
         {"init_model": GossamerRegressor()},
     ],

@@ -233,11 +233,15 @@ def test_values_that_are_no_categories_are_refused() -> None:
             data_set(y, label, [0]).construct()
 
 
-def test_rare_categories_are_not_known() -> None:
-    codes = np.repeat([0, 1, 2, 3, 4, 5], [100, 100, 100, 100, 2, 2]).astype(float)
+def test_the_most_frequent_categories_are_known() -> None:
+    codes = np.concatenate([np.arange(40_000), np.arange(0, 40_000, 2)]).astype(float)
     data = gs.Dataset(codes.reshape(-1, 1), label=codes, categorical_feature=[0]).construct()
     kept = data.binned.binning.categories_of(0)
-    assert kept[kept >= 0].tolist() == [0, 1, 2, 3]
+    known = kept[kept >= 0]
+    assert len(known) == 32_000
+    assert np.isin(np.arange(0, 40_000, 2), known).all(), "those of two rows each"
+    model = gs.train(PARAMS | {"min_data_in_bin": 3}, data, 2)
+    assert np.isfinite(model.predict([[7.0], [39_999.0]])).all()
 
 
 def test_binary_files_keep_categories(tmp_path: Any) -> None:

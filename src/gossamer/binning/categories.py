@@ -10,12 +10,9 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.errors import DataError, message
-from gossamer.params import Params
 
 # With a gap beside each of them, bins still have numbers of 16 bits.
 _MAX_CATEGORIES: Final = 32_000
-# As LightGBM: of more than `max_bin` categories, those that make up this share of the rows.
-_SHARE_KEPT: Final = 0.99
 
 Column = npt.NDArray[Any]
 
@@ -32,7 +29,6 @@ def with_categories(
     bounds: Bounds,
     matrix: Column | _native.SparseMatrix,
     columns: Sequence[int],
-    params: Params,
     n_threads: int,
 ) -> tuple[
     npt.NDArray[np.float64],
@@ -63,7 +59,7 @@ def with_categories(
                     hint="Give categories as strings or as a pandas category.",
                 )
             )
-        kept = choose_categories(found, count, params)
+        kept = choose_categories(found, count)
         uppers[column], categories[column] = bounds_between(kept)
         missing[column] = n_missing > 0
     offsets = np.concatenate(([0], np.cumsum([len(upper) for upper in uppers])))
@@ -71,27 +67,18 @@ def with_categories(
 
 
 def choose_categories(
-    found: npt.NDArray[np.int32], counts: npt.NDArray[np.int64], params: Params
+    found: npt.NDArray[np.int32], counts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int32]:
-    """Choose the categories that get a bin; all others count as not known.
-
-    Those with fewer than `min_data_in_bin` rows are left out (but never the two most frequent), and
-    of more than `max_bin` those beyond 99 % of the rows.
+    """Choose the categories that get a bin: all, or the most frequent; others are not known.
 
     Example:
-        >>> from gossamer.params import resolve
-        >>> codes, counts = np.array([1, 5, 7], np.int32), np.array([9, 1, 5])
-        >>> choose_categories(codes, counts, resolve())
-        array([1, 7], dtype=int32)
+        >>> choose_categories(np.array([1, 5, 7], np.int32), np.array([9, 1, 5]))
+        array([1, 5, 7], dtype=int32)
     """
-    order = np.argsort(-counts, kind="stable")
-    sizes = counts[order]
-    is_kept = sizes >= params.min_data_in_bin
-    is_kept[:2] = True
-    before = np.cumsum(sizes) - sizes
-    is_kept[params.max_bin :] &= before[params.max_bin :] < _SHARE_KEPT * counts.sum()
-    is_kept[_MAX_CATEGORIES:] = False
-    return np.sort(found[order[is_kept]])
+    if len(found) <= _MAX_CATEGORIES:
+        return found
+    most = np.argsort(-counts, kind="stable")[:_MAX_CATEGORIES]
+    return np.sort(found[most])
 
 
 def bounds_between(
@@ -123,5 +110,5 @@ def is_constant(
     missing_seen: npt.NDArray[np.int8],
 ) -> npt.NDArray[np.bool_]:
     """Tell which columns are categorical and have no two categories to tell apart."""
-    n_known = np.add.reduceat(category >= 0, offsets[:-1])
+    n_known: npt.NDArray[np.int64] = np.add.reduceat(category >= 0, offsets[:-1], dtype=np.int64)
     return (n_known == 1) & (missing_seen == 0)

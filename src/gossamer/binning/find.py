@@ -58,7 +58,7 @@ def find_bins(
     category = None
     if categorical:
         upper, offsets, missing_seen, category = with_categories(
-            Bounds(upper, offsets, missing_seen), matrix, categorical, params, n_threads
+            Bounds(upper, offsets, missing_seen), matrix, categorical, n_threads
         )
     # One bin and nothing missing: no split can tell the rows of such a column apart.
     n_bins = np.diff(offsets)
