@@ -110,5 +110,6 @@ def is_constant(
     missing_seen: npt.NDArray[np.int8],
 ) -> npt.NDArray[np.bool_]:
     """Tell which columns are categorical and have no two categories to tell apart."""
-    n_known: npt.NDArray[np.int64] = np.add.reduceat(category >= 0, offsets[:-1], dtype=np.int64)
-    return (n_known == 1) & (missing_seen == 0)
+    n_known = np.add.reduceat(category >= 0, offsets[:-1], dtype=np.int64)
+    constant: npt.NDArray[np.bool_] = (n_known == 1) & (missing_seen == 0)
+    return constant
