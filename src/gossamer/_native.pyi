@@ -217,6 +217,11 @@ class BinMatrix:
         ],
         n_threads: int,
     ) -> BinMatrix: ...
+    def beside(self, right: BinMatrix, first_column: int, n_threads: int) -> BinMatrix:
+        """
+        One table with the features of both; column c of the other becomes first_column + c.
+        """
+
     def copy_column(
         self, feature: int
     ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]: ...

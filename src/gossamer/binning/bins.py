@@ -62,6 +62,42 @@ class Binning:
         """Upper bounds of one feature's bins."""
         return self.upper[self.offsets[feature] : self.offsets[feature + 1]]
 
+    def is_same(self, other: Binning) -> bool:
+        """Whether all bins of the two are the same."""
+        if self is other:
+            return True
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return (
+            self.n_columns == other.n_columns
+            and self.missing_kind == other.missing_kind
+            and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        )
+
+    def beside(self, right: Binning) -> Binning:
+        """Return the bins of these columns and of those to the right.
+
+        Raises:
+            DataError: If they differ in what counts as missing.
+        """
+        if self.missing_kind != right.missing_kind:
+            raise DataError(
+                message(
+                    "the data sets differ in what is missing",
+                    got=right.missing_kind.name,
+                    expected=self.missing_kind.name,
+                    hint="Use the same use_missing and zero_as_missing for both.",
+                )
+            )
+        return Binning(
+            self.n_columns + right.n_columns,
+            np.concatenate([self.columns, right.columns + np.int32(self.n_columns)]),
+            np.concatenate([self.upper, right.upper]),
+            np.concatenate([self.offsets, right.offsets[1:] + self.offsets[-1]]),
+            self.missing_kind,
+            _joined(self.may_miss, right.may_miss),
+            _joined(self.zero_share, right.zero_share),
+        )
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays that a file keeps; `from_arrays` is the way back."""
         return {"columns": self.columns, "upper": self.upper, "offsets": self.offsets}
@@ -112,6 +148,12 @@ class Binning:
         with np.errstate(invalid="ignore"):
             if not np.all(self.upper[1:][inside] > self.upper[:-1][inside]):
                 raise _broken("bounds are not increasing")
+
+
+def _joined(
+    left: npt.NDArray[Any] | None, right: npt.NDArray[Any] | None
+) -> npt.NDArray[Any] | None:
+    return None if left is None or right is None else np.concatenate([left, right])
 
 
 def _broken(what: str) -> DataError:
