@@ -113,21 +113,25 @@ def cv(
     resolved = resolve(given)
     n_rounds = _count_rounds(num_boost_round, resolved)
     before, after = _sort_callbacks(callbacks, resolved)
+    _check_callbacks(before + after)
     # Once for all folds: they take rows of what is binned here.
     train_set.use_params(resolved).make_trainable()
-    parts = _make_folds(train_set, resolved, folds, nfold, stratified, shuffle, seed)
-    makers = [_FoldMaker(i, train_set, fold, given, fpreproc) for i, fold in enumerate(parts)]
-    n_rows = sum(len(fold.train) for fold in parts)
-    n_threads = resolve_threads(resolved.num_threads, n_rows, train_set.num_feature())
+    makers = [
+        _FoldMaker(i, train_set, fold, given, fpreproc)
+        for i, fold in enumerate(
+            _make_folds(train_set, resolved, folds, nfold, stratified, shuffle, seed)
+        )
+    ]
     # What a user wrote is called from the thread that called us, for one fold after the other.
     is_ours = fpreproc is None and not callable(resolved.objective)
-    stretches = plan_stretches(len(parts), n_threads if is_ours else 1)
+    stretches = plan_stretches(len(makers), _count_threads(makers, resolved) if is_ours else 1)
     training = _CrossTraining(
         evaluates_train=eval_train_metric or resolved.is_provide_training_metric, feval=feval
     )
     try:
         with SideBySide(stretches) as team:
             training.boosters = team.run([maker.make for maker in makers])
+            del makers  # rows of the folds
             if is_ours:
                 each = [s.n_threads for s in stretches for _ in range(s.n_jobs)]
                 training.limit_threads(each)
@@ -139,7 +143,7 @@ def cv(
         _close(before + after)
     result: dict[str, Any] = training.history
     if return_cvbooster:
-        training.limit_threads([None] * len(parts))
+        training.limit_threads([None] * len(training.boosters))
         result["cvbooster"] = training.model
     return result
 
@@ -175,11 +179,11 @@ class _CrossTraining:
         env_params: dict[str, Any],
     ) -> None:
         """Train all folds round after round."""
-        metric_freq = self.boosters[0].resolved_params.metric_freq
         is_finished = [False] * len(self.boosters)
         for i in range(n_rounds):
             for callback in before:
                 callback(CallbackEnv(self.model, env_params, i, 0, n_rounds, None))
+            metric_freq = self.boosters[0].resolved_params.metric_freq
             is_due = i in (0, n_rounds - 1) or (i + 1) % metric_freq == 0
             jobs = [
                 _Round(booster, done, self._evaluate if is_due and self._feval is None else None)
@@ -307,6 +311,25 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
             EvalResult(first.dataset_name, first.metric_name, mean, first.maximize, deviation)
         )
     return results
+
+
+def _check_callbacks(callbacks: Sequence[Callback]) -> None:
+    """Refuse callbacks that go on with a training: they are about a single model."""
+    for callback in callbacks:
+        if hasattr(callback, "attach"):
+            raise NotSupportedError(
+                message(
+                    "cv() cannot be resumed from a checkpoint",
+                    got=type(callback).__name__,
+                    hint="Leave the callback out, or use it in train().",
+                )
+            )
+
+
+def _count_threads(makers: Sequence[_FoldMaker], params: Params) -> int:
+    """Threads for all folds together."""
+    n_rows = sum(len(maker.fold.train) for maker in makers)
+    return resolve_threads(params.num_threads, n_rows, makers[0].data.num_feature())
 
 
 def _with_metrics(

@@ -523,6 +523,14 @@ class TestBadInput:
         with pytest.raises(ParameterError, match="parameters are not usable"):
             cv([("num_leaves", 3)], make_data())  # type: ignore[arg-type]
 
+    def test_callbacks_that_resume_a_training(self) -> None:
+        class Resumes:
+            def attach(self, run: Any) -> None: ...
+            def __call__(self, env: CallbackEnv) -> None: ...
+
+        with pytest.raises(NotSupportedError, match="cannot be resumed from a checkpoint"):
+            cv(PARAMS, make_data(), 2, callbacks=[Resumes()])
+
     def test_cut_queries(self) -> None:
         params = PARAMS | {"objective": "lambdarank"}
         with pytest.raises(DataError, match=r"In fold 0: .* take query 0 apart"):
