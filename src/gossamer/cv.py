@@ -168,7 +168,8 @@ class _CrossTraining:
 
     def limit_threads(self, limits: Sequence[int | None]) -> None:
         for booster, limit in zip(self.boosters, limits, strict=True):
-            booster._in_training("cv()").limit_threads(limit)
+            if booster._training is not None:  # a callback may have freed its data
+                booster._training.limit_threads(limit)
 
     def boost(
         self,

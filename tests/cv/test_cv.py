@@ -431,6 +431,14 @@ class TestCallbacks:
             cv(PARAMS, make_data(), 5, callbacks=[Holds()])
         assert closed == [True]
 
+    def test_a_callback_that_frees_the_data(self) -> None:
+        def free(env: CallbackEnv) -> None:
+            if env.iteration == env.end_iteration - 1:
+                env.model.free_dataset()
+
+        result = cv(PARAMS, make_data(), 3, callbacks=[free], return_cvbooster=True)
+        assert result["cvbooster"].num_trees() == [3] * 5
+
     def test_what_an_objective_raises_comes_through(self) -> None:
         def broken(score: Any, data: Dataset) -> Any:
             raise ZeroDivisionError("mine")
