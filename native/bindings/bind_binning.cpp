@@ -289,6 +289,13 @@ std::shared_ptr<BinMatrix> take_rows(const BinMatrix& self, const In<RowIdx>& ro
   return result;
 }
 
+std::shared_ptr<BinMatrix> beside(const BinMatrix& self, const BinMatrix& right, std::int32_t first_column,
+                                  int n_threads) {
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  return put_beside(*team, self, right, first_column);
+}
+
 std::size_t checked_feature(const BinMatrix& self, std::int64_t feature) {
   if (feature < 0 || feature >= static_cast<std::int64_t>(self.features().size())) {
     throw nb::index_error("feature out of range");
@@ -389,6 +396,8 @@ void bind_binning(nb::module_& m) {
           },
           "The same table, stored so that it can be trained on.")
       .def("take_rows", &take_rows, "rows"_a.noconvert(), "n_threads"_a)
+      .def("beside", &beside, "right"_a, "first_column"_a, "n_threads"_a,
+           "One table with the features of both; column c of the other becomes first_column + c.")
       .def(
           "copy_column",
           [](const BinMatrix& self, std::int64_t feature) {

@@ -97,6 +97,9 @@ class BinMatrix {
   bool is_trainable() const;
   // Some rows of another matrix, kept in the same way. This one has just been made.
   void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
+  // The features of two matrices of the same rows, first those of `left`; see put_beside. This one has
+  // just been made, of their features and storage.
+  void fill_beside(Team& team, const BinMatrix& left, const BinMatrix& right);
   // Bins of feature f, one per row; and the way back in (features in lanes only).
   void copy_column(std::int64_t feature, std::uint16_t* out) const;
   void set_column(std::int64_t feature, std::span<const std::uint16_t> bins);

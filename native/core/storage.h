@@ -46,4 +46,10 @@ std::shared_ptr<BinMatrix> make_trainable(const BinMatrix& matrix);
 // Other data in the bins, and with the bundles, of training data; not filled yet.
 std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_rows);
 
+// One table with the features of two that have the same rows and mean the same by missing. Bundles and
+// sparse columns stay what they are; lanes are planned anew. Column c of `right` becomes
+// first_column + c, which must lie behind those of `left`.
+std::shared_ptr<BinMatrix> put_beside(Team& team, const BinMatrix& left, const BinMatrix& right,
+                                      std::int32_t first_column);
+
 }  // namespace gossamer

@@ -18,6 +18,7 @@ from gossamer.callbacks import (
     record_evaluation,
     reset_parameter,
 )
+from gossamer.cv import cv
 from gossamer.data import Dataset
 from gossamer.errors import (
     DataError,
@@ -27,7 +28,7 @@ from gossamer.errors import (
     ParameterError,
 )
 from gossamer.logger import register_logger
-from gossamer.model import Booster
+from gossamer.model import Booster, CVBooster
 from gossamer.objectives import CustomObjective
 from gossamer.plot import plot_importance, plot_metric
 from gossamer.train import train
@@ -47,6 +48,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 
 __all__ = [
     "Booster",
+    "CVBooster",
     "CallbackEnv",
     "CustomObjective",
     "DataError",
@@ -61,6 +63,7 @@ __all__ = [
     "ModelFileError",
     "NotSupportedError",
     "ParameterError",
+    "cv",
     "early_stopping",
     "log_evaluation",
     "plot_importance",

@@ -103,7 +103,7 @@ def count_categories(
     n_threads: int,
 ) -> list:
     """
-    For each column: (categories, how often each, missing or negative values, a value that is no category).
+    For each column: (categories, how often each, missing or negative values, a value that is no category).  # noqa: E501
     """
 
 def bin_dense(
@@ -249,6 +249,11 @@ class BinMatrix:
         ],
         n_threads: int,
     ) -> BinMatrix: ...
+    def beside(self, right: BinMatrix, first_column: int, n_threads: int) -> BinMatrix:
+        """
+        One table with the features of both; column c of the other becomes first_column + c.
+        """
+
     def copy_column(
         self, feature: int
     ) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]: ...

@@ -80,6 +80,51 @@ class Binning:
         found = self.category[self.offsets[feature] : self.offsets[feature + 1]]
         return found if (found >= 0).any() else found[:0]
 
+    def is_same(self, other: Binning) -> bool:
+        """Whether all bins of the two are the same."""
+        if self is other:
+            return True
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return (
+            self.n_columns == other.n_columns
+            and self.missing_kind == other.missing_kind
+            and mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        )
+
+    def beside(self, right: Binning) -> Binning:
+        """Return the bins of these columns and of those to the right.
+
+        Raises:
+            DataError: If they differ in what counts as missing.
+        """
+        if self.missing_kind != right.missing_kind:
+            raise DataError(
+                message(
+                    "the data sets differ in what is missing",
+                    got=right.missing_kind.name,
+                    expected=self.missing_kind.name,
+                    hint="Use the same use_missing and zero_as_missing for both.",
+                )
+            )
+        return Binning(
+            self.n_columns + right.n_columns,
+            np.concatenate([self.columns, right.columns + np.int32(self.n_columns)]),
+            np.concatenate([self.upper, right.upper]),
+            np.concatenate([self.offsets, right.offsets[1:] + self.offsets[-1]]),
+            self.missing_kind,
+            self._category_beside(right),
+            _joined(self.may_miss, right.may_miss),
+            _joined(self.zero_share, right.zero_share),
+        )
+
+    def _category_beside(self, right: Binning) -> npt.NDArray[np.int32] | None:
+        if self.category is None and right.category is None:
+            return None
+        none = (np.full(len(bins.upper), -1, np.int32) for bins in (self, right))
+        found = (self.category, right.category)
+        return np.concatenate([n if c is None else c for n, c in zip(none, found, strict=True)])
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays that a file keeps; `from_arrays` is the way back."""
         arrays: dict[str, npt.NDArray[Any]] = {
@@ -153,6 +198,12 @@ class Binning:
                 raise _broken("categories are not increasing")
             if found[-1] != -1 or np.any(self.upper_of(int(feature))[known] != found[known] + 0.5):
                 raise _broken("categories and bounds differ")
+
+
+def _joined(
+    left: npt.NDArray[Any] | None, right: npt.NDArray[Any] | None
+) -> npt.NDArray[Any] | None:
+    return None if left is None or right is None else np.concatenate([left, right])
 
 
 def _broken(what: str) -> DataError:

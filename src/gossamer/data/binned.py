@@ -107,3 +107,22 @@ def trainable(binned: BinnedTable) -> BinnedTable:
 def take_rows(binned: BinnedTable, rows: npt.NDArray[np.int64], n_threads: int = 1) -> BinnedTable:
     """Copy some rows of a binned table."""
     return BinnedTable(binned.binning, binned.bins.take_rows(rows.astype(np.uint32), n_threads))
+
+
+def put_beside(left: BinnedTable, right: BinnedTable, n_threads: int = 1) -> BinnedTable:
+    """Return one table with the columns of two that have the same rows.
+
+    Raises:
+        DataError: If they differ in what counts as missing.
+
+    Example:
+        >>> from gossamer.data.matrix import as_table
+        >>> from gossamer.params import resolve
+        >>> few = resolve({"min_data_in_bin": 1})
+        >>> left, right = (bin_table(as_table(x), few) for x in ([[0], [1]], [[3], [2]]))
+        >>> put_beside(left, right).bins.copy_column(1)
+        array([1, 0], dtype=uint16)
+    """
+    binning = left.binning.beside(right.binning)
+    bins = left.bins.beside(right.bins, left.binning.n_columns, n_threads)
+    return BinnedTable(binning, bins, left.choice)

@@ -12,18 +12,27 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import binary_file
-from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows, trainable
+from gossamer.data.binned import (
+    BinnedTable,
+    bin_like,
+    bin_table,
+    put_beside,
+    take_rows,
+    trainable,
+)
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.columns import Level
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
 from gossamer.data.frames import take_rows_of
 from gossamer.data.levels import NO_LEVELS, Levels
-from gossamer.data.matrix import Table, as_table, check_not_empty
-from gossamer.data.names import check_names, default_names, match_names
+from gossamer.data.matrix import Table, as_table, check_not_empty, stack_columns
+from gossamer.data.names import check_names, default_names, join_names, match_names
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
 from gossamer.errors import DataError, message
+from gossamer.logger import warn
 from gossamer.params import Params, resolve
+from gossamer.threads import resolve_threads
 
 # What the bins depend on. Once a data set is binned, training cannot ask for other values.
 BINNING_PARAMS: Final = (
@@ -414,11 +423,86 @@ class Dataset:
         subset.used_indices = rows
         return subset
 
+    def add_features_from(self, other: Dataset) -> Dataset:
+        """Add the columns of another data set of the same rows; labels and the like stay these.
+
+        Both must be constructed. Validation data needs the columns added as well, from data that
+        refers to `other`.
+
+        Args:
+            other: The data set whose columns come behind these. It does not change.
+
+        Raises:
+            DataError: If one is not constructed, they differ in rows or in what is missing, or
+                have columns of the same name.
+
+        Example:
+            >>> left = Dataset([[1.0], [2.0]], feature_name=["a"]).construct()
+            >>> right = Dataset([[5.0], [4.0]], feature_name=["b"]).construct()
+            >>> left.add_features_from(right).get_feature_name()
+            ['a', 'b']
+        """
+        if not isinstance(other, Dataset):
+            raise DataError(message("this is no Dataset", got=type(other).__name__))
+        with self._lock:
+            if self._binned is None or other._binned is None:
+                raise DataError(
+                    message(
+                        "a data set is not constructed",
+                        got="this one" if self._binned is None else "the other",
+                        hint="Call construct() on both before add_features_from().",
+                    )
+                )
+            if self._binned.n_rows != other._binned.n_rows:
+                raise DataError(
+                    message(
+                        "the data sets differ in rows",
+                        got=other._binned.n_rows,
+                        expected=f"{self._binned.n_rows}",
+                    )
+                )
+            self._add_columns(other)
+        return self
+
+    def _add_columns(self, other: Dataset) -> None:
+        names = join_names(self.get_feature_name(), other.get_feature_name())
+        n_columns, n_rows = len(names), self.num_data()
+        n_threads = resolve(self.params, context="dataset").num_threads
+        self._binned = put_beside(
+            self.binned, other.binned, resolve_threads(n_threads, n_rows, n_columns)
+        )
+        self._add_categories(other, self.num_feature())
+        self.data = self._join_raw_data(other)
+        self._parent = None
+        self._names, self.feature_name, self._n_columns = names, names, n_columns
+        self.version += 1
+
+    def _add_categories(self, other: Dataset, n_before: int) -> None:
+        """Take over the categories of columns that come behind `n_before` others."""
+        added = [column + n_before for column in other.categorical_columns]
+        self._categorical_columns = [*self._categorical_columns, *added]
+        if self._levels is not None or other.levels is not None:
+            mine = {} if self._levels is None else dict(self._levels.by_column)
+            theirs = {} if other.levels is None else other.levels.by_column
+            self._levels = Levels(mine | {c + n_before: found for c, found in theirs.items()})
+
+    def _join_raw_data(self, other: Dataset) -> Any:
+        """The raw data of both, if both are kept and of one kind."""
+        if self.data is None or other.data is None:
+            return None
+        joined = stack_columns(self.data, other.data)
+        if joined is None:
+            warn(
+                f"Raw data of type {type(self.data).__name__} and {type(other.data).__name__} "
+                "cannot be put side by side, and is let go: only the bins are kept."
+            )
+        return joined
+
     def set_reference(self, reference: Dataset) -> Dataset:
         """Use the bins of another data set; not possible once this one's raw data is freed."""
         if reference is self or self.reference is reference:
             return self
-        if self._binned is not None and self._binned.binning is reference.binned.binning:
+        if self._binned is not None and self._binned.binning.is_same(reference.binned.binning):
             self.reference = reference
             return self
         if self._binned is not None:

@@ -154,6 +154,23 @@ def _from_list(data: object) -> npt.NDArray[Any]:
         ) from None
 
 
+def stack_columns(left: Any, right: Any) -> Any:
+    """Return two tables of one kind side by side; None: they are of different or other kinds.
+
+    Example:
+        >>> stack_columns(np.zeros((2, 1)), np.ones((2, 1)))
+        array([[0., 1.],
+               [0., 1.]])
+    """
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.concatenate([without_mask(left), without_mask(right)], axis=1)
+    if is_sparse(left) and is_sparse(right):
+        from scipy.sparse import hstack  # only those who have such a matrix wait for the import
+
+        return hstack([left, right], format="csr")
+    return None
+
+
 def check_not_empty(table: Table) -> None:
     """Check that there is something to learn from.
 

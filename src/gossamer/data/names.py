@@ -46,6 +46,32 @@ def check_names(names: Sequence[object], n_columns: int) -> list[str]:
     return found
 
 
+def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
+    """Return the names of the columns of two tables side by side.
+
+    Where neither has names of its own, the columns are numbered on.
+
+    Raises:
+        DataError: If a name is in both.
+
+    Example:
+        >>> join_names(["a"], ["b"]), join_names(["Column_0"], ["Column_0"])
+        (['a', 'b'], ['Column_0', 'Column_1'])
+    """
+    if list(left) == default_names(len(left)) and list(right) == default_names(len(right)):
+        return default_names(len(left) + len(right))
+    both = [name for name in right if name in set(left)]
+    if both:
+        raise DataError(
+            message(
+                f"both data sets have {_listing(both)}",
+                expected="names that differ",
+                hint="Rename columns with set_feature_name() first.",
+            )
+        )
+    return [*left, *right]
+
+
 def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
     """Say where each known column stands in a table that names its columns.
 

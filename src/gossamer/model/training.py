@@ -92,6 +92,7 @@ class Training:
     def __init__(self, params: Params, train_set: Dataset) -> None:
         """Bin the data if need be, check the labels, make room for scores and gradients."""
         self.params = params
+        self._most_threads: int | None = None
         train_set.use_params(params).make_trainable()
         self.objective = make_objective(params, train_set)
         self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
@@ -226,7 +227,7 @@ class Training:
         """Add a data set to evaluate; the trees so far are added to its scores."""
         train_set = self.train.data
         data.use_params(self.params).set_reference(train_set).construct()
-        if data.binned.binning is not train_set.binned.binning:
+        if not data.binned.binning.is_same(train_set.binned.binning):
             raise DataError(
                 message(
                     f"the data set {name!r} has other bins than the training data",
@@ -260,7 +261,19 @@ class Training:
         return ScoredSet(name, data, score, self._threads_for(data))
 
     def _threads_for(self, data: Dataset) -> int:
-        return resolve_threads(self.params.num_threads, data.num_data(), data.num_feature())
+        found = resolve_threads(self.params.num_threads, data.num_data(), data.num_feature())
+        return found if self._most_threads is None else min(found, self._most_threads)
+
+    def limit_threads(self, n_threads: int | None) -> None:
+        """Use no more threads than this, whatever the parameters say; None: no limit."""
+        self._most_threads = n_threads
+        self._choose_threads()
+
+    def _choose_threads(self) -> None:
+        self.train, *self.valid = (
+            replace(scored, n_threads=self._threads_for(scored.data))
+            for scored in (self.train, *self.valid)
+        )
 
     def evaluate(
         self,
@@ -312,10 +325,7 @@ class Training:
             n_targets = self.train.targets.n_targets
             self.metrics = make_metrics(params, self.objective, n_targets)
         self._grower.set_params(params)
-        self.train, *self.valid = (
-            replace(scored, n_threads=self._threads_for(scored.data))
-            for scored in (self.train, *self.valid)
-        )
+        self._choose_threads()
         self._model = None
 
     def rollback(self) -> None:

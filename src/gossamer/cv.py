@@ -1,0 +1,382 @@
+"""`cv`: cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult
+from gossamer.data import Dataset
+from gossamer.data.folds import (
+    Fold,
+    are_classes,
+    read_folds,
+    split_classes,
+    split_queries,
+    split_rows,
+)
+from gossamer.errors import (
+    DataError,
+    GossamerError,
+    NotSupportedError,
+    ParameterError,
+    message,
+)
+from gossamer.logger import info
+from gossamer.metrics import CustomMetric
+from gossamer.model import Booster, CVBooster
+from gossamer.params import TABLE, Params, resolve
+from gossamer.params.coerce import coerce
+from gossamer.params.table import CANONICAL
+from gossamer.side_by_side import SideBySide, plan_stretches
+from gossamer.threads import resolve_threads
+from gossamer.train import Callback, _close, _sort_callbacks
+
+Feval = CustomMetric | Sequence[CustomMetric] | None
+Preparation = Callable[[Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]]
+
+# Labels of these are times: whole numbers among them are no classes.
+_SURVIVAL = ("cox", "aft")
+
+
+def cv(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    num_boost_round: int = 100,
+    folds: Iterable[tuple[Any, Any]] | Any = None,
+    nfold: int = 5,
+    stratified: bool = True,
+    shuffle: bool = True,
+    metrics: str | Sequence[str] | None = None,
+    feval: Feval = None,
+    init_model: Any = None,
+    fpreproc: Preparation | None = None,
+    seed: int = 0,
+    callbacks: Sequence[Callback] | None = None,
+    eval_train_metric: bool = False,
+    return_cvbooster: bool = False,
+) -> dict[str, Any]:
+    """Train on all but one part of the data, evaluate on that part; for each part in turn.
+
+    All folds go through a round together, and callbacks see the means of their metrics: early
+    stopping finds the round that is best on average. The table is binned once, for all folds.
+
+    Args:
+        params: Parameters; `num_iterations` among them wins over `num_boost_round`.
+        train_set: The data.
+        num_boost_round: Number of rounds.
+        folds: Pairs of (training rows, test rows), or a splitter of scikit-learn. With queries
+            its `groups` are the numbers of the queries.
+        nfold: Without `folds`: how many there are.
+        stratified: Whether every fold gets its share of each class. It makes no difference where
+            labels are no classes, and to queries, which stay whole.
+        shuffle: Whether rows are dealt out at random, or folds are stretches of rows.
+        metrics: Metrics to evaluate, instead of those in `params`.
+        feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
+        init_model: Not supported in this version.
+        fpreproc: A function (training data, test data, parameters) -> the same three, changed as
+            the fold needs.
+        seed: Seed of the folds.
+        callbacks: Functions called before or after each round, see `gossamer.callbacks`.
+        eval_train_metric: Whether to evaluate on the training rows of each fold, too.
+        return_cvbooster: Whether to return the models.
+
+    Returns:
+        A list with one number per round for each metric's mean and standard deviation over the
+        folds, under names like "valid l2-mean" and "valid l2-stdv" ("train l2-mean", ...). After
+        early stopping the lists end with the best round. With `return_cvbooster`, also the
+        `CVBooster` under "cvbooster".
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.normal(size=(500, 3))
+        >>> result = cv({"objective": "binary", "metric": "auc"}, Dataset(x, x[:, 0] > 0), 10)
+        >>> list(result), len(result["valid auc-mean"])
+        (['valid auc-mean', 'valid auc-stdv'], 10)
+        >>> round(result["valid auc-mean"][-1], 1)
+        1.0
+    """
+    if init_model is not None:
+        raise NotSupportedError(message("init_model is not supported in this version of Gossamer"))
+    if not isinstance(train_set, Dataset):
+        raise DataError(
+            message(
+                "train_set is no Dataset",
+                got=type(train_set).__name__,
+                expected="Dataset(data, label=...)",
+            )
+        )
+    given = _with_metrics(params, metrics)
+    resolved = resolve(given)
+    n_rounds = _count_rounds(num_boost_round, resolved)
+    before, after = _sort_callbacks(callbacks, resolved)
+    _check_callbacks(before + after)
+    # Once for all folds: they take rows of what is binned here.
+    train_set.use_params(resolved).make_trainable()
+    makers = [
+        _FoldMaker(i, train_set, fold, given, fpreproc)
+        for i, fold in enumerate(
+            _make_folds(train_set, resolved, folds, nfold, stratified, shuffle, seed)
+        )
+    ]
+    # What a user wrote is called from the thread that called us, for one fold after the other.
+    is_ours = fpreproc is None and not callable(resolved.objective)
+    stretches = plan_stretches(len(makers), _count_threads(makers, resolved) if is_ours else 1)
+    training = _CrossTraining(
+        evaluates_train=eval_train_metric or resolved.is_provide_training_metric, feval=feval
+    )
+    try:
+        with SideBySide(stretches) as team:
+            training.boosters = team.run([maker.make for maker in makers])
+            del makers  # rows of the folds
+            if is_ours:
+                each = [s.n_threads for s in stretches for _ in range(s.n_jobs)]
+                training.limit_threads(each)
+            try:
+                training.boost(team, n_rounds, before, after, given)
+            except EarlyStopException as stop:
+                training.stop_at(stop.best_iteration)
+    finally:
+        _close(before + after)
+    result: dict[str, Any] = training.history
+    if return_cvbooster:
+        training.limit_threads([None] * len(training.boosters))
+        result["cvbooster"] = training.model
+    return result
+
+
+class _CrossTraining:
+    """The trainings of all folds, and what was found so far."""
+
+    def __init__(self, evaluates_train: bool, feval: Feval) -> None:
+        self.model = CVBooster()
+        self.history: dict[str, list[float]] = {}
+        self._evaluates_train = evaluates_train
+        self._feval = feval
+        self._rounds: list[int] = []  # that were evaluated
+
+    @property
+    def boosters(self) -> list[Booster]:
+        return self.model.boosters
+
+    @boosters.setter
+    def boosters(self, boosters: list[Booster]) -> None:
+        self.model.boosters = boosters
+
+    def limit_threads(self, limits: Sequence[int | None]) -> None:
+        for booster, limit in zip(self.boosters, limits, strict=True):
+            if booster._training is not None:  # a callback may have freed its data
+                booster._training.limit_threads(limit)
+
+    def boost(
+        self,
+        team: SideBySide,
+        n_rounds: int,
+        before: list[Callback],
+        after: list[Callback],
+        env_params: dict[str, Any],
+    ) -> None:
+        """Train all folds round after round."""
+        is_finished = [False] * len(self.boosters)
+        for i in range(n_rounds):
+            for callback in before:
+                callback(CallbackEnv(self.model, env_params, i, 0, n_rounds, None))
+            metric_freq = self.boosters[0].resolved_params.metric_freq
+            is_due = i in (0, n_rounds - 1) or (i + 1) % metric_freq == 0
+            jobs = [
+                _Round(booster, done, self._evaluate if is_due and self._feval is None else None)
+                for booster, done in zip(self.boosters, is_finished, strict=True)
+            ]
+            is_finished = team.run([job.run for job in jobs])
+            is_over = all(is_finished)
+            results: list[EvalResult] = []
+            if is_due or is_over:
+                # Metric functions of the user are called from this thread.
+                by_fold = [job.results or self._evaluate(job.booster) for job in jobs]
+                results = average(by_fold)
+                self._keep(i, results)
+            end = i + 1 if is_over else n_rounds  # callbacks learn that this was the last one
+            for callback in after:
+                callback(CallbackEnv(self.model, env_params, i, 0, end, results))
+            if is_over and self.boosters[0].resolved_params.verbosity >= 1:
+                info(f"Training ends after {i} rounds: no leaf can be split any further.")
+            if is_over:
+                break
+
+    def _evaluate(self, booster: Booster) -> list[EvalResult]:
+        results = booster.eval_train(self._feval) if self._evaluates_train else []
+        return results + booster.eval_valid(self._feval)
+
+    def _keep(self, n_round: int, results: list[EvalResult]) -> None:
+        self._rounds.append(n_round)
+        for result in results:
+            name = f"{result.dataset_name} {result.metric_name}"
+            self.history.setdefault(f"{name}-mean", []).append(result.metric_value)
+            deviation = cast(float, result.metric_std_dev)
+            self.history.setdefault(f"{name}-stdv", []).append(deviation)
+
+    def stop_at(self, n_round: int) -> None:
+        """Say that this round was the best."""
+        n_kept = sum(each <= n_round for each in self._rounds)
+        self.history = {name: values[:n_kept] for name, values in self.history.items()}
+        self.model.best_iteration = n_round + 1
+        for booster in self.boosters:
+            booster.best_iteration = n_round + 1
+
+
+@dataclass(eq=False)
+class _Round:
+    """One round of one fold: train, then evaluate."""
+
+    booster: Booster
+    is_finished: bool
+    evaluate: Callable[[Booster], list[EvalResult]] | None
+    results: list[EvalResult] = field(default_factory=list)
+
+    def run(self) -> bool:
+        """Return whether the fold's training is finished."""
+        if not self.is_finished:
+            self.is_finished = self.booster.update()
+        if self.evaluate is not None:
+            self.results = self.evaluate(self.booster)
+        return self.is_finished
+
+
+@dataclass(frozen=True, eq=False)
+class _FoldMaker:
+    """Everything that the booster of one fold is made of."""
+
+    number: int
+    data: Dataset
+    fold: Fold
+    params: dict[str, Any]
+    fpreproc: Preparation | None
+
+    def make(self) -> Booster:
+        train, test = self.data.subset(self.fold.train), self.data.subset(self.fold.test)
+        params = self.params
+        if self.fpreproc is not None:
+            train, test, params = self._prepare(train, test)
+        try:
+            booster = Booster(params, train)
+            booster.set_train_data_name("train").add_valid(test, "valid")
+        except GossamerError as error:
+            raise type(error)(f"In fold {self.number}: {error}") from error
+        return booster
+
+    def _prepare(self, train: Dataset, test: Dataset) -> tuple[Dataset, Dataset, dict[str, Any]]:
+        assert self.fpreproc is not None
+        returned = self.fpreproc(train, test, dict(self.params))
+        is_three = isinstance(returned, tuple | list) and len(returned) == 3
+        if not is_three or not all(isinstance(data, Dataset) for data in returned[:2]):
+            raise DataError(
+                message(
+                    "fpreproc returned something else",
+                    got=returned,
+                    expected="(training Dataset, test Dataset, parameters)",
+                )
+            )
+        return returned[0], returned[1], dict(returned[2])
+
+
+def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
+    """Return the mean and the standard deviation of every metric over the folds.
+
+    Raises:
+        DataError: If the folds were not evaluated by the same metrics.
+
+    Example:
+        >>> folds = [[EvalResult("valid", "l2", value, False)] for value in (1.0, 3.0)]
+        >>> average(folds)[0].metric_value, average(folds)[0].metric_std_dev
+        (2.0, 1.0)
+    """
+    results = []
+    names = [[f"{r.dataset_name} {r.metric_name}" for r in fold] for fold in by_fold]
+    for i, found in enumerate(names):
+        if found != names[0]:
+            raise DataError(
+                message(
+                    f"fold {i} is evaluated by other metrics than fold 0",
+                    got=found,
+                    expected=str(names[0]),
+                )
+            )
+    for each in zip(*by_fold, strict=True):
+        values = [result.metric_value for result in each]
+        first = each[0]
+        with np.errstate(invalid="ignore"):  # a metric may be infinite
+            mean, deviation = float(np.mean(values)), float(np.std(values))
+        results.append(
+            EvalResult(first.dataset_name, first.metric_name, mean, first.maximize, deviation)
+        )
+    return results
+
+
+def _check_callbacks(callbacks: Sequence[Callback]) -> None:
+    """Refuse callbacks that go on with a training: they are about a single model."""
+    for callback in callbacks:
+        if hasattr(callback, "attach"):
+            raise NotSupportedError(
+                message(
+                    "cv() cannot be resumed from a checkpoint",
+                    got=type(callback).__name__,
+                    hint="Leave the callback out, or use it in train().",
+                )
+            )
+
+
+def _count_threads(makers: Sequence[_FoldMaker], params: Params) -> int:
+    """Threads for all folds together."""
+    n_rows = sum(len(maker.fold.train) for maker in makers)
+    return resolve_threads(params.num_threads, n_rows, makers[0].data.num_feature())
+
+
+def _with_metrics(
+    params: Mapping[str, Any] | None, metrics: str | Sequence[str] | None
+) -> dict[str, Any]:
+    """The parameters, with these metrics instead of their own."""
+    if params is not None and not isinstance(params, Mapping):
+        raise ParameterError(message("parameters are not usable", got=params, expected="a dict"))
+    given = dict(params or {})
+    if metrics is not None:
+        given = {name: v for name, v in given.items() if CANONICAL.get(name) != "metric"}
+        given["metric"] = metrics
+    return given
+
+
+def _count_rounds(num_boost_round: int, params: Params) -> int:
+    n_rounds = cast(int, coerce(TABLE["num_iterations"], num_boost_round, "num_boost_round"))
+    if "num_iterations" in params.given:
+        n_rounds = params.num_iterations
+    if n_rounds < 1:
+        raise ParameterError(
+            message("num_boost_round is out of range", got=n_rounds, expected="an integer >= 1")
+        )
+    return n_rounds
+
+
+def _make_folds(
+    data: Dataset,
+    params: Params,
+    folds: Any,
+    n_folds: int,
+    stratified: bool,
+    shuffle: bool,
+    seed: int,
+) -> list[Fold]:
+    """The folds that were given, or those that fit the data."""
+    n_rows, targets, sizes = data.num_data(), data.targets, data.get_group()
+    if folds is not None:
+        return read_folds(folds, n_rows, data.get_label(), sizes)
+    if sizes is not None:
+        return split_queries(sizes, n_folds)
+    has_classes = targets.n_targets == 1 and params.objective not in _SURVIVAL
+    if stratified and has_classes:
+        if are_classes(targets.label, n_folds):
+            return split_classes(targets.label, n_folds, shuffle, seed)
+        if params.verbosity >= 1:
+            info("The labels are no classes: folds are not stratified.")
+    return split_rows(n_rows, n_folds, shuffle, seed)

@@ -1,0 +1,131 @@
+"""`CVBooster`: the boosters of all folds."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any
+
+from gossamer.model import cv_file
+from gossamer.model.booster import Booster
+from gossamer.model.model import Model
+from gossamer.model.model_file import to_text
+
+
+class CVBooster:
+    """The boosters of a cross-validation, one per fold.
+
+    Whatever a `Booster` can do, this does with each of them and returns a list: `predict(data)`
+    gives the predictions of every fold's model, `feature_importance()` each one's importance.
+
+    Args:
+        model_file: Path of a file written by `save_model`.
+
+    Attributes:
+        boosters: The booster of each fold.
+        best_iteration: Best number of rounds that early stopping found over all folds; 0 or less:
+            none was looked for.
+
+    Example:
+        >>> import numpy as np
+        >>> from gossamer import Dataset, cv
+        >>> x = np.linspace(0, 1, 200).reshape(-1, 1)
+        >>> found = cv({}, Dataset(x, x[:, 0] ** 2), 20, nfold=3, return_cvbooster=True)
+        >>> models = found["cvbooster"]
+        >>> len(models.boosters), models.num_trees()
+        (3, [20, 20, 20])
+        >>> np.mean(models.predict([[0.7]]), axis=0).round(1)
+        array([0.5])
+    """
+
+    def __init__(self, model_file: str | os.PathLike[str] | None = None) -> None:
+        """Start without boosters, or load them."""
+        self.boosters: list[Booster] = []
+        self.best_iteration = -1
+        if model_file is not None:
+            self._use(*cv_file.load(model_file))
+
+    def _use(self, models: list[Model], best_iteration: int) -> None:
+        self.boosters = [Booster(model_str=to_text(model)) for model in models]
+        self.best_iteration = best_iteration
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what does it with each booster; or what each one has, in a list."""
+        # Without this a copy, which has no attributes yet, would look for them for ever.
+        if name.startswith("_") or name == "boosters":
+            raise AttributeError(f"'CVBooster' object has no attribute {name!r}")
+        if not hasattr(Booster, name) and not all(hasattr(each, name) for each in self.boosters):
+            raise AttributeError(f"neither 'CVBooster' nor 'Booster' has an attribute {name!r}")
+        found = [getattr(each, name) for each in self.boosters]
+        if not callable(getattr(Booster, name, None)):
+            return found
+
+        def call_each(*args: Any, **kwargs: Any) -> list[Any]:
+            return [method(*args, **kwargs) for method in found]
+
+        call_each.__name__ = name
+        return call_each
+
+    # ---- files ----
+
+    def _first_rounds(self, num_iteration: int | None, start_iteration: int) -> list[Model]:
+        return [each._first_rounds(num_iteration, start_iteration) for each in self.boosters]
+
+    def save_model(
+        self,
+        filename: str | os.PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> CVBooster:
+        """Write the models of all folds to a file, for `CVBooster(model_file=...)`.
+
+        Args:
+            filename: Path; a file that is there is replaced in one step.
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round to save.
+            importance_type: Accepted for compatibility; importance is not part of the file.
+        """
+        models = self._first_rounds(num_iteration, start_iteration)
+        cv_file.save(filename, models, self.best_iteration)
+        return self
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+    ) -> str:
+        """Return the models of all folds as text, for `model_from_string`."""
+        models = self._first_rounds(num_iteration, start_iteration)
+        return cv_file.to_text(models, self.best_iteration)
+
+    def model_from_string(self, model_str: str) -> CVBooster:
+        """Become what `model_to_string` wrote.
+
+        Example:
+            >>> CVBooster().model_from_string(CVBooster().model_to_string()).boosters
+            []
+        """
+        self._use(*cv_file.from_text(model_str))
+        return self
+
+    # ---- copies ----
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the models, not the data."""
+        return dict(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make it again."""
+        self.__dict__.update(state)
+
+    def __copy__(self) -> CVBooster:
+        """Copy the models, not the data."""
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CVBooster:
+        """Copy the models, not the data."""
+        copied = CVBooster.__new__(CVBooster)
+        copied.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return copied
