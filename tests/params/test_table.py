@@ -15,6 +15,7 @@ import pytest
 from gossamer.params import CANONICAL, TABLE, Param, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.markdown import render_markdown
+from gossamer.params.param import ByColumn
 
 OURS = {
     "aft_loss_distribution",
@@ -48,6 +49,8 @@ TYPES: dict[str, Any] = {
     "enum": str,
     "ints": tuple[int, ...],
     "floats": tuple[float, ...],
+    "ints_by_column": ByColumn[int],
+    "floats_by_column": ByColumn[float],
     "column": int | str,
     "columns": tuple[int | str, ...],
     "groups": tuple[tuple[int | str, ...], ...],

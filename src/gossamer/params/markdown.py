@@ -61,6 +61,8 @@ _TYPE_WORDS: Final = {
     "enum": "name",
     "ints": "list of int",
     "floats": "list of float",
+    "ints_by_column": "int by column",
+    "floats_by_column": "float by column",
     "column": "name or index",
     "columns": "names or indices",
     "groups": "list of lists",
