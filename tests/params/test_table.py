@@ -24,6 +24,7 @@ OURS = {
     "bundle_order",
     "expectile_alpha",
     "feature_fraction_bylevel",
+    "feature_weights",
     "focal_alpha",
     "focal_gamma",
     "goss_error",
@@ -54,6 +55,8 @@ TYPES: dict[str, Any] = {
     "column": int | str,
     "columns": tuple[int | str, ...],
     "groups": tuple[tuple[int | str, ...], ...],
+    "forced_splits": str,
+    "forced_bins": str,
     "objective": str | Callable[..., Any],
     "metrics": tuple[str, ...],
 }

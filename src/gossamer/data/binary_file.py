@@ -13,7 +13,12 @@ import numpy.typing as npt
 from gossamer import _native, files
 from gossamer.binning import Binning
 from gossamer.data.binned import BinnedTable
-from gossamer.data.fields import check_init_score, check_label, check_weight
+from gossamer.data.fields import (
+    check_feature_weights,
+    check_init_score,
+    check_label,
+    check_weight,
+)
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_position
 from gossamer.errors import DataError, message
@@ -35,13 +40,14 @@ class Content:
     init_score: npt.NDArray[np.float64] | None
     group: npt.NDArray[np.int64] | None = None
     position: npt.NDArray[Any] | None = None
+    feature_weights: npt.NDArray[np.float64] | None = None
 
 
 def save(path: Path, content: Content) -> None:
     """Write a data set; the file is complete or not there."""
     binned = content.binned
     arrays = {f"binning.{name}": array for name, array in binned.binning.to_arrays().items()}
-    for name in ("label", "weight", "init_score", "group"):
+    for name in ("label", "weight", "init_score", "group", "feature_weights"):
         if getattr(content, name) is not None:
             arrays[name] = getattr(content, name)
     positions: tuple[int | float | str, ...] = ()
@@ -124,6 +130,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         check_init_score(arrays.get("init_score"), n_rows),
         None if group is None else check_group(group, n_rows),
         position,
+        check_feature_weights(arrays.get("feature_weights"), len(names)),
     )
 
 

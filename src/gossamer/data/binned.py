@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -49,8 +49,13 @@ class BinnedTable:
         return int(self.binning.n_value_bins[feature] + self.bins.has_missing()[feature])
 
 
-def bin_table(table: Table, params: Params) -> BinnedTable:
+def bin_table(table: Table, params: Params, names: Sequence[str] | None = None) -> BinnedTable:
     """Find the bins of a table and fill them: training data.
+
+    Args:
+        table: The user's table.
+        params: Checked parameters.
+        names: Names of the columns, for parameters that use them.
 
     Example:
         >>> from gossamer.data.matrix import as_table
@@ -60,7 +65,7 @@ def bin_table(table: Table, params: Params) -> BinnedTable:
         array([0, 1, 1], dtype=uint16)
     """
     n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
-    binning = find_bins(table.values, params, n_threads)
+    binning = find_bins(table.values, params, n_threads, names)
     arguments: dict[str, Any] = {
         "columns": binning.columns,
         "upper": binning.upper,

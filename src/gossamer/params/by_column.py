@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from gossamer.errors import ParameterError, message
-from gossamer.params.coerce import did_you_mean
 from gossamer.params.param import ByColumn
+from gossamer.params.suggest import did_you_mean
 
 Number = TypeVar("Number", int, float)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import numbers
@@ -11,7 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeVar
 
 from gossamer.errors import ParameterError, message
+from gossamer.params.forced import bins_text, splits_text
 from gossamer.params.param import KIND_WORDS, ByColumn, Kind, Param
+from gossamer.params.suggest import did_you_mean as did_you_mean
 
 _Number = TypeVar("_Number")
 _TRUE: Final = ("true", "+", "1")
@@ -58,17 +59,6 @@ def coerce(param: Param, value: object, spelling: str = "") -> object:
             message(f"{name} is out of range", got=value, expected=_expected(param))
         )
     return result
-
-
-def did_you_mean(wrong: str, names: Iterable[str]) -> str:
-    """Return a sentence that suggests the closest of `names`, empty when none is close.
-
-    Example:
-        >>> did_you_mean("num_leafs", ["num_leaves", "max_depth"])
-        'Did you mean num_leaves?'
-    """
-    close = difflib.get_close_matches(wrong.lower(), list(names), n=3, cutoff=0.7)
-    return f"Did you mean {' or '.join(close)}?" if close else ""
 
 
 def _numbers_in(param: Param, result: object) -> list[float]:
@@ -142,6 +132,10 @@ def _to_str(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
+
+
+def _to_path(value: object) -> object:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _items(value: object) -> list[object]:
@@ -265,4 +259,6 @@ _CONVERTERS: Final[Mapping[Kind, Callable[[object], object]]] = {
     "column": _to_column,
     "columns": _to_columns,
     "groups": _to_groups,
+    "forced_splits": lambda value: splits_text(_to_path(value)),
+    "forced_bins": lambda value: bins_text(_to_path(value)),
 }

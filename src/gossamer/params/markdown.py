@@ -66,6 +66,8 @@ _TYPE_WORDS: Final = {
     "column": "name or index",
     "columns": "names or indices",
     "groups": "list of lists",
+    "forced_splits": "dict or file",
+    "forced_bins": "dict or file",
     "objective": "name or function",
     "metrics": "names",
 }

@@ -20,6 +20,8 @@ Kind = Literal[
     "column",
     "columns",
     "groups",
+    "forced_splits",
+    "forced_bins",
     "objective",
     "metrics",
 ]
@@ -39,6 +41,8 @@ KIND_WORDS: Final[Mapping[Kind, str]] = {
     "column": "a column name or index",
     "columns": "a list of column names or indices",
     "groups": "a list of lists of column names or indices",
+    "forced_splits": "nested dicts of feature, threshold, left and right, or a JSON file",
+    "forced_bins": "bounds by column name or index, or a JSON file",
     "objective": "a name or a function",
     "metrics": "a name or a list of names",
 }
