@@ -234,8 +234,8 @@ void bind_limits(nb::module_& m) {
                                      sampling_weights, forced_splits(forced), std::move(costs)};
           },
           "n_features"_a, "groups"_a, "gain_factors"_a, "sampling_weights"_a, "forced"_a, "costs"_a.none(),
-          "Lists may be empty. A forced split is (feature, threshold bin, left, right), with places in the list\n"
-          "or -1 for the children.");
+          "Lists may be empty. A forced split is (feature, threshold bin, left, right); left and\n"
+          "right are places in the list, or -1.");
 }
 
 }  // namespace

@@ -998,8 +998,8 @@ class FeatureLimits:
         costs: FeatureCosts | None,
     ) -> None:
         """
-        Lists may be empty. A forced split is (feature, threshold bin, left, right), with places in the list
-        or -1 for the children.
+        Lists may be empty. A forced split is (feature, threshold bin, left, right); left and
+        right are places in the list, or -1.
         """
 
 class GrowParams:
