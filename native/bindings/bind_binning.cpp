@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <limits>
@@ -18,11 +19,25 @@ using namespace nb::literals;
 
 namespace {
 
+// Bounds must be finite and increasing: bins are found by searching for them.
+void check_forced(const std::vector<std::vector<double>>& forced, std::int64_t n_columns) {
+  if (static_cast<std::int64_t>(forced.size()) != n_columns) throw std::invalid_argument("forced: one list per column");
+  for (const auto& bounds : forced) {
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      if (!std::isfinite(bounds[i]) || (i > 0 && !(bounds[i - 1] < bounds[i]))) {
+        throw std::invalid_argument("forced bounds must be finite and increasing");
+      }
+    }
+  }
+}
+
 template <class View>
 auto find_bounds_in(const View& view, const std::optional<In<std::int64_t>>& sample, const In<std::int32_t>& max_bin,
-                    std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads) {
+                    const std::vector<std::vector<double>>& forced, std::int64_t min_data_in_bin, bool use_missing,
+                    bool zero_as_missing, int n_threads) {
   check_length(max_bin, view.n_columns, "max_bin");
-  BinOptions options{to_vector(max_bin), min_data_in_bin, use_missing, zero_as_missing};
+  BinOptions options{to_vector(max_bin), min_data_in_bin, use_missing, zero_as_missing, forced};
+  if (!forced.empty()) check_forced(forced, view.n_columns);
   std::vector<ColumnBounds> columns;
   {
     nb::gil_scoped_release release;
@@ -49,16 +64,17 @@ auto find_bounds_in(const View& view, const std::optional<In<std::int64_t>>& sam
 }
 
 auto find_bounds_dense(const Matrix& matrix, const std::optional<In<std::int64_t>>& sample,
-                       const In<std::int32_t>& max_bin, std::int64_t min_data_in_bin, bool use_missing,
-                       bool zero_as_missing, int n_threads) {
-  return find_bounds_in(view_of(matrix), sample, max_bin, min_data_in_bin, use_missing, zero_as_missing, n_threads);
+                       const In<std::int32_t>& max_bin, const std::vector<std::vector<double>>& forced,
+                       std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads) {
+  return find_bounds_in(view_of(matrix), sample, max_bin, forced, min_data_in_bin, use_missing, zero_as_missing,
+                        n_threads);
 }
 
 auto find_bounds_sparse(const PySparse& matrix, const std::optional<In<std::int64_t>>& sample,
-                        const In<std::int32_t>& max_bin, std::int64_t min_data_in_bin, bool use_missing,
-                        bool zero_as_missing, int n_threads) {
+                        const In<std::int32_t>& max_bin, const std::vector<std::vector<double>>& forced,
+                        std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads) {
   check_canonical(matrix);
-  return find_bounds_in(matrix.view, sample, max_bin, min_data_in_bin, use_missing, zero_as_missing, n_threads);
+  return find_bounds_in(matrix.view, sample, max_bin, forced, min_data_in_bin, use_missing, zero_as_missing, n_threads);
 }
 
 // `category`, one for each of the bounds: see Feature; those of numeric features are all -1.
@@ -337,9 +353,10 @@ nb::list count_categories_in(const View& view, const In<std::int32_t>& columns, 
 void bind_binning(nb::module_& m) {
   constexpr const char* kFindBounds = "Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).";
   m.def("find_bounds", &find_bounds_sparse, "matrix"_a, "sample"_a.noconvert().none(), "max_bin"_a.noconvert(),
-        "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
+        "forced"_a, "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
   m.def("find_bounds", &find_bounds_dense, "matrix"_a.noconvert(), "sample"_a.noconvert().none(),
-        "max_bin"_a.noconvert(), "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
+        "max_bin"_a.noconvert(), "forced"_a, "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
+        kFindBounds);
   constexpr const char* kCountCategories =
       "For each column: (categories, how often each, missing or negative values, a value that is no category).";
   m.def(

@@ -1,10 +1,14 @@
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
+#include <limits>
 #include <memory>
 
 #include "bindings/arrays.h"
+#include "core/feature_limits.h"
 #include "core/round_grower.h"
 #include "core/tree.h"
 #include "core/vector_grower.h"
@@ -34,6 +38,29 @@ struct PyGrower {
   explicit PyGrower(std::shared_ptr<BinMatrix> m) : matrix(m), grower(std::move(m)) {}
 };
 
+void check_size(std::size_t size, const BinMatrix& matrix, const char* name) {
+  if (size != 0 && size != matrix.features().size()) {
+    throw std::invalid_argument(std::string(name) + " has length " + std::to_string(size) + ", expected " +
+                                std::to_string(matrix.features().size()));
+  }
+}
+
+void check_limits(const FeatureLimits& limits, const BinMatrix& matrix) {
+  check_size(limits.gain_factors.size(), matrix, "gain_factors");
+  check_size(limits.sampling_weights.size(), matrix, "sampling_weights");
+  check_size(limits.groups.n_features(), matrix, "groups");
+  for (const ForcedSplit& forced : limits.forced) {
+    const bool exists = static_cast<std::size_t>(forced.feature) < matrix.features().size();
+    if (!exists || forced.threshold >= matrix.features()[static_cast<std::size_t>(forced.feature)].n_value_bins) {
+      throw std::invalid_argument("a forced split does not exist");
+    }
+  }
+  if (limits.costs == nullptr) return;
+  check_size(limits.costs->all_coupled().size(), matrix, "coupled");
+  check_size(limits.costs->all_lazy().size(), matrix, "lazy");
+  if (limits.costs->n_rows() != matrix.n_rows()) throw std::invalid_argument("costs are those of other rows");
+}
+
 template <class AnyGrower>
 auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
           const Rows& rows, const std::vector<GrowParams>& params, const std::optional<In<float>>& label,
@@ -48,6 +75,7 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
   const float* const y = data_or_null(label, one_label ? n : size, "label");
   for (const GrowParams& p : params) {
     if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
+    if (p.limits) check_limits(*p.limits, *self.matrix);
   }
   const RowIdx* const row_data = checked_rows(rows, n);
   nb::gil_scoped_release release;
@@ -75,8 +103,7 @@ nb::dict stats(const PyGrower<AnyGrower>& self) {
   return d;
 }
 
-void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads) {
-  check_length(score, matrix.n_rows() * tree.n_values, "score");
+void check_features(const BinMatrix& matrix, const Tree& tree) {
   for (const std::int32_t f : tree.feature) {
     if (f < 0 || f >= static_cast<std::int32_t>(matrix.features().size())) {
       throw std::invalid_argument("the tree was grown on other features");
@@ -87,6 +114,11 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
     const std::size_t size = f.is_categorical() ? static_cast<std::size_t>(f.n_value_bins) + 1 : 0;
     if (tree.goes_left[i].size() != size) throw std::invalid_argument("the tree was grown on other categories");
   }
+}
+
+void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads) {
+  check_length(score, matrix.n_rows() * tree.n_values, "score");
+  check_features(matrix, tree);
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
   nb::gil_scoped_release release;
@@ -155,9 +187,83 @@ void bind_grower(nb::module_& m, const char* name, const char* about, const char
       .def("stats", &stats<AnyGrower>, "Seconds per stage and amounts of work so far.");
 }
 
+// Four numbers each: feature, threshold, left, right. Children come later in the list: no cycles.
+std::vector<ForcedSplit> forced_splits(const std::vector<std::array<std::int32_t, 4>>& rows) {
+  std::vector<ForcedSplit> splits;
+  for (const auto& [feature, threshold, left, right] : rows) {
+    const auto place = static_cast<std::int32_t>(splits.size());
+    for (const std::int32_t child : {left, right}) {
+      if (child != -1 && (child <= place || child >= static_cast<std::int32_t>(rows.size()))) {
+        throw std::invalid_argument("forced splits are no tree");
+      }
+    }
+    if (feature < 0 || threshold < 0) throw std::invalid_argument("a forced split does not exist");
+    splits.push_back({feature, threshold, {left, right}});
+  }
+  return splits;
+}
+
+void check_numbers(const std::vector<double>& numbers, const char* name) {
+  for (const double x : numbers) {
+    if (!(x >= 0.0 && x <= std::numeric_limits<double>::max())) {
+      throw std::invalid_argument(std::string(name) + " must be finite numbers >= 0");
+    }
+  }
+}
+
+void bind_limits(nb::module_& m) {
+  nb::class_<FeatureCosts>(m, "FeatureCosts", "Costs of splits and features, and what has been paid.")
+      .def(
+          "__init__",
+          [](FeatureCosts* self, std::int64_t n_rows, double split, const std::vector<double>& coupled,
+             const std::vector<double>& lazy) {
+            if (n_rows < 0) throw std::invalid_argument("n_rows must be >= 0");
+            check_numbers({split}, "split");
+            check_numbers(coupled, "coupled");
+            check_numbers(lazy, "lazy");
+            new (self) FeatureCosts(n_rows, split, coupled, lazy);
+          },
+          "n_rows"_a, "split"_a, "coupled"_a, "lazy"_a,
+          "`coupled` and `lazy` have a cost for every feature, or are empty.")
+      .def_prop_ro("remembers", &FeatureCosts::remembers, "Whether one tree's splits change what the next one pays.")
+      .def("clear", &FeatureCosts::clear, "Nothing has been paid.")
+      .def(
+          "add_tree",
+          [](FeatureCosts& self, const BinMatrix& matrix, const Tree& tree, int n_threads) {
+            check_size(self.all_coupled().size(), matrix, "coupled");
+            check_size(self.all_lazy().size(), matrix, "lazy");
+            check_features(matrix, tree);
+            if (self.n_rows() != matrix.n_rows()) throw std::invalid_argument("costs are those of other rows");
+            nb::gil_scoped_release release;
+            TeamLease team(n_threads);
+            self.add_tree(*team, matrix, tree);
+          },
+          "matrix"_a, "tree"_a, "n_threads"_a, "The rows have passed the splits of this tree.");
+  nb::class_<FeatureLimits>(m, "FeatureLimits", "What features may do in a tree, by the trainer's features.")
+      .def(
+          "__init__",
+          [](FeatureLimits* self, std::int64_t n_features, const std::vector<std::vector<std::int32_t>>& groups,
+             const std::vector<double>& gain_factors, const std::vector<double>& sampling_weights,
+             const std::vector<std::array<std::int32_t, 4>>& forced, std::shared_ptr<FeatureCosts> costs) {
+            for (const auto& group : groups) {
+              for (const std::int32_t f : group) {
+                if (f < 0 || f >= n_features) throw std::invalid_argument("a group names a feature that is not there");
+              }
+            }
+            check_numbers(gain_factors, "gain_factors");
+            check_numbers(sampling_weights, "sampling_weights");
+            new (self) FeatureLimits{InteractionGroups(groups, groups.empty() ? 0 : n_features), gain_factors,
+                                     sampling_weights, forced_splits(forced), std::move(costs)};
+          },
+          "n_features"_a, "groups"_a, "gain_factors"_a, "sampling_weights"_a, "forced"_a, "costs"_a.none(),
+          "Lists may be empty. A forced split is (feature, threshold bin, left, right); left and\n"
+          "right are places in the list, or -1.");
+}
+
 }  // namespace
 
 void bind_tree(nb::module_& m) {
+  bind_limits(m);
   nb::class_<GrowParams>(m, "GrowParams", "Typed settings of one tree.")
       .def(nb::init<>())
       .def_rw("num_leaves", &GrowParams::num_leaves)
@@ -172,6 +278,7 @@ void bind_tree(nb::module_& m) {
       .def_rw("refit_delta", &GrowParams::refit_delta)
       .def_rw("damp_from", &GrowParams::damp_from)
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
+      .def_rw("limits", &GrowParams::limits, nb::arg().none())
       .def_prop_rw(
           "lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },
           [](GrowParams& p, double v) { p.rules.lambda_l1 = v; })

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -146,11 +147,14 @@ DistinctValues count_distinct(const T* values, std::int64_t n, std::int64_t n_ze
 
 // Bounds of one column from the values of its sample and a number of zeros besides.
 template <class T>
-ColumnBounds bounds_of_column(const T* values, std::int64_t n, std::int64_t n_zeros, std::int64_t max_bin,
+ColumnBounds bounds_of_column(const T* values, std::int64_t n, std::int64_t n_zeros, std::size_t column,
                               const BinOptions& options) {
   ColumnBounds out;
   const DistinctValues distinct = count_distinct(values, n, n_zeros, options, out);
-  out.upper = choose_bounds(distinct, out.missing_in_sample ? max_bin - 1 : max_bin, options.min_data_in_bin);
+  const std::int64_t most = options.max_bin[column] - (out.missing_in_sample ? 1 : 0);
+  const bool is_forced = !options.forced.empty() && !options.forced[column].empty();
+  out.upper = is_forced ? choose_bounds_between(distinct, most, options.min_data_in_bin, options.forced[column])
+                        : choose_bounds(distinct, most, options.min_data_in_bin);
   return out;
 }
 
@@ -161,6 +165,43 @@ std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t m
     return one_bin_per_value(distinct, min_data_in_bin);
   }
   return bins_of_equal_count(distinct, max_bin, min_data_in_bin);
+}
+
+std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::int64_t max_bin,
+                                          std::int64_t min_data_in_bin, std::span<const double> forced) {
+  const auto& [values, counts] = distinct;
+  std::vector<std::size_t> ends;  // of the values up to each bound, and of all
+  for (const double bound : forced) {
+    ends.push_back(static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), bound) - values.begin()));
+  }
+  ends.push_back(values.size());
+  std::int64_t n_wanted = 0;  // bins with one for every value
+  for (std::size_t s = 0, begin = 0; s < ends.size(); begin = ends[s++]) {
+    n_wanted += std::max<std::int64_t>(static_cast<std::int64_t>(ends[s] - begin), 1);
+  }
+  const bool all_fit = n_wanted <= max_bin;
+  const auto n_free = static_cast<double>(std::max(max_bin - static_cast<std::int64_t>(ends.size()), std::int64_t{0}));
+  const std::int64_t total = std::max<std::int64_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 1);
+  std::vector<double> upper;
+  std::int64_t rows = 0;
+  std::size_t begin = 0;
+  for (std::size_t s = 0; s < ends.size(); begin = ends[s++]) {
+    const DistinctValues part{
+        {values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(ends[s])},
+        {counts.begin() + static_cast<std::ptrdiff_t>(begin), counts.begin() + static_cast<std::ptrdiff_t>(ends[s])}};
+    rows += std::accumulate(part.counts.begin(), part.counts.end(), std::int64_t{0});
+    // What earlier parts did not need is left to this one.
+    const double share = n_free * static_cast<double>(rows) / static_cast<double>(total);
+    const std::int64_t room =
+        static_cast<std::int64_t>(s) + 1 + static_cast<std::int64_t>(share) - static_cast<std::int64_t>(upper.size());
+    const auto n_values = static_cast<std::int64_t>(part.values.size());
+    if (n_values > 0) {
+      const std::vector<double> own = choose_bounds(part, all_fit ? n_values : room, min_data_in_bin);
+      upper.insert(upper.end(), own.begin(), own.end() - 1);
+    }
+    upper.push_back(s < forced.size() ? forced[s] : kInf);
+  }
+  return upper;
 }
 
 std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std::span<const std::int64_t> sample,
@@ -183,7 +224,7 @@ std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std:
       });
       team.for_each(n_block, [&](std::int64_t c, int) {
         const auto column = static_cast<std::size_t>(first + c);
-        result[column] = bounds_of_column(columns.data() + c * n_sample, n_sample, 0, options.max_bin[column], options);
+        result[column] = bounds_of_column(columns.data() + c * n_sample, n_sample, 0, column, options);
       });
     }
   });
@@ -250,8 +291,7 @@ std::vector<ColumnBounds> find_bounds(Team& team, const SparseView& matrix, std:
         for (std::int64_t c = first; c < last; ++c) {
           const auto i = static_cast<std::size_t>(c);
           const std::int64_t n = columns.begin[i + 1] - columns.begin[i];
-          result[i] =
-              bounds_of_column(columns.values.data() + columns.begin[i], n, n_sample - n, options.max_bin[i], options);
+          result[i] = bounds_of_column(columns.values.data() + columns.begin[i], n, n_sample - n, i, options);
         }
       });
       return;
@@ -269,7 +309,7 @@ std::vector<ColumnBounds> find_bounds(Team& team, const SparseView& matrix, std:
         }
         const auto n = static_cast<std::int64_t>(values.size());
         const auto i = static_cast<std::size_t>(c);
-        result[i] = bounds_of_column(values.data(), n, n_sample - n, options.max_bin[i], options);
+        result[i] = bounds_of_column(values.data(), n, n_sample - n, i, options);
       }
     });
   });

@@ -35,6 +35,7 @@ struct BinOptions {
   std::int64_t min_data_in_bin = 3;
   bool use_missing = true;  // false: NaN is read as zero
   bool zero_as_missing = false;
+  std::vector<std::vector<double>> forced = {};  // by column, increasing: bounds that it must have; empty: none
 };
 
 struct ColumnBounds {
@@ -46,6 +47,9 @@ struct ColumnBounds {
 // Upper bounds for one column: a bin per distinct value while they fit, else bins of about equal
 // counts in which frequent values get a bin of their own.
 std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin, std::int64_t min_data_in_bin);
+// The same between bounds that must be there; other bins are dealt out by rows.
+std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::int64_t max_bin,
+                                          std::int64_t min_data_in_bin, std::span<const double> forced);
 
 // `sample` lists rows in increasing order; empty means every row.
 std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std::span<const std::int64_t> sample,

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/random.h"
@@ -10,18 +14,42 @@
 namespace gossamer {
 namespace {
 
-// Keeps round(fraction * n), at least one: those with the smallest random numbers.
-std::vector<std::int32_t> draw(const std::vector<std::int32_t>& from, double fraction, std::uint64_t key) {
+// -log(1 - u) for the uniform u that 64 random bits stand for, by + - * / alone: the same on every machine.
+double exponential(std::uint64_t bits) {
+  int exponent = 0;
+  double m = std::frexp(static_cast<double>(~bits >> 11) * 0x1.0p-53 + 0x1.0p-54, &exponent);  // 1 - u
+  if (m < 0.70710678118654752) {
+    m *= 2.0;
+    --exponent;
+  }
+  const double s = (m - 1.0) / (m + 1.0);
+  double sum = 0.0;
+  for (int k = 19; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;  // log(m) = 2 artanh(s)
+  return -(2.0 * s * sum + exponent * 0.69314718055994531);
+}
+
+// Keeps round(fraction * n), at least one: those with the smallest random numbers, or with weights those that
+// arrive first at rates of their weights.
+std::vector<std::int32_t> draw(const std::vector<std::int32_t>& from, double fraction, std::uint64_t key,
+                               const std::vector<double>& weights) {
   if (fraction >= 1.0 || from.empty()) return from;
   const auto wanted = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(from.size())));
   const std::size_t n = std::clamp<std::size_t>(wanted, 1, from.size());
-  std::vector<std::pair<std::uint64_t, std::int32_t>> keyed;
+  std::vector<std::tuple<double, std::uint64_t, std::int32_t>> keyed;
   keyed.reserve(from.size());
-  for (const std::int32_t f : from) keyed.emplace_back(random_bits(key, static_cast<std::uint64_t>(f)), f);
+  for (const std::int32_t f : from) {
+    const std::uint64_t bits = random_bits(key, static_cast<std::uint64_t>(f));
+    double arrival = 0.0;
+    if (!weights.empty()) {
+      const double weight = weights[static_cast<std::size_t>(f)];
+      arrival = weight > 0.0 ? exponential(bits) / weight : std::numeric_limits<double>::infinity();
+    }
+    keyed.emplace_back(arrival, bits, f);
+  }
   std::nth_element(keyed.begin(), keyed.begin() + static_cast<std::ptrdiff_t>(n - 1), keyed.end());
   std::vector<std::int32_t> chosen;
   chosen.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) chosen.push_back(keyed[i].second);
+  for (std::size_t i = 0; i < n; ++i) chosen.push_back(std::get<2>(keyed[i]));
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
@@ -31,18 +59,26 @@ constexpr std::uint64_t kNodeStream = 0x6e6f6465ull;
 
 }  // namespace
 
-ColumnSampler::ColumnSampler(std::int64_t n_features, ColumnFractions fractions, std::uint64_t key)
-    : fractions_(fractions), key_(key), tree_(static_cast<std::size_t>(n_features)) {
+ColumnSampler::ColumnSampler(std::int64_t n_features, ColumnFractions fractions, std::uint64_t key,
+                             std::vector<double> weights)
+    : fractions_(fractions), key_(key), weights_(std::move(weights)), tree_(static_cast<std::size_t>(n_features)) {
+  // Equal weights say nothing; rounding must not say otherwise.
+  if (std::adjacent_find(weights_.begin(), weights_.end(), std::not_equal_to<>()) == weights_.end()) weights_.clear();
   std::iota(tree_.begin(), tree_.end(), 0);
-  tree_ = draw(tree_, fractions_.by_tree, key_);
+  tree_ = draw(tree_, fractions_.by_tree, key_, weights_);
 }
 
-std::vector<std::int32_t> ColumnSampler::node_features(int depth, std::uint64_t node_key) {
+std::vector<std::int32_t> ColumnSampler::node_features(int depth, std::uint64_t node_key,
+                                                       const std::function<bool(std::int32_t)>& allowed) {
   const auto level = static_cast<std::size_t>(depth);
   while (levels_.size() <= level) {
-    levels_.push_back(draw(tree_, fractions_.by_level, mix_bits(key_ ^ kLevelStream) ^ levels_.size()));
+    levels_.push_back(draw(tree_, fractions_.by_level, mix_bits(key_ ^ kLevelStream) ^ levels_.size(), weights_));
   }
-  return draw(levels_[level], fractions_.by_node, mix_bits(key_ ^ kNodeStream) ^ node_key);
+  const std::uint64_t key = mix_bits(key_ ^ kNodeStream) ^ node_key;
+  if (!allowed) return draw(levels_[level], fractions_.by_node, key, weights_);
+  std::vector<std::int32_t> from;
+  std::copy_if(levels_[level].begin(), levels_[level].end(), std::back_inserter(from), allowed);
+  return draw(from, fractions_.by_node, key, weights_);
 }
 
 }  // namespace gossamer

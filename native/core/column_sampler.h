@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace gossamer {
@@ -15,15 +16,20 @@ struct ColumnFractions {
 
 class ColumnSampler {
  public:
-  ColumnSampler(std::int64_t n_features, ColumnFractions fractions, std::uint64_t key);
+  // `weights` by feature (empty: all the same): a feature of twice the weight is twice as likely to be drawn next.
+  ColumnSampler(std::int64_t n_features, ColumnFractions fractions, std::uint64_t key,
+                std::vector<double> weights = {});
 
   const std::vector<std::int32_t>& tree_features() const { return tree_; }
-  // Features in increasing order. `node_key` names the node by its path from the root.
-  std::vector<std::int32_t> node_features(int depth, std::uint64_t node_key);
+  // Features in increasing order. `node_key` names the node by its path from the root; a node draws from the
+  // features for which allowed(feature) holds.
+  std::vector<std::int32_t> node_features(int depth, std::uint64_t node_key,
+                                          const std::function<bool(std::int32_t)>& allowed = nullptr);
 
  private:
   ColumnFractions fractions_;
   std::uint64_t key_;
+  std::vector<double> weights_;
   std::vector<std::int32_t> tree_;
   std::vector<std::vector<std::int32_t>> levels_;
 };

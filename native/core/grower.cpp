@@ -56,6 +56,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
       return comes_before(leaves_[at(a)], leaves_[at(b)]);
     });
     if (!leaves_[at(*best)].expanded) {
+      if (refunds_) paid_[at(leaves_[at(*best)].split.feature)] = 1;  // its children need not pay
       expand(team, choose_batch(team, n_leaves), n_leaves + 1 == params.num_leaves);
       continue;
     }
@@ -70,7 +71,11 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
       if (child.split.feature >= 0) frontier_.push_back(children[side]);
     }
     ++n_leaves;
-    drop_hopeless(params.num_leaves - n_leaves);
+    if (refunds_) {
+      refund(leaves_[at(node)].split.feature);
+    } else {
+      drop_hopeless(params.num_leaves - n_leaves);
+    }
   }
   return finish(team, {label, hessian, score, params.refit_alpha, params.refit_delta}, score);
 }
@@ -92,6 +97,10 @@ void Grower::drop_hopeless(std::int64_t wanted) {
 }
 
 bool Grower::comes_before(const Leaf& a, const Leaf& b) const {
+  // Forced splits come first, in their order; -1 becomes the largest number.
+  const auto forced_a = static_cast<std::uint32_t>(a.limits.forced);
+  const auto forced_b = static_cast<std::uint32_t>(b.limits.forced);
+  if (forced_a != forced_b) return forced_a < forced_b;
   if (params_->depthwise && a.depth != b.depth) return a.depth < b.depth;
   if (!params_->depthwise && a.split.gain != b.split.gain) return a.split.gain > b.split.gain;
   return a.order < b.order;
@@ -191,6 +200,7 @@ void Grower::start_root(Team& team) {
   root.end = n_rows_;
   root.sums = root_sums_;
   root.output = output_of(root.sums, 0.0, nullptr);  // nothing above it to be smoothed towards
+  if (limits_ != nullptr) start_root_limits(root);
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
   std::vector<Family> families(1);
@@ -216,7 +226,7 @@ std::vector<std::int32_t> Grower::choose_batch(Team& team, std::int64_t n_leaves
   }
   const auto n_ahead = static_cast<std::int64_t>(frontier_.size() - waiting.size());
   const std::int64_t limit = std::max<std::int64_t>((params_->num_leaves - n_leaves) / 2 - n_ahead, 1);
-  const std::int64_t enough_rows = team.n_threads() > 1 ? kBatchRows * team.n_threads() : 1;
+  const std::int64_t enough_rows = team.n_threads() > 1 && !refunds_ ? kBatchRows * team.n_threads() : 1;
   std::sort(waiting.begin(), waiting.end(),
             [&](std::int32_t a, std::int32_t b) { return comes_before(leaves_[at(a)], leaves_[at(b)]); });
   std::int64_t n = 0;
@@ -271,6 +281,7 @@ void Grower::make_children(std::int32_t node) {
       child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
       child.l2 = parent.split.l2;
       child.output = output_of(child.sums, child.l2, &parent.output);
+      if (limits_ != nullptr) inherit_limits(parent, side, child);
     }
     parent.expanded = true;
   }

@@ -17,6 +17,7 @@
 
 #include "core/bin_matrix.h"
 #include "core/column_sampler.h"
+#include "core/feature_limits.h"
 #include "core/histogram.h"
 #include "core/leaf_refit.h"
 #include "core/leaf_rows.h"
@@ -44,6 +45,7 @@ struct GrowParams {
   double refit_delta = 0.0;
   double damp_from = 0.0;  // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
+  std::shared_ptr<const FeatureLimits> limits;  // nullptr: none
 };
 
 // Where the time went, in seconds; and how much was done.
@@ -80,6 +82,14 @@ class Grower {
     Sums left;
   };
 
+  // What the path to a leaf leaves to it, see FeatureLimits.
+  struct LeafLimits {
+    InteractionGroups::Open open;
+    std::int32_t forced = -1;          // the split it must start with
+    std::vector<std::int64_t> unpaid;  // by feature with a lazy cost: rows that would pay
+    std::unique_ptr<Split[]> offers;   // by feature: the best split, were the coupled cost paid
+  };
+
   // A leaf of the growing tree, or a node once it has been split.
   struct Leaf {
     std::int64_t begin = 0;  // its range of rows_
@@ -96,6 +106,7 @@ class Grower {
     std::int32_t children[2] = {-1, -1};
     std::int64_t order = 0;  // of being committed: breaks ties
     std::int32_t slot = 0;   // leaf number in the finished tree
+    LeafLimits limits;
 
     std::int64_t n_rows() const { return end - begin; }
   };
@@ -183,8 +194,22 @@ class Grower {
   bool is_allowed(std::int32_t leaf, std::int32_t feature) const;
   const char* allowed_features(std::int32_t leaf) const;
   std::span<const std::int32_t> alive_before(const Family& family) const;
-  double adjusted_gain(const Leaf& leaf, std::int32_t feature, double gain) const;
+  SearchArgs search_args(const Leaf& leaf, const FeatureCells& cells, const Feature& feature, int thread);
   void settle(Leaf& leaf);
+  void finish_split(Leaf& leaf, Split& split);
+
+  void start_limits();
+  void start_root_limits(Leaf& root) const;
+  void inherit_limits(const Leaf& parent, int side, Leaf& child) const;
+  double adjusted_gain(const Leaf& leaf, std::int32_t feature, double gain) const;
+  double coupled_cost(std::int32_t feature) const;
+  void count_unpaid(Team& team, const std::vector<Family>& families);
+  void make_room_for_offers(const std::vector<Family>& families);
+  void note_offer(const Leaf& leaf, const Split& split) const;
+  void settle_offers(Leaf& leaf);
+  void refund(std::int32_t feature);
+  bool has_cells(const Leaf& leaf, std::int32_t feature) const;
+  void force(Leaf& leaf);
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
   bool comes_before(const Leaf& a, const Leaf& b) const;
@@ -203,13 +228,17 @@ class Grower {
   CellLayout layout_;
   SplitRules rules_;  // in units of the layout
   std::unique_ptr<ColumnSampler> columns_;
-  bool sample_nodes_ = false;
+  bool sample_nodes_ = false;  // leaves have features of their own
+  const FeatureLimits* limits_ = nullptr;
+  const FeatureCosts* costs_ = nullptr;
+  bool refunds_ = false;        // a split may lower the price of others: leaves are expanded one by one
+  std::vector<char> paid_;      // by feature: its coupled cost, if there are any
   bool adjusts_gains_ = false;  // some features' gains are changed, see adjusted_gain
   bool one_by_one_ = false;     // every feature must be searched on its own
   std::vector<char> group_used_;
   std::vector<char> feature_used_;
   std::vector<LaneBlock> blocks_;
-  std::vector<std::vector<char>> allowed_;  // by leaf: node-level column samples
+  std::vector<std::vector<char>> allowed_;  // by leaf: features of its own
 
   const RowIdx* user_rows_ = nullptr;
   std::int64_t n_rows_ = 0;

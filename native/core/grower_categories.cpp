@@ -120,7 +120,8 @@ void Grower::search_categories(const Leaf& leaf, const FeatureCells& cells, std:
   }
   if (first < 0) return;
   if (adjusts_gains_) best_gain = adjusted_gain(leaf, f, best_gain);
-  if (!best.loses_to(best_gain, f)) return;
+  const bool is_better = best.loses_to(best_gain, f);
+  if (!is_better && !refunds_) return;
 
   // Where rows that are not known go, if there are any here; otherwise where most rows go.
   Sums left;
@@ -133,18 +134,22 @@ void Grower::search_categories(const Leaf& leaf, const FeatureCells& cells, std:
     const bool has_others = all.back().bin < 0;
     others = !has_others && 2 * left.count >= leaf.sums.count ? 1 : 0;
   }
-  best.gain = best_gain;
-  best.split = Split{};
-  best.split.feature = f;
-  best.split.missing_left = others != 0;
-  best.split.l2 = one_hot ? 0.0 : params_->rules.cat_l2;
-  best.split.goes_left.assign(at(feature.n_value_bins) + 1, static_cast<std::uint8_t>(others));
+  Split split;
+  split.gain = best_gain;
+  split.feature = f;
+  split.missing_left = others != 0;
+  split.l2 = one_hot ? 0.0 : params_->rules.cat_l2;
+  split.goes_left.assign(at(feature.n_value_bins) + 1, static_cast<std::uint8_t>(others));
   for (const Category& c : all) {
-    if (c.bin >= 0) best.split.goes_left[at(c.bin)] = 0;
+    if (c.bin >= 0) split.goes_left[at(c.bin)] = 0;
   }
   for (std::int64_t i = first; i <= last; ++i) {
-    if (categories[at(i)].bin >= 0) best.split.goes_left[at(categories[at(i)].bin)] = 1;
+    if (categories[at(i)].bin >= 0) split.goes_left[at(categories[at(i)].bin)] = 1;
   }
+  if (refunds_) note_offer(leaf, split);
+  if (!is_better) return;
+  best.gain = best_gain;
+  best.split = std::move(split);
 }
 
 Sums Grower::sum_left(const FeatureCells& cells, const Split& split) const {

@@ -18,6 +18,8 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void Grower::evaluate(Team& team, std::vector<Family>& families) {
   build(team, families);
+  if (costs_ != nullptr && costs_->has_lazy()) count_unpaid(team, families);
+  if (refunds_) make_room_for_offers(families);
   search(team, families);
   for (Partial& partial : partials_) pool_.release(std::move(partial.histogram));
   partials_.clear();

@@ -1,6 +1,7 @@
 // The part of the grower that finds splits in histograms.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/grower.h"
@@ -17,12 +18,13 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 void Grower::plan_blocks(int n_threads) {
   const auto& p = *params_;
   const auto n_features = static_cast<std::int64_t>(matrix_->features().size());
-  columns_ = std::make_unique<ColumnSampler>(n_features, p.fractions, p.column_key);
-  sample_nodes_ = p.fractions.by_level < 1.0 || p.fractions.by_node < 1.0;
-  adjusts_gains_ = false;
-  one_by_one_ = p.extra_trees || adjusts_gains_;
+  columns_ = std::make_unique<ColumnSampler>(n_features, p.fractions, p.column_key,
+                                             p.limits ? p.limits->sampling_weights : std::vector<double>{});
   feature_used_.assign(at(n_features), 0);
   group_used_.assign(matrix_->groups().size(), 0);
+  start_limits();
+  sample_nodes_ = p.fractions.by_level < 1.0 || p.fractions.by_node < 1.0 || (p.limits && !p.limits->groups.empty());
+  one_by_one_ = p.extra_trees || adjusts_gains_;
   for (const std::int32_t f : columns_->tree_features()) {
     feature_used_[at(f)] = 1;
     const Feature& feature = matrix_->features()[at(f)];
@@ -124,7 +126,7 @@ void Grower::search(Team& team, std::vector<Family>& families) {
   }
 }
 
-// Node-level column samples of the leaves to be searched.
+// Features of the leaves to be searched: those that their paths allow, or a sample of them.
 void Grower::allow_columns(const std::vector<Family>& families) {
   if (!sample_nodes_) return;
   allowed_.resize(leaves_.size());
@@ -134,7 +136,12 @@ void Grower::allow_columns(const std::vector<Family>& families) {
       if (i < 0) continue;
       std::vector<char>& allowed = allowed_[at(i)];
       allowed.assign(matrix_->features().size(), 0);
-      for (const std::int32_t f : columns_->node_features(leaves_[at(i)].depth, leaves_[at(i)].key)) allowed[at(f)] = 1;
+      const Leaf& leaf = leaves_[at(i)];
+      std::function<bool(std::int32_t)> may_meet;
+      if (limits_ != nullptr && !limits_->groups.empty()) {
+        may_meet = [&](std::int32_t f) { return limits_->groups.allows(leaf.limits.open, f); };
+      }
+      for (const std::int32_t f : columns_->node_features(leaf.depth, leaf.key, may_meet)) allowed[at(f)] = 1;
     }
   }
 }
@@ -360,12 +367,7 @@ FeatureCells Grower::cells_of(const Leaf& leaf, Histogram& histogram, const Feat
   return with_zero_cell(digit.from(feature.first_value, layout_), feature, leaf.sums, large, layout_, scratch);
 }
 
-void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best) {
-  const Feature& feature = matrix_->features()[at(f)];
-  if (feature.is_categorical()) {
-    search_categories(leaf, cells, f, best);
-    return;
-  }
+SearchArgs Grower::search_args(const Leaf& leaf, const FeatureCells& cells, const Feature& feature, int thread) {
   SearchArgs args;
   args.cells = cells.cells;
   args.large = cells.large;
@@ -376,6 +378,16 @@ void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int3
   args.count = static_cast<double>(leaf.sums.count);
   args.parent_output = leaf.output * layout_.hessian_unit / layout_.gradient_unit;
   args.scratch = search_scratch_[at(thread)].data();
+  return args;
+}
+
+void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best) {
+  const Feature& feature = matrix_->features()[at(f)];
+  if (feature.is_categorical()) {
+    search_categories(leaf, cells, f, best);
+    return;
+  }
+  SearchArgs args = search_args(leaf, cells, feature, thread);
   if (params_->extra_trees) {
     const int n_thresholds = std::max(feature.n_value_bins - (feature.has_missing ? 0 : 1), 1);
     args.only_threshold = static_cast<int>(random_bits(params_->extra_key ^ leaf.key, static_cast<std::uint64_t>(f)) %
@@ -387,29 +399,33 @@ void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int3
   if (strict) candidate.gain = best.gain;
   if (!kernels().search(args, layout_, rules_, candidate)) return;
   if (adjusts_gains_) candidate.gain = adjusted_gain(leaf, f, candidate.gain);
+  Split split;
+  split.gain = candidate.gain;
+  split.feature = f;
+  split.threshold = candidate.threshold;
+  split.missing_left = candidate.missing_left;
+  if (refunds_) note_offer(leaf, split);
   if (!strict && !best.loses_to(candidate.gain, f)) return;
   best.gain = candidate.gain;
-  best.split = Split{};
-  best.split.feature = f;
-  best.split.threshold = candidate.threshold;
-  best.split.missing_left = candidate.missing_left;
+  best.split = std::move(split);
 }
 
-// The gain of the children together, once costs and preferences of the feature are counted in.
-double Grower::adjusted_gain(const Leaf& /*leaf*/, std::int32_t /*feature*/, double gain) const { return gain; }
-
-// Turns the winning candidate into a split: exact sums of the left side, gain above the leaf's own.
+// Turns the winning candidate into a split.
 void Grower::settle(Leaf& leaf) {
-  Split& split = leaf.split;
-  if (split.feature >= 0) {
-    // What rounding leaves of a gain of zero must not pass for a gain.
-    const double gain = split.gain - gain_of(leaf.sums, leaf.output);
-    const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
-    split.gain = gain * layout_.gradient_unit * layout_.gradient_unit / layout_.hessian_unit;
-    if (is_noise || split.gain <= params_->rules.min_gain_to_split) split = Split{};
-  }
-  if (split.feature < 0) {
-    pool_.release(std::move(leaf.histogram));
+  if (leaf.split.feature >= 0) finish_split(leaf, leaf.split);
+  if (leaf.limits.offers) settle_offers(leaf);
+  if (leaf.limits.forced >= 0) force(leaf);
+  if (leaf.split.feature < 0) pool_.release(std::move(leaf.histogram));
+}
+
+// Exact sums of the left side, gain above the leaf's own; none at all if it is not enough.
+void Grower::finish_split(Leaf& leaf, Split& split) {
+  // What rounding leaves of a gain of zero must not pass for a gain.
+  const double gain = split.gain - gain_of(leaf.sums, leaf.output);
+  const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
+  split.gain = gain * layout_.gradient_unit * layout_.gradient_unit / layout_.hessian_unit;
+  if (is_noise || split.gain <= params_->rules.min_gain_to_split) {
+    split = Split{};
     return;
   }
   const Feature& feature = matrix_->features()[at(split.feature)];

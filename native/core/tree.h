@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "core/bin_matrix.h"
@@ -72,5 +74,10 @@ struct Tree {
 // values per leaf, score[k * matrix rows + row] += value k.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score);
+
+// Calls visit(node, rows) for blocks of rows that together are all rows of the matrix that reach the node. All
+// calls for a row come from one thread.
+void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
+                 const std::function<void(std::int32_t, std::span<const RowIdx>)>& visit);
 
 }  // namespace gossamer

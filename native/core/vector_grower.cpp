@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "core/leaf_refit.h"
 #include "core/leaf_value.h"
@@ -50,8 +51,11 @@ void VectorGrower::plan(Team& team) {
   leaves_.clear();
   allowed_.clear();
   const auto n_features = static_cast<std::int64_t>(matrix_->features().size());
-  columns_ = std::make_unique<ColumnSampler>(n_features, params_->fractions, params_->column_key);
-  sample_nodes_ = params_->fractions.by_level < 1.0 || params_->fractions.by_node < 1.0;
+  const FeatureLimits* const limits = params_->limits.get();
+  columns_ = std::make_unique<ColumnSampler>(n_features, params_->fractions, params_->column_key,
+                                             limits != nullptr ? limits->sampling_weights : std::vector<double>{});
+  groups_ = limits != nullptr && !limits->groups.empty() ? &limits->groups : nullptr;
+  sample_nodes_ = params_->fractions.by_level < 1.0 || params_->fractions.by_node < 1.0 || groups_ != nullptr;
   feature_used_.assign(at(n_features), 0);
   group_used_.assign(matrix_->groups().size(), 0);
   for (const std::int32_t f : columns_->tree_features()) {
@@ -252,6 +256,7 @@ void VectorGrower::start_root(Team& team) {
   root.end = n_rows_;
   root.sums = root_sums_;
   root.outputs = outputs_of(root.sums, nullptr);
+  if (groups_ != nullptr) root.open = groups_->all();
   leaves_.push_back(std::move(root));
   // Without blocks every column is constant.
   if (params_->num_leaves >= 2 && may_split(leaves_[0]) && !blocks_.empty()) evaluate(team, {{0}, -1, -1});
@@ -299,6 +304,7 @@ void VectorGrower::expand(Team& team, std::int32_t node, bool last) {
     child.depth = parent.depth + 1;
     child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
     child.outputs = outputs_of(child.sums, &parent.outputs);
+    if (groups_ != nullptr) child.open = groups_->below(parent.open, parent.split.feature);
     child.order = 2 * n_committed + side;
     child.slot = side == 0 ? parent.slot : static_cast<std::int32_t>(n_committed);
     leaves_[at(node)].children[side] = static_cast<std::int32_t>(leaves_.size());
@@ -338,7 +344,10 @@ void VectorGrower::evaluate(Team& team, const Family& family) {
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
       if (!allowed_[i].empty()) continue;
       allowed_[i].assign(feature_used_.size(), 0);
-      for (const std::int32_t f : columns_->node_features(leaves_[i].depth, leaves_[i].key)) allowed_[i][at(f)] = 1;
+      const Leaf& leaf = leaves_[i];
+      std::function<bool(std::int32_t)> may_meet;
+      if (groups_ != nullptr) may_meet = [&](std::int32_t f) { return groups_->allows(leaf.open, f); };
+      for (const std::int32_t f : columns_->node_features(leaf.depth, leaf.key, may_meet)) allowed_[i][at(f)] = 1;
     }
   }
   build(team, family.built);

@@ -31,7 +31,7 @@ class VectorGrower {
 
   // The arguments are those of RoundGrower::grow. `params` has one entry per output: the first one says
   // how to grow, each how its output's leaf values are found. Limits of leaf values and path smoothing
-  // shape the values, not the gains.
+  // shape the values, not the gains. Of the limits of features, only groups and sampling weights are known here.
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
             std::span<const GrowParams> params, double* score, const float* label = nullptr, bool one_label = false);
 
@@ -60,6 +60,7 @@ class VectorGrower {
     std::int32_t children[2] = {-1, -1};
     std::int64_t order = 0;  // of being split off: breaks ties
     std::int32_t slot = 0;   // leaf number in the finished tree
+    InteractionGroups::Open open;
 
     std::int64_t n_rows() const { return end - begin; }
   };
@@ -150,8 +151,9 @@ class VectorGrower {
   std::unique_ptr<ColumnSampler> columns_;
   std::vector<char> feature_used_;
   std::vector<char> group_used_;
-  bool sample_nodes_ = false;
-  std::vector<std::vector<char>> allowed_;  // by leaf: node-level column samples
+  bool sample_nodes_ = false;                  // leaves have features of their own
+  const InteractionGroups* groups_ = nullptr;  // nullptr: none
+  std::vector<std::vector<char>> allowed_;     // by leaf: features of its own
 
   const RowIdx* user_rows_ = nullptr;
   std::int64_t n_rows_ = 0;

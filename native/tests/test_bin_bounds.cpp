@@ -344,6 +344,56 @@ TEST_SUITE("bin_bounds") {
       }
     }
   }
+
+  TEST_CASE("forced bounds are kept, the other bins lie between them") {
+    Random random(8);
+    for (int trial = 0; trial < 300; ++trial) {
+      DistinctValues d;
+      const std::int64_t n = random.below(60);
+      double x = -20.0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        x += 0.25 * static_cast<double>(1 + random.below(8));
+        d.values.push_back(x);
+        d.counts.push_back(1 + random.below(random.chance(0.1) ? 300 : 5));
+      }
+      std::vector<double> forced;
+      double bound = -25.0;
+      for (std::int64_t i = 0; i < 1 + random.below(6); ++i) {
+        bound += 0.5 * static_cast<double>(1 + random.below(20));
+        forced.push_back(bound);
+      }
+      const auto n_forced = static_cast<std::int64_t>(forced.size());
+      for (const std::int64_t max_bin : {n_forced + 1, n_forced + 4, n_forced + 30, std::int64_t{1000}}) {
+        const auto upper = choose_bounds_between(d, max_bin, 1, forced);
+        check_shape(upper, max_bin);
+        CHECK(std::includes(upper.begin(), upper.end(), forced.begin(), forced.end()));
+        if (max_bin < 1000) continue;
+        // There is room for every value.
+        const auto counts = counts_by_bin(upper, d);
+        for (std::size_t i = 0; i < d.values.size(); ++i) CHECK(counts[bin_of(upper, d.values[i])] == d.counts[i]);
+      }
+    }
+    // Most bins go where most rows are; an empty part takes none.
+    DistinctValues d = integers(100, 1);
+    for (std::size_t i = 0; i < 50; ++i) d.counts[i] = 9;
+    const double forced[] = {-5.0, -1.0, 49.5};
+    const auto upper = choose_bounds_between(d, 44, 1, forced);
+    CHECK(upper.size() == 44);
+    CHECK(bin_of(upper, 49.5) >= 34);
+    CHECK(upper[0] == -5.0);
+    CHECK(upper[1] == -1.0);
+  }
+
+  TEST_CASE("columns have forced bounds of their own") {
+    const std::vector<double> values{0, 10, 1, 11, 2, 12, 3, 13};
+    BinOptions o = options(2, 255);
+    o.max_bin = {2, 255};
+    o.forced = {{}, {10.7}};
+    Team team(1);
+    const auto found = find_bounds(team, {values.data(), DType::f64, 4, 2, 2, 1}, {}, o);
+    CHECK(found[0].upper.size() == 2);
+    CHECK(found[1].upper == std::vector<double>{10.7, 11.5, 12.5, kInf});
+  }
 }
 
 }  // namespace gossamer::tests

@@ -123,6 +123,41 @@ TEST_SUITE("sampling") {
     CHECK(none.node_features(0, 1).empty());
   }
 
+  TEST_CASE("columns: weights") {
+    // Equal ones change nothing, whatever they are.
+    ColumnSampler plain(300, {0.5, 0.5, 0.3}, 7);
+    ColumnSampler equal(300, {0.5, 0.5, 0.3}, 7, std::vector<double>(300, 0.1));
+    CHECK(equal.tree_features() == plain.tree_features());
+    CHECK(equal.node_features(2, 9) == plain.node_features(2, 9));
+    // One of ten is drawn as often as its weight says.
+    const std::vector<double> weights{0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 1e-300, 5.0, 5.0, 10.0};
+    std::vector<double> drawn(10);
+    constexpr int kTrials = 30000;
+    for (int t = 0; t < kTrials; ++t) {
+      const ColumnSampler one(10, {0.1, 1.0, 1.0}, mix_bits(static_cast<std::uint64_t>(t)), weights);
+      drawn[at(one.tree_features()[0])] += 1.0;
+    }
+    for (std::size_t f = 0; f < weights.size(); ++f) {
+      const double p = weights[f] / 30.0;
+      CHECK(std::abs(drawn[f] / kTrials - p) <= 5.0 * std::sqrt(p * (1.0 - p) / kTrials));
+    }
+    // What weighs nothing comes last, but it comes.
+    const ColumnSampler nine(10, {0.9, 1.0, 1.0}, 3, weights);
+    const auto& features = nine.tree_features();
+    for (const std::int32_t f : {1, 2, 3, 4, 6, 7, 8, 9}) {
+      CHECK(std::binary_search(features.begin(), features.end(), f));
+    }
+  }
+
+  TEST_CASE("columns: a node draws from what it is allowed") {
+    ColumnSampler sampler(100, {1.0, 1.0, 0.5}, 4);
+    const auto is_even = [](std::int32_t f) { return f % 2 == 0; };
+    const auto drawn = sampler.node_features(1, 5, is_even);
+    CHECK(drawn.size() == 25);
+    CHECK(std::all_of(drawn.begin(), drawn.end(), is_even));
+    CHECK(sampler.node_features(1, 5, [](std::int32_t) { return false; }).empty());
+  }
+
   TEST_CASE("levels of one tree differ") {
     ColumnSampler sampler(200, {1.0, 0.5, 1.0}, 3);
     CHECK(sampler.node_features(0, 1) != sampler.node_features(1, 1));

@@ -62,6 +62,7 @@ def find_bounds(
     max_bin: Annotated[
         NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    forced: Sequence[Sequence[float]],
     min_data_in_bin: int,
     use_missing: bool,
     zero_as_missing: bool,
@@ -77,6 +78,7 @@ def find_bounds(
     max_bin: Annotated[
         NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
     ],
+    forced: Sequence[Sequence[float]],
     min_data_in_bin: int,
     use_missing: bool,
     zero_as_missing: bool,
@@ -1002,6 +1004,41 @@ def mean_step(
 ) -> float:
     """Sum of |gradient| over sum of hessian."""
 
+class FeatureCosts:
+    """Costs of splits and features, and what has been paid."""
+
+    def __init__(
+        self, n_rows: int, split: float, coupled: Sequence[float], lazy: Sequence[float]
+    ) -> None:
+        """`coupled` and `lazy` have a cost for every feature, or are empty."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether one tree's splits change what the next one pays."""
+
+    def clear(self) -> None:
+        """Nothing has been paid."""
+
+    def add_tree(self, matrix: BinMatrix, tree: Tree, n_threads: int) -> None:
+        """The rows have passed the splits of this tree."""
+
+class FeatureLimits:
+    """What features may do in a tree, by the trainer's features."""
+
+    def __init__(
+        self,
+        n_features: int,
+        groups: Sequence[Sequence[int]],
+        gain_factors: Sequence[float],
+        sampling_weights: Sequence[float],
+        forced: Sequence[Sequence[int]],
+        costs: FeatureCosts | None,
+    ) -> None:
+        """
+        Lists may be empty. A forced split is (feature, threshold bin, left, right); left and
+        right are places in the list, or -1.
+        """
+
 class GrowParams:
     """Typed settings of one tree."""
 
@@ -1054,6 +1091,10 @@ class GrowParams:
     def max_histogram_bytes(self) -> int: ...
     @max_histogram_bytes.setter
     def max_histogram_bytes(self, arg: int, /) -> None: ...
+    @property
+    def limits(self) -> FeatureLimits: ...
+    @limits.setter
+    def limits(self, arg: FeatureLimits | None, /) -> None: ...
     @property
     def lambda_l1(self) -> float: ...
     @lambda_l1.setter

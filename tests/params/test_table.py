@@ -15,6 +15,7 @@ import pytest
 from gossamer.params import CANONICAL, TABLE, Param, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.markdown import render_markdown
+from gossamer.params.param import ByColumn
 
 OURS = {
     "aft_loss_distribution",
@@ -23,6 +24,7 @@ OURS = {
     "bundle_order",
     "expectile_alpha",
     "feature_fraction_bylevel",
+    "feature_weights",
     "focal_alpha",
     "focal_gamma",
     "goss_error",
@@ -48,9 +50,13 @@ TYPES: dict[str, Any] = {
     "enum": str,
     "ints": tuple[int, ...],
     "floats": tuple[float, ...],
+    "ints_by_column": ByColumn[int],
+    "floats_by_column": ByColumn[float],
     "column": int | str,
     "columns": tuple[int | str, ...],
     "groups": tuple[tuple[int | str, ...], ...],
+    "forced_splits": str,
+    "forced_bins": str,
     "objective": str | Callable[..., Any],
     "metrics": tuple[str, ...],
 }

@@ -30,6 +30,7 @@ def with_categories(
     matrix: Column | _native.SparseMatrix,
     columns: Sequence[int],
     n_threads: int,
+    names: Sequence[str] | None = None,
 ) -> tuple[
     npt.NDArray[np.float64],
     npt.NDArray[np.int64],
@@ -53,7 +54,8 @@ def with_categories(
         if odd is not None:
             raise DataError(
                 message(
-                    f"column {column} is categorical, but holds a value that is no category",
+                    f"column {column if names is None else repr(names[column])} is categorical, "
+                    "but holds a value that is no category",
                     got=odd,
                     expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
                     hint="Give categories as strings or as a pandas category.",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.binning.bins import Binning, MissingKind
+from gossamer.binning.by_column import forced_bounds, max_bins
 from gossamer.binning.categories import Bounds, is_constant, with_categories
 from gossamer.params import Params
 
@@ -20,15 +21,18 @@ def find_bins(
     matrix: npt.NDArray[Any] | _native.SparseMatrix,
     params: Params,
     n_threads: int = 1,
+    names: Sequence[str] | None = None,
     categorical: Sequence[int] = (),
 ) -> Binning:
     """Find the bin boundaries of every column.
 
     Args:
         matrix: Rows x columns, of any numeric type the native core reads; dense or sparse.
-        params: `max_bin`, `min_data_in_bin`, `bin_construct_sample_cnt`, `data_random_seed`,
-            `use_missing` and `zero_as_missing` are used.
+        params: `max_bin`, `max_bin_by_feature`, `forcedbins_filename`, `min_data_in_bin`,
+            `bin_construct_sample_cnt`, `data_random_seed`, `use_missing` and `zero_as_missing`
+            are used.
         n_threads: Threads; the result does not depend on them.
+        names: Names of the columns, for parameters that use them.
         categorical: Columns that hold categories.
 
     Raises:
@@ -46,10 +50,13 @@ def find_bins(
     else:
         n_rows, n_columns = matrix.shape
     sample = sample_rows(n_rows, params.bin_construct_sample_cnt, params.data_random_seed)
+    names = [str(i) for i in range(n_columns)] if names is None else names
+    max_bin = max_bins(params, names)
     upper, offsets, missing_seen, zero_share = _native.find_bounds(
         matrix,
         sample,
-        np.full(n_columns, params.max_bin, dtype=np.int32),
+        max_bin,
+        forced_bounds(params, names, max_bin),
         params.min_data_in_bin,
         params.use_missing,
         params.zero_as_missing,
@@ -58,7 +65,7 @@ def find_bins(
     category = None
     if categorical:
         upper, offsets, missing_seen, category = with_categories(
-            Bounds(upper, offsets, missing_seen), matrix, categorical, n_threads
+            Bounds(upper, offsets, missing_seen), matrix, categorical, n_threads, names
         )
     # One bin and nothing missing: no split can tell the rows of such a column apart.
     n_bins = np.diff(offsets)

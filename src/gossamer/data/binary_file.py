@@ -13,7 +13,12 @@ import numpy.typing as npt
 from gossamer import _native, files
 from gossamer.binning import Binning
 from gossamer.data.binned import BinnedTable
-from gossamer.data.fields import check_init_score, check_label, check_weight
+from gossamer.data.fields import (
+    check_feature_weights,
+    check_init_score,
+    check_label,
+    check_weight,
+)
 from gossamer.data.levels import Levels
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_position
@@ -38,13 +43,14 @@ class Content:
     position: npt.NDArray[Any] | None = None
     levels: Levels | None = None
     categorical_columns: Sequence[int] = ()
+    feature_weights: npt.NDArray[np.float64] | None = None
 
 
 def save(path: Path, content: Content) -> None:
     """Write a data set; the file is complete or not there."""
     binned = content.binned
     arrays = {f"binning.{name}": array for name, array in binned.binning.to_arrays().items()}
-    for name in ("label", "weight", "init_score", "group"):
+    for name in ("label", "weight", "init_score", "group", "feature_weights"):
         if getattr(content, name) is not None:
             arrays[name] = getattr(content, name)
     positions: tuple[int | float | str, ...] = ()
@@ -134,6 +140,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         position,
         Levels.from_json(facts.get("levels", []), len(names)) or None,
         _checked_columns(facts.get("categorical_columns", []), len(names)),
+        check_feature_weights(arrays.get("feature_weights"), len(names)),
     )
 
 

@@ -49,8 +49,19 @@ class BinnedTable:
         return int(self.binning.n_value_bins[feature] + self.bins.has_missing()[feature])
 
 
-def bin_table(table: Table, params: Params, categorical: Sequence[int] = ()) -> BinnedTable:
+def bin_table(
+    table: Table,
+    params: Params,
+    names: Sequence[str] | None = None,
+    categorical: Sequence[int] = (),
+) -> BinnedTable:
     """Find the bins of a table and fill them: training data.
+
+    Args:
+        table: The user's table.
+        params: Checked parameters.
+        names: Names of the columns, for parameters that use them.
+        categorical: Columns that hold categories.
 
     Example:
         >>> from gossamer.data.matrix import as_table
@@ -60,7 +71,7 @@ def bin_table(table: Table, params: Params, categorical: Sequence[int] = ()) -> 
         array([0, 1, 1], dtype=uint16)
     """
     n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
-    binning = find_bins(table.values, params, n_threads, categorical)
+    binning = find_bins(table.values, params, n_threads, names, categorical)
     arguments: dict[str, Any] = {
         "columns": binning.columns,
         "upper": binning.upper,

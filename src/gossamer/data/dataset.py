@@ -23,7 +23,13 @@ from gossamer.data.binned import (
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.columns import Level
 from gossamer.data.describe import StorageSummary, describe
-from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
+from gossamer.data.fields import (
+    Targets,
+    check_feature_weights,
+    check_init_score,
+    check_label,
+    check_weight,
+)
 from gossamer.data.frames import take_rows_of
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, as_table, check_not_empty, stack_columns
@@ -37,6 +43,8 @@ from gossamer.threads import resolve_threads
 # What the bins depend on. Once a data set is binned, training cannot ask for other values.
 BINNING_PARAMS: Final = (
     "max_bin",
+    "max_bin_by_feature",
+    "forcedbins_filename",
     "min_data_in_bin",
     "bin_construct_sample_cnt",
     "data_random_seed",
@@ -61,6 +69,7 @@ _CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
     "init_score": check_init_score,
     "group": check_group,
     "position": _check_position,
+    "feature_weights": check_feature_weights,
 }
 
 
@@ -125,6 +134,7 @@ class Dataset:
         self.group = group
         self.query = query
         self.position = position
+        self.feature_weights: Any = None
         self.version = 0
         self.categorical_feature = categorical_feature
         self._parent: Dataset | None = None  # of a subset
@@ -162,14 +172,15 @@ class Dataset:
             table = as_table(self.data, *self._known())
             check_not_empty(table)
             if self.reference is None:
+                self._n_columns = table.n_columns
+                found = self._choose_names(table.names or [])
                 self._find_categories(table, params)
-                self._binned = bin_table(table, params, self._categorical_columns)
+                self._binned = bin_table(table, params, found, self._categorical_columns)
             else:
                 table = self._like_reference(table)
                 self._take_categories(self.reference)
                 self._binned = bin_like(table, self.reference.construct().binned, params)
             names = table.names or []  # none: made below
-        self._n_columns = self._binned.binning.n_columns
         try:
             self._names = self._choose_names(names)
             self._set_fields()
@@ -181,6 +192,8 @@ class Dataset:
 
     def _choose_names(self, found: list[str]) -> list[str]:
         """Names that were given, or those of the reference, or those found with the data."""
+        if self._binned is not None:
+            self._n_columns = self._binned.binning.n_columns
         if not _is_auto(self.feature_name):
             return check_names(self.feature_name, self._n_columns)
         if self.reference is not None:
@@ -214,7 +227,7 @@ class Dataset:
         for name, check in _CHECKS.items():
             values = getattr(self, name)
             if values is not None:
-                setattr(self, name, check(values, self.num_data()))
+                setattr(self, name, check(values, self._length_of(name)))
         if self.query is not None:
             if self.group is not None:
                 raise DataError(
@@ -222,6 +235,10 @@ class Dataset:
                 )
             self.group, self.query = check_query(self.query, self.num_data()), None
         self._targets = None
+
+    def _length_of(self, field: str) -> int:
+        """How many numbers a field has."""
+        return self.num_feature() if field == "feature_weights" else self.num_data()
 
     def _take_from_parent(self) -> BinnedTable:
         parent, rows = self._parent, self.used_indices
@@ -238,6 +255,8 @@ class Dataset:
         for name in ("label", "weight", "position"):
             if getattr(parent, name) is not None and getattr(self, name) is None:
                 setattr(self, name, getattr(parent, name)[rows])
+        if self.feature_weights is None:
+            self.feature_weights = parent.feature_weights
         if parent.init_score is not None and self.init_score is None:
             self.init_score = parent.init_score.reshape(-1, parent.num_data()).T[rows]
         if parent.group is not None and self.group is None and self.query is None:
@@ -246,7 +265,7 @@ class Dataset:
 
     def _load(self, path: Path) -> tuple[BinnedTable, list[str]]:
         content = binary_file.load(path)
-        for name in ("label", "weight", "init_score", "group", "position"):
+        for name in ("label", "weight", "init_score", "group", "position", "feature_weights"):
             if getattr(self, name) is None and not (name == "group" and self.query is not None):
                 setattr(self, name, getattr(content, name))
         self._levels = content.levels
@@ -524,13 +543,17 @@ class Dataset:
     # ---- fields ----
 
     def set_field(self, field_name: str, data: Any) -> Dataset:
-        """Set "label", "weight", "init_score", "group" (sizes), "query" (ids) or "position"."""
+        """Set "label", "weight", "init_score", "group" (sizes), "query" (ids) or "position".
+
+        "feature_weights" has one number >= 0 per column: how likely it is to be drawn when features
+        are sampled.
+        """
         if field_name == "query":
             return self.set_query(data)
         name = _known_field(field_name)
         with self._lock:
             if self._binned is not None and data is not None:
-                data = _CHECKS[name](data, self.num_data())
+                data = _CHECKS[name](data, self._length_of(name))
             setattr(self, name, data)
             if name == "group":
                 self.query = None
@@ -539,7 +562,7 @@ class Dataset:
         return self
 
     def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
-        """Return "label", "weight", "init_score" or "position", or None where there is none.
+        """Return "label", "weight", "init_score", "position" or "feature_weights", or None.
 
         "group" gives where queries begin, and behind the last one the number of rows.
         """
@@ -752,6 +775,7 @@ class Dataset:
             self.position,
             self._levels,
             self._categorical_columns,
+            self.feature_weights,
         )
         binary_file.save(Path(filename), content)
         return self

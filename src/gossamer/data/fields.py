@@ -123,6 +123,40 @@ def check_weight(weight: object, n_rows: int) -> npt.NDArray[np.float32] | None:
     return converted
 
 
+def check_feature_weights(weights: object, n_columns: int) -> npt.NDArray[np.float64] | None:
+    """Return the sampling weights of the columns as float64; None stays None.
+
+    Raises:
+        DataError: If there is not one finite number >= 0 per column.
+
+    Example:
+        >>> check_feature_weights([1, 0.5], 2)
+        array([1. , 0.5])
+    """
+    if weights is None:
+        return None
+    values = _as_numbers(weights, "feature_weights")
+    if values.shape != (n_columns,):
+        raise DataError(
+            message(
+                f"feature_weights has shape {values.shape}",
+                expected=f"one number per column: ({n_columns},)",
+            )
+        )
+    converted = values.astype(np.float64)
+    is_bad = ~np.isfinite(converted) | (converted < 0)
+    if is_bad.any():
+        column = int(np.argmax(is_bad))
+        raise DataError(
+            message(
+                f"feature_weights of column {column} is not usable",
+                got=float(converted[column]),
+                expected="a finite number >= 0",
+            )
+        )
+    return converted
+
+
 def check_init_score(init_score: object, n_rows: int) -> npt.NDArray[np.float64] | None:
     """Return initial scores as float64, class after class; None stays None.
 

@@ -110,7 +110,13 @@ class Training:
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
         self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
         self._gradients = self._make_gradients()
-        self._grower = TreeGrower(train_set.binned, params, self.objective)
+        self._grower = TreeGrower(
+            train_set.binned,
+            params,
+            self.objective,
+            train_set.get_feature_name(),
+            train_set.feature_weights,
+        )
         self._model: Model | None = None
 
     @property
@@ -325,6 +331,7 @@ class Training:
             n_targets = self.train.targets.n_targets
             self.metrics = make_metrics(params, self.objective, n_targets)
         self._grower.set_params(params)
+        self._grower.recount(self.trees, self.train.n_threads)
         self._choose_threads()
         self._model = None
 
@@ -334,6 +341,7 @@ class Training:
             return
         del self.trees[-self.trees_per_round :]
         del self._states[-1]
+        self._grower.recount(self.trees, self.train.n_threads)
         for scored in (self.train, *self.valid):
             scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
             for k in range(self.n_outputs):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import numbers
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from gossamer.errors import ParameterError, message
-from gossamer.params.param import KIND_WORDS, Kind, Param
+from gossamer.params.forced import bins_text, splits_text
+from gossamer.params.param import KIND_WORDS, ByColumn, Kind, Param
+from gossamer.params.suggest import did_you_mean as did_you_mean
 
+_Number = TypeVar("_Number")
 _TRUE: Final = ("true", "+", "1")
 _FALSE: Final = ("false", "-", "0")
 _INT64: Final = range(-(2**63), 2**63)
@@ -52,22 +54,20 @@ def coerce(param: Param, value: object, spelling: str = "") -> object:
         raise ParameterError(
             message(f"{name} has an unusable value", got=value, expected=_expected(param))
         ) from None
-    if isinstance(result, (int, float)) and not param.in_range(result):
+    if not all(param.in_range(number) for number in _numbers_in(param, result)):
         raise ParameterError(
             message(f"{name} is out of range", got=value, expected=_expected(param))
         )
     return result
 
 
-def did_you_mean(wrong: str, names: Iterable[str]) -> str:
-    """Return a sentence that suggests the closest of `names`, empty when none is close.
-
-    Example:
-        >>> did_you_mean("num_leafs", ["num_leaves", "max_depth"])
-        'Did you mean num_leaves?'
-    """
-    close = difflib.get_close_matches(wrong.lower(), list(names), n=3, cutoff=0.7)
-    return f"Did you mean {' or '.join(close)}?" if close else ""
+def _numbers_in(param: Param, result: object) -> list[float]:
+    """The numbers that must lie in the range of a parameter."""
+    if isinstance(result, (int, float)):
+        return [result]
+    if not isinstance(result, tuple) or param.kind not in ("ints_by_column", "floats_by_column"):
+        return []
+    return [item[1] if isinstance(item, tuple) else item for item in result]
 
 
 def _expected(param: Param) -> str:
@@ -134,6 +134,10 @@ def _to_str(value: object) -> str:
     return value
 
 
+def _to_path(value: object) -> object:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
 def _items(value: object) -> list[object]:
     """The items of a list, an array, a comma-separated string, or of a single value."""
     if isinstance(value, str):
@@ -164,6 +168,20 @@ def _to_column(value: object) -> int | str:
 
 def _to_columns(value: object) -> tuple[int | str, ...]:
     return tuple(_to_column(_unwrap(item)) for item in _items(value))
+
+
+def _to_by_column(value: object, to_number: Callable[[object], _Number]) -> ByColumn[_Number]:
+    """A number per column, or from a dict or a list of pairs (column, number) pairs.
+
+    Pairs and not a dict, since parameters never change and JSON has no numbers as keys.
+    """
+    items = list(value.items()) if isinstance(value, Mapping) else _items(value)
+    pairs = [item for item in items if isinstance(item, (tuple, list))]
+    if not pairs:
+        return tuple(to_number(_unwrap(item)) for item in items)
+    if len(pairs) != len(items) or any(len(pair) != 2 for pair in pairs):
+        raise TypeError
+    return tuple((_to_column(_unwrap(key)), to_number(_unwrap(item))) for key, item in pairs)
 
 
 def _to_groups(value: object) -> tuple[tuple[int | str, ...], ...]:
@@ -236,7 +254,11 @@ _CONVERTERS: Final[Mapping[Kind, Callable[[object], object]]] = {
     "str": _to_str,
     "ints": _to_ints,
     "floats": _to_floats,
+    "ints_by_column": lambda value: _to_by_column(value, _to_int),
+    "floats_by_column": lambda value: _to_by_column(value, _to_float),
     "column": _to_column,
     "columns": _to_columns,
     "groups": _to_groups,
+    "forced_splits": lambda value: splits_text(_to_path(value)),
+    "forced_bins": lambda value: bins_text(_to_path(value)),
 }

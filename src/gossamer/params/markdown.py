@@ -61,9 +61,13 @@ _TYPE_WORDS: Final = {
     "enum": "name",
     "ints": "list of int",
     "floats": "list of float",
+    "ints_by_column": "int by column",
+    "floats_by_column": "float by column",
     "column": "name or index",
     "columns": "names or indices",
     "groups": "list of lists",
+    "forced_splits": "dict or file",
+    "forced_bins": "dict or file",
     "objective": "name or function",
     "metrics": "names",
 }

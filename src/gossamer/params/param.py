@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 Kind = Literal[
     "bool",
@@ -15,9 +15,13 @@ Kind = Literal[
     "enum",
     "ints",
     "floats",
+    "ints_by_column",
+    "floats_by_column",
     "column",
     "columns",
     "groups",
+    "forced_splits",
+    "forced_bins",
     "objective",
     "metrics",
 ]
@@ -32,12 +36,20 @@ KIND_WORDS: Final[Mapping[Kind, str]] = {
     "enum": "a name",
     "ints": "a list of integers",
     "floats": "a list of finite numbers",
+    "ints_by_column": "an integer per column, as a list or as a dict by column name or index",
+    "floats_by_column": "a number per column, as a list or as a dict by column name or index",
     "column": "a column name or index",
     "columns": "a list of column names or indices",
     "groups": "a list of lists of column names or indices",
+    "forced_splits": "nested dicts of feature, threshold, left and right, or a JSON file",
+    "forced_bins": "bounds by column name or index, or a JSON file",
     "objective": "a name or a function",
     "metrics": "a name or a list of names",
 }
+
+_Number = TypeVar("_Number")
+# One number per column, or (column, number) pairs for some of them.
+ByColumn = tuple[_Number, ...] | tuple[tuple[int | str, _Number], ...]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from gossamer.params.param import ByColumn
 from gossamer.params.table import CANONICAL
 
 
@@ -72,6 +73,7 @@ class Params(Mapping[str, object]):
     feature_fraction_bylevel: float
     feature_fraction_bynode: float
     feature_fraction_seed: int
+    feature_weights: ByColumn[float]
 
     # Objective
     objective_seed: int
@@ -134,7 +136,7 @@ class Params(Mapping[str, object]):
 
     # Dataset
     max_bin: int
-    max_bin_by_feature: tuple[int, ...]
+    max_bin_by_feature: ByColumn[int]
     min_data_in_bin: int
     bin_construct_sample_cnt: int
     data_random_seed: int
@@ -172,11 +174,11 @@ class Params(Mapping[str, object]):
     monotone_constraints_method: str
     monotone_penalty: float
     interaction_constraints: tuple[tuple[int | str, ...], ...]
-    feature_contri: tuple[float, ...]
+    feature_contri: ByColumn[float]
     cegb_tradeoff: float
     cegb_penalty_split: float
-    cegb_penalty_feature_lazy: tuple[float, ...]
-    cegb_penalty_feature_coupled: tuple[float, ...]
+    cegb_penalty_feature_lazy: ByColumn[float]
+    cegb_penalty_feature_coupled: ByColumn[float]
 
     # Dropout (dart)
     drop_rate: float

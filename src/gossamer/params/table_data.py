@@ -25,10 +25,11 @@ DATASET: Final = (
     _data(
         "max_bin_by_feature",
         (),
-        "ints",
+        "ints_by_column",
         (),
         "Per feature its own `max_bin`.",
-        supported=False,
+        low=2,
+        high=65535,
     ),
     _data("min_data_in_bin", (), "int", 3, "Fewest sampled rows a bin should hold.", low=1),
     _data(
@@ -107,11 +108,10 @@ DATASET: Final = (
     ),
     _data(
         "forcedbins_filename",
-        (),
-        "str",
+        ("forced_bins",),
+        "forced_bins",
         "",
-        "JSON file with bin boundaries to use for some features.",
-        supported=False,
+        "Bounds that the bins of some features must have: by column, or in a JSON file.",
     ),
 )
 

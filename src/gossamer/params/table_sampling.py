@@ -111,6 +111,14 @@ SAMPLING: Final = (
         doc="Share of the level's features drawn for each node.",
     ),
     _sampling("feature_fraction_seed", (), "int", 2, "Seed of feature sampling."),
+    _sampling(
+        "feature_weights",
+        (),
+        "floats_by_column",
+        (),
+        "Per feature how likely it is to be drawn, beside the others, when features are sampled.",
+        low=0,
+    ),
 )
 
 DART: Final = (

@@ -10,6 +10,7 @@ from gossamer.params.param import Param
 _tree = partial(Param, group="Trees")
 _categorical = partial(Param, group="Categorical splits")
 _constraint = partial(Param, group="Constraints", supported=False)
+_limit = partial(Param, group="Constraints")
 
 TREE: Final = (
     _tree("max_depth", (), "int", -1, "Most splits between root and leaf; 0 or less: no limit."),
@@ -98,10 +99,9 @@ TREE: Final = (
     _tree(
         "forcedsplits_filename",
         ("fs", "forced_splits_filename", "forced_splits_file", "forced_splits"),
-        "str",
+        "forced_splits",
         "",
-        "JSON file with splits that every tree starts with.",
-        supported=False,
+        "Splits that every tree starts with: nested dicts, or a JSON file with them.",
     ),
 )
 
@@ -165,21 +165,23 @@ CONSTRAINTS: Final = (
         "Levels below the root on which monotone splits are discouraged.",
         low=0,
     ),
-    _constraint(
+    _limit(
         "interaction_constraints",
         (),
         "groups",
         (),
-        "Groups of features; one path through a tree uses features of one group only.",
+        "Groups of features; one path through a tree uses features of one group only. Features "
+        "of no group are not used.",
     ),
-    _constraint(
+    _limit(
         "feature_contri",
         ("feature_contrib", "fc", "fp", "feature_penalty"),
-        "floats",
+        "floats_by_column",
         (),
         "Per feature a factor on the gain of its splits.",
+        low=0,
     ),
-    _constraint(
+    _limit(
         "cegb_tradeoff",
         (),
         "float",
@@ -187,19 +189,28 @@ CONSTRAINTS: Final = (
         "Factor on all cost-effective gradient boosting penalties.",
         low=0,
     ),
-    _constraint("cegb_penalty_split", (), "float", 0.0, "Cost of any split.", low=0),
-    _constraint(
+    _limit(
+        "cegb_penalty_split",
+        (),
+        "float",
+        0.0,
+        "Cost of any split, for each row of the leaf that is split.",
+        low=0,
+    ),
+    _limit(
         "cegb_penalty_feature_lazy",
         (),
-        "floats",
+        "floats_by_column",
         (),
         "Per feature the cost of reading it, paid once for each row.",
+        low=0,
     ),
-    _constraint(
+    _limit(
         "cegb_penalty_feature_coupled",
         (),
-        "floats",
+        "floats_by_column",
         (),
         "Per feature the cost of using it, paid once for the model.",
+        low=0,
     ),
 )

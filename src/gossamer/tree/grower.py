@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
+from gossamer.data.names import default_names
 from gossamer.errors import NotSupportedError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import Params
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
+from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
+
+# What the costs of features depend on.
+_COSTS: Final = (
+    "cegb_tradeoff",
+    "cegb_penalty_split",
+    "cegb_penalty_feature_lazy",
+    "cegb_penalty_feature_coupled",
+)
 
 
 def make_grow_params(params: Params) -> _native.GrowParams:
@@ -52,11 +65,30 @@ def make_grow_params(params: Params) -> _native.GrowParams:
 class TreeGrower:
     """Grows trees on one binned table."""
 
-    def __init__(self, table: BinnedTable, params: Params, objective: Objective) -> None:
-        """Make a grower; nothing is computed yet."""
+    def __init__(
+        self,
+        table: BinnedTable,
+        params: Params,
+        objective: Objective,
+        names: Sequence[str] | None = None,
+        feature_weights: npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Make a grower; nothing is computed yet.
+
+        Args:
+            table: The binned training data.
+            params: Checked parameters.
+            objective: Says how many outputs there are, and how leaf values are found.
+            names: Names of the columns, for parameters that use them.
+            feature_weights: Sampling weights of the columns that came with the data.
+        """
         self._table = table
         self._objective = objective
         self._params = params
+        self._names = default_names(table.binning.n_columns) if names is None else names
+        self._feature_weights = feature_weights
+        self._costs: _native.FeatureCosts | None = None
+        self._costs_of: list[object] = []  # the parameters they were made from
         if self.has_vector_leaves and table.binning.is_categorical.any():
             raise NotSupportedError(
                 message(
@@ -84,6 +116,7 @@ class TreeGrower:
     def set_params(self, params: Params) -> None:
         """Take other settings for the trees to come."""
         self._params = params
+        self._limits = self._make_limits()
         self._settings = [self._make_settings(k) for k in range(self._objective.n_outputs)]
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
@@ -94,8 +127,33 @@ class TreeGrower:
         )
         self._samples_columns = min(fractions) < 1
 
+    def _make_limits(self) -> _native.FeatureLimits | None:
+        params, binning = self._params, self._table.binning
+        if self.has_vector_leaves:
+            check_vector_leaves(params)
+        asked = [params[name] for name in _COSTS]
+        if asked != self._costs_of:
+            self._costs = make_costs(params, binning, self._names, self._table.n_rows)
+            self._costs_of = asked
+        return make_limits(params, binning, self._names, self._costs, self._feature_weights)
+
+    def recount(self, trees: Iterable[Any], n_threads: int) -> None:
+        """Forget which features have been paid for, but by these trees.
+
+        Args:
+            trees: The trees of the model; constant ones use no features.
+            n_threads: Threads to use.
+        """
+        if self._costs is None or not self._costs.remembers:
+            return
+        self._costs.clear()
+        for tree in trees:
+            if isinstance(tree, _native.Tree):
+                self._costs.add_tree(self._table.bins, tree, n_threads)
+
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
+        settings.limits = self._limits
         if self._params.max_delta_step <= 0:  # otherwise the user's own limit holds
             settings.damp_from = self._objective.damp_from
         refit = self._objective.leaf_refit_of(output)
