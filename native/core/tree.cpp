@@ -18,8 +18,8 @@ struct Node {
 };
 
 // Several times faster than walking row by row: the questions of one node are asked together.
-void split_down(const std::vector<Node>& nodes, const Tree& tree, std::span<RowIdx> rows, RowIdx* room,
-                std::int64_t score_stride, double* score) {
+void split_down(const std::vector<Node>& nodes, const double* leaf_values, std::int64_t n_values,
+                std::span<RowIdx> rows, RowIdx* room, std::int64_t score_stride, double* score) {
   struct Piece {
     std::int32_t node;
     std::span<RowIdx> rows;
@@ -30,8 +30,8 @@ void split_down(const std::vector<Node>& nodes, const Tree& tree, std::span<RowI
     waiting.pop_back();
     if (piece.rows.empty()) continue;
     if (piece.node < 0) {
-      const double* const values = tree.leaf_value.data() + ~piece.node * tree.n_values;
-      for (std::int64_t k = 0; k < tree.n_values; ++k) {
+      const double* const values = leaf_values + ~piece.node * n_values;
+      for (std::int64_t k = 0; k < n_values; ++k) {
         double* const output = score + k * score_stride;
         for (const RowIdx row : piece.rows) output[row] += values[k];
       }
@@ -51,6 +51,11 @@ void split_down(const std::vector<Node>& nodes, const Tree& tree, std::span<RowI
 
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score) {
+  add_tree_to_scores(team, matrix, tree, tree.leaf_value.data(), tree.n_values, rows, n_rows, score);
+}
+
+void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
+                        std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score) {
   std::vector<Node> nodes;
   nodes.reserve(tree.feature.size());
   for (std::size_t i = 0; i < tree.feature.size(); ++i) {
@@ -67,7 +72,7 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
     } else {
       std::iota(own.begin(), own.end(), static_cast<RowIdx>(begin));
     }
-    split_down(nodes, tree, own, room.data(), matrix.n_rows(), score);
+    split_down(nodes, values, n_values, own, room.data(), matrix.n_rows(), score);
   });
 }
 
