@@ -59,6 +59,13 @@ class Boosting:
             DataError: If there are initial scores, and the mode cannot start from them.
         """
 
+    def check_function(self) -> None:
+        """Refuse an objective of one's own if the mode cannot use it.
+
+        Raises:
+            ParameterError: If so.
+        """
+
     # ---- a round ----
 
     def begin_round(self, training: Training) -> RoundScores:

@@ -10,6 +10,7 @@ import numpy as np
 from gossamer.data import Dataset
 from gossamer.errors import DataError, message
 from gossamer.model.boosting import Boosting, RoundScores, Scores
+from gossamer.params.check_boosting import no_own_objective
 
 if TYPE_CHECKING:
     from gossamer.model.training import ScoredSet, Training
@@ -34,6 +35,10 @@ class RandomForest(Boosting):
                     hint="Leave init_score out, or use boosting=gbdt.",
                 )
             )
+
+    def check_function(self) -> None:
+        """See `Boosting`."""
+        raise no_own_objective()
 
     def begin_round(self, training: Training) -> RoundScores:
         """See `Boosting`."""

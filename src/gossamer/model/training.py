@@ -27,7 +27,6 @@ from gossamer.objectives import (
 from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
-from gossamer.params.check_boosting import check_boosting
 from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
 from gossamer.tree import Forest, Tree, TreeGrower
@@ -196,7 +195,7 @@ class Training:
         """Train with a custom objective from now on."""
         if isinstance(self.objective, Custom) and self.objective.function is function:
             return
-        check_boosting(self.params.replace(objective=function))
+        self.boosting.check_function()
         custom = make_custom(function, self.train.data, self.n_outputs)
         if self.params.metric is not None:
             self.metrics = make_metrics(self.params, custom, self.train.targets.n_targets)

@@ -20,13 +20,7 @@ def check_boosting(params: Params) -> None:
     if params.boosting != "rf":
         return
     if params.objective == "custom" or callable(params.objective):
-        raise ParameterError(
-            message(
-                "boosting=rf cannot be used with an objective of one's own",
-                expected="an objective by name",
-                hint="Use boosting=gbdt or dart.",
-            )
-        )
+        raise no_own_objective()
     fractions = (
         params.bagging_fraction,
         params.pos_bagging_fraction,
@@ -47,3 +41,14 @@ def check_boosting(params: Params) -> None:
                 "with replacement reaches.",
             )
         )
+
+
+def no_own_objective() -> ParameterError:
+    """Make the error of a random forest with a function as objective."""
+    return ParameterError(
+        message(
+            "boosting=rf cannot be used with an objective of one's own",
+            expected="an objective by name",
+            hint="Use boosting=gbdt or dart.",
+        )
+    )
