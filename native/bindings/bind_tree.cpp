@@ -116,14 +116,19 @@ void check_features(const BinMatrix& matrix, const Tree& tree) {
   }
 }
 
-void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads) {
-  check_length(score, matrix.n_rows() * tree.n_values, "score");
+void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads,
+                const std::optional<In<double>>& values) {
+  const std::int64_t n_values = values ? length(*values) / tree.n_leaves() : tree.n_values;
+  const double* const leaf_values =
+      values ? data_or_null(values, n_values * tree.n_leaves(), "values") : tree.leaf_value.data();
+  check_length(score, matrix.n_rows() * n_values, "score");
   check_features(matrix, tree);
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  add_tree_to_scores(*team, matrix, tree, row_data, rows ? length(*rows) : matrix.n_rows(), score.data());
+  add_tree_to_scores(*team, matrix, tree, leaf_values, n_values, row_data, rows ? length(*rows) : matrix.n_rows(),
+                     score.data());
 }
 
 template <class T>
@@ -273,6 +278,7 @@ void bind_tree(nb::module_& m) {
       .def_rw("extra_key", &GrowParams::extra_key)
       .def_rw("column_key", &GrowParams::column_key)
       .def_rw("learning_rate", &GrowParams::learning_rate)
+      .def_rw("value_unit", &GrowParams::value_unit)
       .def_rw("refit", &GrowParams::refit)
       .def_rw("refit_alpha", &GrowParams::refit_alpha)
       .def_rw("refit_delta", &GrowParams::refit_delta)
@@ -354,7 +360,8 @@ void bind_tree(nb::module_& m) {
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
-        "n_threads"_a);
+        "n_threads"_a, "values"_a.noconvert() = nb::none(),
+        "Adds the tree's values, or `values` (one or more per leaf), to the scores of rows.");
 }
 
 }  // namespace gossamer::bindings

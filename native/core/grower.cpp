@@ -384,7 +384,7 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
   std::vector<double> values;
   for (const std::int32_t i : final_leaves) {
     const Leaf& leaf = leaves_[at(i)];
-    values.push_back(leaf.output * params_->learning_rate);
+    values.push_back(shrink_output(leaf.output, params_->learning_rate, params_->value_unit));
     ranges.push_back({leaf.begin, leaf.end});
     tree.leaf_value[at(leaf.slot)] = values.back();
     tree.leaf_weight[at(leaf.slot)] = weight(leaf.sums);

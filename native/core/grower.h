@@ -40,7 +40,8 @@ struct GrowParams {
   std::uint64_t column_key = 0;  // of this tree
   ColumnFractions fractions;
   double learning_rate = 0.1;
-  bool refit = false;  // find leaf values again, see LeafRefit; needs labels
+  double value_unit = 0.0;  // leaf values are multiples of it, a power of two; 0: any numbers
+  bool refit = false;       // find leaf values again, see LeafRefit; needs labels
   double refit_alpha = 0.5;
   double refit_delta = 0.0;
   double damp_from = 0.0;  // leaf values beyond this are damped, see leaf_output; 0: none

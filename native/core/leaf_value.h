@@ -27,4 +27,10 @@ inline double leaf_output(double gradient, double hessian, double count, const S
   return output;
 }
 
+// What a leaf adds to a score: its output times the learning rate, as a multiple of `unit` (0: any number).
+inline double shrink_output(double output, double learning_rate, double unit) {
+  const double value = output * learning_rate;
+  return unit > 0.0 ? std::nearbyint(value / unit) * unit : value;
+}
+
 }  // namespace gossamer

@@ -59,6 +59,11 @@ std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree) {
 
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score) {
+  add_tree_to_scores(team, matrix, tree, tree.leaf_value.data(), tree.n_values, rows, n_rows, score);
+}
+
+void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
+                        std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score) {
   const std::vector<Node> nodes = nodes_of(matrix, tree);
   for_blocks(team, n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
@@ -72,10 +77,10 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
     }
     split_down(nodes, own, room.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
       if (node >= 0) return;
-      const double* const values = tree.leaf_value.data() + ~node * tree.n_values;
-      for (std::int64_t k = 0; k < tree.n_values; ++k) {
+      const double* const own_values = values + ~node * n_values;
+      for (std::int64_t k = 0; k < n_values; ++k) {
         double* const output = score + k * matrix.n_rows();
-        for (const RowIdx row : reached) output[row] += values[k];
+        for (const RowIdx row : reached) output[row] += own_values[k];
       }
     });
   });

@@ -74,6 +74,9 @@ struct Tree {
 // values per leaf, score[k * matrix rows + row] += value k.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score);
+// The same with other values in the tree's leaves: `n_values` per leaf, leaf after leaf.
+void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
+                        std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score);
 
 // Calls visit(node, rows) for blocks of rows that together are all rows of the matrix that reach the node. All
 // calls for a row come from one thread.

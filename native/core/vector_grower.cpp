@@ -416,7 +416,9 @@ Tree VectorGrower::finish(Team& team, const float* hessian, const float* label, 
   for (const std::int32_t i : final_leaves) {
     const Leaf& leaf = leaves_[at(i)];
     double* const values = tree.leaf_value.data() + leaf.slot * n_outputs_;
-    for (std::size_t k = 0; k < leaf.outputs.size(); ++k) values[k] = leaf.outputs[k] * params_->learning_rate;
+    for (std::size_t k = 0; k < leaf.outputs.size(); ++k) {
+      values[k] = shrink_output(leaf.outputs[k], params_->learning_rate, params_->value_unit);
+    }
     tree.leaf_weight[at(leaf.slot)] = weight_of(leaf.sums);
     tree.leaf_count[at(leaf.slot)] = count_of(leaf.sums);
     ranges.push_back({leaf.begin, leaf.end});

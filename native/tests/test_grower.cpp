@@ -1,5 +1,6 @@
 // Whole trees: the same for any number of threads and any memory, and true to their rows.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <thread>
 
@@ -478,6 +479,22 @@ TEST_SUITE("grower") {
       CHECK(first_difference(score, everywhere) == -1);
       CHECK(first_difference(score, predicted) == -1);
     }
+  }
+
+  TEST_CASE("leaf values are multiples of the unit") {
+    const Problem p = make_problem(5000, 7, 105);
+    GrowParams params;
+    const Grown plain = grow(p, params, 2);
+    params.value_unit = 0x1.0p-12;
+    const Grown g = grow(p, params, 2);
+    CHECK(g.tree.threshold == plain.tree.threshold);
+    for (std::size_t leaf = 0; leaf < g.tree.leaf_value.size(); ++leaf) {
+      CHECK(g.tree.leaf_value[leaf] == std::nearbyint(plain.tree.leaf_value[leaf] * 0x1.0p12) * 0x1.0p-12);
+    }
+    std::vector<double> score(at(p.n_rows()), 0.25);
+    Team team(1);
+    add_tree_to_scores(team, *p.matrix, g.tree, nullptr, p.n_rows(), score.data());
+    CHECK(first_difference(score, g.score) == -1);
   }
 
   TEST_CASE("nothing to split: one leaf") {

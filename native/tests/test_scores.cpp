@@ -145,6 +145,30 @@ TEST_SUITE("scores") {
     }
   }
 
+  TEST_CASE("other values in the leaves, one or several of each") {
+    Mixed m = make_mixed({}, 136);
+    Random random(136);
+    const auto training = fill_training(m, {false, m.groups, m.sparse}, m.table.dense());
+    const Tree tree = random_tree(m.features, 20, random);
+    const std::int64_t n_rows = m.table.n_rows();
+    for (const std::int64_t n_values : {1, 2, 3}) {
+      CAPTURE(n_values);
+      std::vector<double> values(21 * at(n_values)), expected(at(n_rows * n_values));
+      for (double& v : values) v = random.normal();
+      for (std::int64_t k = 0; k < n_values; ++k) {
+        Tree own = tree;
+        for (std::size_t leaf = 0; leaf < 21; ++leaf) own.leaf_value[leaf] = values[leaf * at(n_values) + at(k)];
+        for (std::int64_t row = 0; row < n_rows; ++row) {
+          expected[at(k * n_rows + row)] = 0.5 + walk(own, training->features(), m.table, row);
+        }
+      }
+      Team team(2);
+      std::vector<double> score(expected.size(), 0.5);
+      add_tree_to_scores(team, *training, tree, values.data(), n_values, nullptr, n_rows, score.data());
+      CHECK(first_difference(score, expected) == -1);
+    }
+  }
+
   TEST_CASE("no rows, and rows without anything odd") {
     Mixed m = make_mixed({}, 135);
     Random random(135);

@@ -1,6 +1,7 @@
 // Trees with vector leaves: every split is the best one by plain sums over the rows, and trees do not
 // depend on threads, levels, storage or memory. The kernels are in test_vector_leaf.cpp.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -707,6 +708,24 @@ TEST_SUITE("vector_grower") {
         }
       }
     }
+  }
+
+  TEST_CASE("leaf values are multiples of the unit") {
+    MixedShape shape;
+    shape.n_rows = 3000;
+    const Problem p = every_storage(shape, 3, 259).front().second;
+    GrowParams params;
+    const Grown plain = grow(p, params, 2);
+    params.value_unit = 0x1.0p-12;
+    const Grown g = grow(p, params, 2);
+    CHECK(g.tree.threshold == plain.tree.threshold);
+    for (std::size_t i = 0; i < g.tree.leaf_value.size(); ++i) {
+      CHECK(g.tree.leaf_value[i] == std::nearbyint(plain.tree.leaf_value[i] * 0x1.0p12) * 0x1.0p-12);
+    }
+    std::vector<double> score(p.gradient.size(), 0.25);
+    Team team(1);
+    add_tree_to_scores(team, *p.matrix, g.tree, nullptr, p.n_rows(), score.data());
+    CHECK(first_difference(score, g.score) == -1);
   }
 
   TEST_CASE("scores of other rows: those of the trained ones, for all outputs") {

@@ -1072,6 +1072,10 @@ class GrowParams:
     @learning_rate.setter
     def learning_rate(self, arg: float, /) -> None: ...
     @property
+    def value_unit(self) -> float: ...
+    @value_unit.setter
+    def value_unit(self, arg: float, /) -> None: ...
+    @property
     def refit(self) -> bool: ...
     @refit.setter
     def refit(self, arg: bool, /) -> None: ...
@@ -1275,7 +1279,14 @@ def add_tree_to_scores(
     | None,
     score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     n_threads: int,
-) -> None: ...
+    values: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+) -> None:
+    """
+    Adds the tree's values, or `values` (one or more per leaf), to the scores of rows.
+    """
 
 class Forest:
     """Trees ready for prediction; checked when made."""

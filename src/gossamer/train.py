@@ -40,7 +40,8 @@ def train(
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
         init_model: Not supported in this version.
         keep_training_booster: Whether the booster keeps its data, to be trained further, and the
-            rounds after the best one.
+            rounds after the best one (not with `boosting="dart"`, where these have changed the
+            trees before them).
         callbacks: Functions called before or after each round, see `gossamer.callbacks`.
 
     Returns:
@@ -83,6 +84,7 @@ def train(
         results = _boost(booster, n_rounds, before, after, env_params, evaluate)
     except EarlyStopException as stop:
         booster.best_iteration = stop.best_iteration + 1
+        booster._restore_best(with_scores=keep_training_booster)
         results = stop.best_score
     finally:
         _close(before + after)

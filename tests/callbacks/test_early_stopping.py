@@ -92,8 +92,8 @@ def test_min_delta_by_metric(train: Any) -> None:
 
 def test_a_callback_can_be_used_again(train: Any) -> None:
     callback = early_stopping(2, verbose=False)
-    with pytest.warns(UserWarning, match="dart"):
-        assert train(callback, losses(1, 2, 3, 4), params={"boosting": "dart"}) is None
+    with pytest.warns(UserWarning, match="Only training set"):
+        assert train(callback, losses(1, 2, 3, 4, dataset="training")) is None
     for _ in range(2):
         assert train(callback, losses(1, 2, 3, 4)).best_iteration == 0
 

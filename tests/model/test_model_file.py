@@ -191,7 +191,7 @@ class TestDamage:
             ("tree\nversion=v4", "LightGBM's text format is not read"),
             ("gossamer model 1\n!!!", "damaged"),
             ("gossamer model 1\nAAAA", "cannot be read"),
-            ("gossamer model 2\nAAAA", "no model of this version"),
+            ("gossamer model 3\nAAAA", "no model of this version"),
         ],
     )
     def test_strings(self, text: str, words: str) -> None:
@@ -265,7 +265,7 @@ def _drop(name: str) -> Any:
         _drop("objective"),
         _drop("feature_names"),
         _drop("parameters"),
-        _fact("version", 2),
+        _fact("version", 3),
         _fact("version", None),
         _fact("n_outputs", 5),
         _fact("objective", {"name": "unheard of"}),

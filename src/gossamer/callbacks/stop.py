@@ -104,9 +104,6 @@ class _EarlyStopping:
                     hint="Pass valid_sets to train() (eval_set to fit()), or leave it out.",
                 )
             )
-        if any(env.params.get(name) == "dart" for name in ("boosting", "boosting_type", "boost")):
-            warn("Early stopping is not available in dart mode")
-            return False
         if all(result.dataset_name == _train_name(env) for result in results):
             warn("Only training set found, disabling early stopping.")
             return False
@@ -156,7 +153,8 @@ def early_stopping(
 
     The best round becomes the model's `best_iteration`, also when training reaches its end. Every
     metric on every validation set can stop the training; metrics on the training set cannot.
-    Not available with `boosting="dart"`, where later rounds change earlier trees.
+    With `boosting="dart"`, where later rounds change earlier trees, these get back their values of
+    that round.
 
     Args:
         stopping_rounds: Rounds without improvement after which to stop.

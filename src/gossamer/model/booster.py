@@ -248,6 +248,17 @@ class Booster:
         self.name_valid_sets = []
         return self
 
+    def _restore_best(self, with_scores: bool) -> None:
+        """Go back to the best round where later rounds have changed its trees.
+
+        Elsewhere its trees are the first ones of the model, whatever came later.
+        """
+        training = self._training
+        if training is None or not training.boosting.rescales:
+            return
+        if 0 < self.best_iteration < training.n_rounds:
+            training.rewind(self.best_iteration, with_scores=with_scores)
+
     def _keep_best(self) -> None:
         """Drop the rounds after the best one, as LightGBM does at the end of a training."""
         self._trained = self._first_rounds(None)
@@ -356,12 +367,16 @@ class Booster:
 
     def _bound(self, choose: np.ufunc) -> float:
         model, forest = self._model, self._model.forest
+        start = np.zeros_like(model.start) if model.average_output else model.start
         values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
         begin = forest.leaf_begin[:-1]
         by_tree = choose.reduceat(values, begin) if len(begin) else values
         # Added up one after another, as a prediction is: so not even rounding breaks the bound.
-        steps = np.concatenate([model.start, by_tree.ravel()]).reshape(-1, forest.n_outputs)
-        return float(choose.reduce(np.cumsum(steps, axis=0)[-1]))
+        steps = np.concatenate([start, by_tree.ravel()]).reshape(-1, forest.n_outputs)
+        total = np.cumsum(steps, axis=0)[-1]
+        if model.average_output:
+            total = total / max(forest.n_rounds, 1) + model.start
+        return float(choose.reduce(total))
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
         """Return the value of one leaf of one tree; with vector leaves, that of each output."""

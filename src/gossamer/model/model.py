@@ -25,6 +25,7 @@ class Model:
         forest: The trees.
         params: The parameters that were given, by canonical name; for information only.
         levels: What the codes of text and categories stand for; None: all columns are numbers.
+        average_output: Whether a score is the start and the mean of the trees, not their sum.
     """
 
     objective: Objective
@@ -33,6 +34,7 @@ class Model:
     forest: Forest
     params: dict[str, Any]
     levels: Levels | None = None
+    average_output: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -47,12 +49,15 @@ class Model:
     def rounds(self, first: int, last: int) -> Model:
         """Return the model with the rounds from `first` to before `last` only.
 
-        Without its first round a model does not start from `start`: the parts of a model then
-        add up to the whole.
+        Without its first round a sum does not start from `start`: the parts of a model then add up
+        to the whole. A mean always does.
         """
         if first == 0 and last == self.forest.n_rounds:
             return self
         k = self.forest.trees_per_round
-        start = self.start if first == 0 else np.zeros_like(self.start)
         forest = self.forest.slice(first * k, last * k)
-        return replace(self, start=start, forest=forest)
+        return replace(self, start=self.start_from(first), forest=forest)
+
+    def start_from(self, first: int) -> npt.NDArray[np.float64]:
+        """Return what scores start from when the rounds before `first` are left out."""
+        return self.start if first == 0 or self.average_output else np.zeros_like(self.start)

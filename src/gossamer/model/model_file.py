@@ -1,4 +1,4 @@
-"""Model files, version 1: see docs/model_format.md."""
+"""Model files, versions 1 and 2: see docs/model_format.md."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from gossamer.tree import Forest
 from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS
 
 FORMAT: Final = "gossamer model"
-# A file has the lowest version that can hold its model: 2 where trees split categories.
-VERSION: Final = 1
-LATEST_VERSION: Final = 2
-TEXT_HEADER: Final = f"{FORMAT} {VERSION}"
+# The newest version. A file is of the first one that has all it needs, so that older readers can
+# read what they understand.
+VERSION: Final = 2
+VERSIONS: Final = range(1, VERSION + 1)
+TEXT_HEADERS: Final = tuple(f"{FORMAT} {version}" for version in VERSIONS)
 
 # Parameters that leave no trace in the trees: not kept, so that the bytes do not depend on them.
 _NOT_KEPT: Final = ("num_threads", "verbosity")
@@ -48,7 +49,7 @@ def to_bytes(model: Model) -> bytes:
     }
     facts: dict[str, Any] = {
         "format": FORMAT,
-        "version": _version_of(model),
+        "version": _version(model),
         "objective": model.objective.to_config(),
         "n_outputs": model.objective.n_outputs,
         "n_values": model.forest.n_values,
@@ -61,11 +62,13 @@ def to_bytes(model: Model) -> bytes:
     }
     if model.levels:
         facts["levels"] = model.levels.to_json()
+    if model.average_output:
+        facts["average_output"] = True
     return files.to_bytes(arrays, facts)
 
 
-def _version_of(model: Model) -> int:
-    return 2 if "category" in model.forest.arrays else VERSION
+def _version(model: Model) -> int:
+    return 2 if model.average_output or "category" in model.forest.arrays else 1
 
 
 def from_bytes(content: bytes, source: str = "the model") -> Model:
@@ -82,12 +85,12 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
         raise ModelFileError(
             message(f"{source} is no model", got=facts.get("format"), expected=repr(FORMAT))
         )
-    if facts.get("version") not in range(VERSION, LATEST_VERSION + 1):
+    if facts.get("version") not in VERSIONS:
         raise ModelFileError(
             message(
                 f"{source} has a version that this Gossamer cannot read",
                 got=facts.get("version"),
-                expected=f"{VERSION} to {LATEST_VERSION}",
+                expected=f"at most {VERSION}",
                 hint="Update Gossamer, or save the model again with this version.",
             )
         )
@@ -136,7 +139,12 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     )
     forest.native  # noqa: B018  checks every index
     levels = Levels.from_json(facts.get("levels", []), len(names)) or None
-    return Model(objective, names, start, forest, dict(facts["parameters"]), levels)
+    average_output = facts.get("average_output", False)
+    if type(average_output) is not bool:
+        raise ValueError("average_output is neither true nor false")
+    return Model(
+        objective, names, start, forest, dict(facts["parameters"]), levels, average_output
+    )
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:
@@ -158,7 +166,7 @@ def to_text(model: Model) -> str:
     """Return the model as text: a header line, then the file's bytes in base64."""
     encoded = base64.b64encode(to_bytes(model)).decode("ascii")
     lines = (encoded[i : i + 100] for i in range(0, len(encoded), 100))
-    return "\n".join([TEXT_HEADER, *lines, ""])
+    return "\n".join([f"{FORMAT} {_version(model)}", *lines, ""])
 
 
 def from_text(text: str) -> Model:
@@ -168,12 +176,12 @@ def from_text(text: str) -> Model:
         ModelFileError: If it is something else.
     """
     header, _, encoded = text.partition("\n")
-    if header.strip() != TEXT_HEADER:
+    if header.strip() not in TEXT_HEADERS:
         raise ModelFileError(
             message(
                 "the string is no model of this version",
                 got=header,
-                expected=f"a first line {TEXT_HEADER!r}",
+                expected=f"a first line {TEXT_HEADERS[-1]!r}, or of a lower version",
                 hint="LightGBM's text format is not read in this version."
                 if header.strip() == "tree"
                 else "",

@@ -84,9 +84,11 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
         leaves = np.empty(n_rows * n_trees, dtype=np.int32)
         model.forest.native.predict_leaves(values, first_tree, last_tree, leaves, n_threads)
         return leaves.reshape(n_rows, n_trees)
-    start = model.start if options.first_round == 0 else np.zeros_like(model.start)
-    score = np.tile(start, n_rows)
+    start = model.start_from(options.first_round)
+    score = np.tile(np.zeros_like(start) if model.average_output else start, n_rows)
     model.forest.native.predict(values, first_tree, last_tree, score, n_threads)
+    if model.average_output:
+        score = (score.reshape(n_rows, k) / max(last - first, 1) + start).ravel()
     rows = score.reshape(n_rows, k) if k > 1 else score
     if options.raw_score or not model.objective.has_link:
         return rows

@@ -9,12 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.dataset import BINNING_PARAMS
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_metrics
+from gossamer.model.boosting import Boosting
+from gossamer.model.dart import Dart
 from gossamer.model.model import Model
+from gossamer.model.random_forest import RandomForest
 from gossamer.objectives import (
     LARGEST_GRADIENT,
     Custom,
@@ -28,6 +30,12 @@ from gossamer.params import Params
 from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
 from gossamer.tree import Forest, Tree, TreeGrower
+
+_MODES: Final[dict[str, type[Boosting]]] = {
+    "gbdt": Boosting,
+    "dart": Dart,
+    "rf": RandomForest,
+}
 
 # What a training cannot change half-way.
 _FIXED: Final = (
@@ -97,10 +105,12 @@ class Training:
         self.objective = make_objective(params, train_set)
         self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
+        self.boosting = _MODES[params.boosting](params)
         self.train = self._scored(train_set, "training")
         self.valid: list[ScoredSet] = []
         self.start = np.zeros(self.n_outputs)
-        # (native trees, or constant ones that replace them)
+        # As they were grown (native trees, or constant ones that replace them): the model may weigh
+        # them, see `Boosting.weigh`.
         self.trees: list[Any] = []
         self._is_started = False
         self._targets = self.objective.prepare(train_set.targets)
@@ -141,12 +151,13 @@ class Training:
         if not self._is_started:
             self._add_start()
         train, n_round = self.train, self.n_rounds
+        scores = self.boosting.begin_round(self)
         objective = self.objective.for_round(n_round, self._states[-1])
-        objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
+        objective.fill_gradients(scores.at, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
         bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
         trees: list[Any] = self._grower.grow(
-            self._gradients, bag, n_round, train.score, self._targets, train.n_threads
+            self._gradients, bag, n_round, scores.into, self._targets, train.n_threads
         )
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
@@ -154,10 +165,9 @@ class Training:
                 return True
             trees = [_without_value(tree) if tree.n_leaves == 1 else tree for tree in trees]
         self._check_size(trees)
+        self.boosting.end_round(self, trees)
         self.trees += trees
         self._states.append(state)
-        for valid in self.valid:
-            self._add_trees(valid, trees)
         return False
 
     def _add_start(self) -> None:
@@ -173,16 +183,7 @@ class Training:
         else:
             return
         for scored in (self.train, *self.valid):
-            for k in range(self.n_outputs):
-                scored.output(k)[:] += self.start[k]
-
-    def _add_trees(self, scored: ScoredSet, trees: Sequence[Any]) -> None:
-        bins = scored.data.binned.bins
-        for i, tree in enumerate(trees):
-            if tree.n_leaves > 1:
-                vector = self._grower.has_vector_leaves
-                output = scored.score if vector else scored.output(i % self.n_outputs)
-                _native.add_tree_to_scores(bins, tree, None, output, scored.n_threads)
+            self.boosting.start_scores(self, scored)
 
     def _check_size(self, trees: Sequence[Any]) -> None:
         """Stop before scores grow so large that gradients no longer fit float32."""
@@ -201,6 +202,7 @@ class Training:
         """Train with a custom objective from now on."""
         if isinstance(self.objective, Custom) and self.objective.function is function:
             return
+        self.boosting.check_function()
         custom = make_custom(function, self.train.data, self.n_outputs)
         if self.params.metric is not None:
             self.metrics = make_metrics(self.params, custom, self.train.targets.n_targets)
@@ -223,6 +225,11 @@ class Training:
             weighable=self._sampler.weighs_rows,
         )
 
+    @property
+    def grower(self) -> TreeGrower:
+        """Grows the trees."""
+        return self._grower
+
     def stage_stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work of all trees so far."""
         return self._grower.stats()
@@ -244,13 +251,13 @@ class Training:
         self.objective.check_valid(data.targets, train_set.targets, name)
         scored = self._scored(data, name)
         if self._is_started:
-            for k in range(self.n_outputs):
-                scored.output(k)[:] += self.start[k]
-        self._add_trees(scored, self.trees)
+            self.boosting.start_scores(self, scored)
+        self.boosting.add_rounds(self, scored)
         self.valid.append(scored)
         return scored
 
     def _scored(self, data: Dataset, name: str) -> ScoredSet:
+        self.boosting.check_data(data, name)
         n_rows = data.num_data()
         size = n_rows * self.n_outputs
         score = np.zeros(size)
@@ -288,7 +295,7 @@ class Training:
         feval: CustomMetric | Sequence[CustomMetric] | None = None,
     ) -> list[EvalResult]:
         """Evaluate all metrics on one of the data sets."""
-        score, targets = scored.score, scored.targets
+        score, targets = self.boosting.current(self, scored), scored.targets
         results = [
             EvalResult(
                 name,
@@ -331,22 +338,27 @@ class Training:
             n_targets = self.train.targets.n_targets
             self.metrics = make_metrics(params, self.objective, n_targets)
         self._grower.set_params(params)
+        self.boosting.set_params(params)
         self._grower.recount(self.trees, self.train.n_threads)
         self._choose_threads()
         self._model = None
 
     def rollback(self) -> None:
         """Take the last round back; scores become what they were, bit for bit."""
-        if not self.trees:
-            return
-        del self.trees[-self.trees_per_round :]
-        del self._states[-1]
+        if self.trees:
+            self.rewind(self.n_rounds - 1)
+
+    def rewind(self, n_rounds: int, *, with_scores: bool = True) -> None:
+        """Go back to the state after so many rounds.
+
+        Args:
+            n_rounds: Rounds that stay.
+            with_scores: Whether training or evaluation will go on from there.
+        """
+        n_more = self.n_rounds - n_rounds
+        self.boosting.rewind(self, n_rounds, with_scores)
+        del self._states[len(self._states) - n_more :]
         self._grower.recount(self.trees, self.train.n_threads)
-        for scored in (self.train, *self.valid):
-            scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
-            for k in range(self.n_outputs):
-                scored.output(k)[:] += self.start[k]
-            self._add_trees(scored, self.trees)
         self._model = None
 
     def to_model(self) -> Model:
@@ -354,7 +366,7 @@ class Training:
         model, n_columns = self._model, self.train.data.num_feature()
         if model is not None and model.forest.n_trees == len(self.trees):
             return model
-        if model is None:
+        if model is None or self.boosting.rescales:
             forest = Forest.from_trees(self.trees, self.n_outputs, n_columns)
         else:
             forest = model.forest.extend(self.trees[model.forest.n_trees :])
@@ -362,9 +374,10 @@ class Training:
             self.objective.for_prediction(),
             self.train.data.get_feature_name(),
             self.start.copy(),
-            forest,
+            self.boosting.weigh(forest),
             self.params.to_dict(given_only=True),
             self.train.data.levels,
+            self.boosting.averages,
         )
         return self._model
 

@@ -99,14 +99,14 @@ CORE: Final = (
         ("boosting_type", "boost", "booster"),
         "enum",
         "gbdt",
-        "How trees are added to the model. `goss` means `gbdt` with `data_sample_strategy=goss`.",
+        "How trees are added to the model, see [boosting modes](boosting_modes.md). `goss` means "
+        "`gbdt` with `data_sample_strategy=goss`.",
         choices={
             "gbdt": ("gbrt", "gbtree"),
             "rf": ("random_forest",),
             "dart": (),
             "goss": (),
         },
-        supported=("gbdt", "goss"),
     ),
     _core(
         "num_iterations",

@@ -130,7 +130,6 @@ DART: Final = (
         "Chance of a tree to be left out of a round.",
         low=0,
         high=1,
-        supported=False,
     ),
     _dart(
         "max_drop",
@@ -138,7 +137,6 @@ DART: Final = (
         "int",
         50,
         "Most trees left out of a round; 0 or less means no limit.",
-        supported=False,
     ),
     _dart(
         "skip_drop",
@@ -148,7 +146,6 @@ DART: Final = (
         "Chance of a round without any dropout.",
         low=0,
         high=1,
-        supported=False,
     ),
     _dart(
         "xgboost_dart_mode",
@@ -156,7 +153,6 @@ DART: Final = (
         "bool",
         False,
         "Weight the trees as XGBoost does.",
-        supported=False,
     ),
     _dart(
         "uniform_drop",
@@ -164,7 +160,6 @@ DART: Final = (
         "bool",
         False,
         "Leave trees out with equal chances instead of by weight.",
-        supported=False,
     ),
     _dart("drop_seed", (), "int", 4, "Seed of the dropout."),
 )

@@ -21,6 +21,7 @@ class Stream(IntEnum):
     THRESHOLDS = 3
     GOSS = 4
     MVS = 5
+    DROPOUT = 6
 
 
 def make_key(seed: int, stream: Stream, n_round: int, tree: int = 0) -> int:

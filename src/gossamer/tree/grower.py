@@ -163,6 +163,22 @@ class TreeGrower:
             settings.refit_delta = refit.delta
         return settings
 
+    def set_step(self, learning_rate: float, value_unit: float = 0.0) -> None:
+        """Take another learning rate for the trees to come.
+
+        Args:
+            learning_rate: Factor of every leaf value.
+            value_unit: A power of two that leaf values are rounded to multiples of; 0: none.
+        """
+        for settings in self._settings:
+            settings.learning_rate = learning_rate
+            settings.value_unit = value_unit
+
+    @property
+    def refits_leaves(self) -> bool:
+        """Whether leaf values are found again from residuals."""
+        return any(settings.refit for settings in self._settings)
+
     @property
     def is_random(self) -> bool:
         """Whether another round may try other splits on the same gradients."""
@@ -200,7 +216,7 @@ class TreeGrower:
             gradients.hessian,
             rows,
             self._settings,
-            targets.label if any(settings.refit for settings in self._settings) else None,
+            targets.label if self.refits_leaves else None,
             score,
             n_threads,
         )
