@@ -138,14 +138,14 @@ nb::dict join_trees(const nb::list& trees) {
 
 template <class T>
 std::vector<T> array_of(const nb::dict& arrays, const char* name, std::int64_t expected) {
-  const auto array = nb::cast<In<T>>(arrays[name]);
+  const auto array = nb::cast<In<T>>(arrays[name], false);
   check_length(array, expected, name);
   return to_vector(array);
 }
 
 // The way back from `join_trees`, for one tree.
 Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_values) {
-  const std::int64_t n_leaves = length(nb::cast<In<std::int64_t>>(arrays["leaf_count"]));
+  const std::int64_t n_leaves = length(nb::cast<In<std::int64_t>>(arrays["leaf_count"], false));
   if (n_leaves < 1 || n_values < 1) throw std::invalid_argument("a tree has at least one leaf and one value");
   const std::int64_t n_nodes = n_leaves - 1;
   Tree tree;

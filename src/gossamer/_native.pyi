@@ -1166,8 +1166,8 @@ def join_trees(trees: list) -> dict:
 
 def make_tree(matrix: BinMatrix, arrays: dict, n_values: int) -> Tree:
     """
-    A tree from its arrays by name. IndexError(node): the node's column, threshold or missing kind is none of
-    the table's.
+    A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot
+    answer.
     """
 
 def add_tree_to_scores(

@@ -118,7 +118,7 @@ def _boost(
     evaluate: Callable[[], list[EvalResult]],
 ) -> None:
     """Train round after round."""
-    booster, params = run.booster, run.booster.resolved_params
+    booster = run.booster
     for i in range(run.begin + run.n_done, run.end):
         if run.is_finished:
             break
@@ -126,6 +126,7 @@ def _boost(
             callback(CallbackEnv(booster, run.params, i, run.begin, run.end, None))
         # Gradients, sampled rows, trees, scores: see `Training.train_round`.
         is_finished = booster.update()
+        params = booster.resolved_params  # those of this round
         if is_finished and params.verbosity >= 1:
             info(f"Training ends after {i} rounds: no leaf can be split any further.")
         end = i + 1 if is_finished else run.end  # callbacks learn that this was the last one
@@ -135,6 +136,7 @@ def _boost(
         run.n_done, run.is_finished = i + 1 - run.begin, is_finished
         for callback in after:
             callback(CallbackEnv(booster, run.params, i, run.begin, end, found))
+        run.n_settled = run.n_done
 
 
 def _keep_so_far(run: Run) -> None:
@@ -142,6 +144,9 @@ def _keep_so_far(run: Run) -> None:
     booster = run.booster
     booster.was_interrupted = True
     n_rounds = booster.current_iteration()
+    for callback in run.callbacks:
+        if run.is_whole and hasattr(callback, "write"):  # a checkpoint
+            callback.write()
     for callback in run.callbacks:
         best = callback.best_so_far() if hasattr(callback, "best_so_far") else None
         if best is not None:

@@ -440,6 +440,24 @@ class TestBadInput:
             checkpoint(tmp_path / "run", 1)(CallbackEnv(None, {}, 0, 0, 1, None))
 
 
+@pytest.mark.parametrize("is_before", [True, False])
+def test_ctrl_c_writes_the_rounds_so_far(is_before: bool, tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def press(env: CallbackEnv) -> None:
+        seen.append(env.iteration)
+        if len(seen) == 7:
+            raise KeyboardInterrupt
+
+    press.before_iteration = is_before  # type: ignore[attr-defined]
+    callbacks = [press, checkpoint(tmp_path / "run", every_rounds=5)]
+    with pytest.warns(UserWarning, match=f"interrupted after {6 if is_before else 7} rounds"):
+        run("plain", callbacks)
+    assert run("plain", callbacks) == run("plain", [])
+    # After a round, some callbacks have heard of it and others have not: the last file stays.
+    assert seen[7] == (6 if is_before else 5)
+
+
 class Counter:
     """A user's callback with a state of its own."""
 

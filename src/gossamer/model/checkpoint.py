@@ -35,6 +35,7 @@ class Run:
         begin: The first round: 0, or the rounds of `init_model`.
         end: One after the last.
         n_done: Rounds done.
+        n_settled: Rounds of which every callback has been told.
         is_finished: Whether no leaf can be split any further.
         results: The last metrics.
     """
@@ -45,8 +46,18 @@ class Run:
     begin: int
     end: int
     n_done: int = 0
+    n_settled: int = 0
     is_finished: bool = False
     results: list[EvalResult] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether model and callbacks are at the same round, so that a checkpoint may be written.
+
+        Not so where a callback raised something after a round.
+        """
+        n_rounds = self.booster.current_iteration() - self.begin
+        return n_rounds == self.n_done == self.n_settled
 
     @cached_property
     def identity(self) -> Facts:
@@ -231,7 +242,8 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
     for callback, (_, own) in zip(run.callbacks, state["callbacks"], strict=True):
         if hasattr(callback, "set_state"):
             callback.set_state(own)
-    run.n_done, run.is_finished = state["n_done"], state["is_finished"]
+    run.n_done = run.n_settled = state["n_done"]
+    run.is_finished = state["is_finished"]
     run.results = [EvalResult(*result) for result in state["results"]]
 
 

@@ -32,6 +32,12 @@ from gossamer.tree import Forest, Tree, TreeGrower
 
 # What a training cannot change half-way.
 _FIXED: Final = (
+    "seed",  # before those that follow from it
+    "num_iterations",
+    "early_stopping_round",
+    "early_stopping_min_delta",
+    "first_metric_only",
+    "is_provide_training_metric",
     "objective",
     "num_class",
     "boosting",
