@@ -211,7 +211,8 @@ def _sort_callbacks(
                 min_delta=params.early_stopping_min_delta,
             )
         )
-    found.sort(key=lambda callback: getattr(callback, "order", 0))
+    # Checkpoints come last: what they keep of the other callbacks is then that of the round.
+    found.sort(key=lambda callback: (hasattr(callback, "attach"), getattr(callback, "order", 0)))
     before: list[Callback] = []
     after: list[Callback] = []
     for callback in found:

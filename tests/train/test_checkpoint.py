@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import gossamer
 from gossamer import (
@@ -120,6 +121,40 @@ def test_going_on_gives_the_same_bytes(case: str, tmp_path: Path) -> None:
     assert run(case, [die_after(99), checkpoint(path, every_rounds=1)]) == expected
     # It had come to its end: nothing is left to do.
     assert run(case, [die_after(99), checkpoint(path, every_rounds=1)]) == expected
+
+
+def test_bundles_sparse_columns_and_missing_values(tmp_path: Path) -> None:
+    table = np.zeros((3000, 60))
+    rows = np.arange(3000)
+    table[rows, RNG.integers(0, 12, 3000)] = 1
+    table[rows, RNG.integers(12, 60, 3000)] = RNG.integers(1, 5, 3000)
+    table[rows[::50], 3] = np.nan
+    label = table @ RNG.normal(size=60)
+    label[np.isnan(label)] = 1.0
+
+    def fit(*callbacks: Any) -> str:
+        data = Dataset(csr_array(table), label)
+        return train(QUIET, data, 12, callbacks=list(callbacks)).model_to_string()
+
+    path = tmp_path / "run"
+    with pytest.raises(Killed):
+        fit(die_after(6), checkpoint(path, 1))
+    assert fit(die_after(99), checkpoint(path, 1)) == fit()
+    table[1500] = 0  # one of the rows that are looked at
+    with pytest.raises(DataError, match=r"the (bin bounds|values) of the training data differ"):
+        fit(die_after(99), checkpoint(path, 1))
+
+
+def test_a_data_set_from_a_file(tmp_path: Path) -> None:
+    Dataset(TABLE, LABEL).save_binary(tmp_path / "rows")
+
+    def fit(*callbacks: Any) -> str:
+        data = Dataset(tmp_path / "rows")
+        return train(QUIET, data, 12, callbacks=list(callbacks)).model_to_string()
+
+    with pytest.raises(Killed):
+        fit(die_after(6), checkpoint(tmp_path / "run", 1))
+    assert fit(die_after(99), checkpoint(tmp_path / "run", 1)) == fit()
 
 
 @pytest.mark.parametrize("n_rounds", [1, 6, 11])
@@ -233,7 +268,7 @@ class TestWhen:
     """every_rounds, every_seconds, resume."""
 
     def written(self, path: Path, n_rounds: int = 12, **options: Any) -> list[int]:
-        """The rounds after which the file was another one."""
+        """The rounds after which the file was written, as seen in the next one."""
         rounds, last = [], [b""]
 
         def look(env: CallbackEnv) -> None:
@@ -242,9 +277,9 @@ class TestWhen:
                 rounds.append(env.iteration)
                 last[0] = content
 
-        look.order = 2_000_000  # type: ignore[attr-defined]
+        look.order = 2_000_000  # type: ignore[attr-defined]  # the checkpoint still comes last
         run("plain", [look, checkpoint(path, **options)], n_rounds)
-        return [i + 1 for i in rounds]
+        return rounds
 
     def test_rounds(self, tmp_path: Path) -> None:
         assert self.written(tmp_path / "run", every_rounds=5) == [5, 10]

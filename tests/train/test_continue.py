@@ -188,12 +188,13 @@ def test_same_bytes_on_any_number_of_threads(case: str, monkeypatch: pytest.Monk
     assert len(models) == 1
 
 
-def test_subsets() -> None:
-    data = Dataset(TABLE, LABEL, free_raw_data=False)
+@pytest.mark.parametrize("form", [np.asarray, csr_array, csc_array])
+def test_subsets(form: Any) -> None:
+    data = Dataset(form(TABLE), LABEL, free_raw_data=False)
     old = train(QUIET, Dataset(OTHER, OTHER_LABEL), 3)
     rows = np.arange(0, 600, 2)
     part = train(QUIET, data.subset(rows), 3, init_model=old)
-    alone = train(QUIET, Dataset(TABLE[rows], LABEL[rows], reference=data), 3, init_model=old)
+    alone = train(QUIET, Dataset(form(TABLE[rows]), LABEL[rows], reference=data), 3, init_model=old)
     assert part.model_to_string() == alone.model_to_string()
 
 

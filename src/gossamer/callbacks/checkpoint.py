@@ -21,9 +21,7 @@ _SECONDS: Final = 60.0
 
 @dataclass(eq=False)
 class _Checkpoint:
-    order: ClassVar[int] = (
-        1_000_000  # the last one: the states of the others are then those of the round
-    )
+    order: ClassVar[int] = 1000  # `train` calls it after all others in any case
     before_iteration: ClassVar[bool] = False
 
     path: Path

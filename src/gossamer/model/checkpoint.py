@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer import files
-from gossamer.errors import DataError, ModelFileError, ParameterError, message
+from gossamer.errors import DataError, GossamerError, ModelFileError, ParameterError, message
 from gossamer.metrics import EvalResult
 from gossamer.model import model_file
 from gossamer.model.booster import Booster
@@ -128,7 +128,9 @@ def restore(run: Run, path: Path) -> None:
     _compare(run, identity, path)
     try:
         _apply(run, state, path)
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+    except GossamerError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(
             message(f"the checkpoint {str(path)!r} is inconsistent ({error!r})")
         ) from None

@@ -49,8 +49,8 @@ def describe_data(data: Dataset) -> dict[str, Any]:
         "values": _digest(_sampled_bins(data)),
     }
     facts |= {name: _digest([_bytes(getattr(data, name))]) for name in fields}
-    position = data.position
-    facts["position"] = None if position is None else _digest(str(p).encode() for p in position)
+    targets = data.targets
+    facts["position"] = _digest([_bytes(targets.position), repr(targets.positions).encode()])
     return facts
 
 
@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
-def _sampled_bins(data: Dataset) -> Iterable[bytes]:
+def _sampled_bins(data: Dataset) -> Iterable[bytes | memoryview]:
     bins = data.binned.bins
     n_rows, n_features = bins.n_rows, bins.n_features
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _ROWS)).astype(np.uint32))
@@ -88,11 +88,14 @@ def _sampled_bins(data: Dataset) -> Iterable[bytes]:
     return (_bytes(sample.copy_column(int(feature))) for feature in features)
 
 
-def _bytes(array: npt.NDArray[Any] | None) -> bytes:
-    return b"none" if array is None else array.dtype.str.encode() + array.tobytes()
+def _bytes(array: npt.NDArray[Any] | None) -> bytes | memoryview:
+    """The contents of an array, not copied; types and shapes follow from what it is."""
+    if array is None:
+        return b"none"
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
-def _digest(parts: Iterable[bytes]) -> str:
+def _digest(parts: Iterable[bytes | memoryview]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
