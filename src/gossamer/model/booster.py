@@ -105,6 +105,10 @@ class Booster:
             self._training = Training(resolve(self.params), train_set, base)
             self.train_set = train_set
             self.train_set_version = train_set.version
+        elif init_model is not None:
+            raise ParameterError(
+                message("init_model is for a training", hint="Pass train_set as well.")
+            )
         elif model_file is not None:
             self._use(_load_file(model_file), objective)
         elif model_str is not None:

@@ -242,7 +242,7 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
     run.params.update(state["env"])
     training.set_state(state["training"])
     for callback, (_, own) in zip(run.callbacks, state["callbacks"], strict=True):
-        if hasattr(callback, "set_state"):
+        if _has_state(callback):
             callback.set_state(own)
     run.n_done = run.n_settled = state["n_done"]
     run.is_finished = state["is_finished"]
@@ -263,7 +263,11 @@ def _name(callback: Any) -> str:
 
 
 def _state(callback: Any) -> Any:
-    return callback.get_state() if hasattr(callback, "get_state") else None
+    return callback.get_state() if _has_state(callback) else None
+
+
+def _has_state(callback: Any) -> bool:
+    return hasattr(callback, "get_state") and hasattr(callback, "set_state")
 
 
 def _library_version() -> str:

@@ -20,6 +20,7 @@ from gossamer.objectives import (
     LARGEST_GRADIENT,
     Custom,
     Gradients,
+    Objective,
     make_custom,
     make_objective,
 )
@@ -440,15 +441,18 @@ class Training:
                 )
             )
         check_same_targets(train_set.targets, before.targets, "training")
+        # Nothing is changed before all of it is known to fit.
         function = getattr(self.objective, "function", None)
         if isinstance(self.objective, Custom) and function is not None:
-            self.objective = make_custom(function, train_set, self.n_outputs)
+            objective: Objective = make_custom(function, train_set, self.n_outputs)
         else:
-            self.objective = make_objective(self.params, train_set)
+            objective = make_objective(self.params, train_set)
+        scored = self.train
         if train_set is not before or raw is not None or self.base is None:
             # (otherwise: scored by the base when its table was still there)
-            self.train = self._scored(train_set, "training", raw)
-        self._targets = self.objective.prepare(train_set.targets)
+            scored = self._scored(train_set, "training", raw)
+        self._targets = objective.prepare(train_set.targets)
+        self.objective, self.train = objective, scored
         # What was learned beside the trees (position biases) was about the data so far.
         self._states = [self.objective.start_state(self._targets)] * len(self._states)
         self._sampler = make_row_sampler(self.params, self._targets, self.n_outputs)
