@@ -20,7 +20,6 @@ from gossamer.objectives import (
     LARGEST_GRADIENT,
     Custom,
     Gradients,
-    Objective,
     make_custom,
     make_objective,
 )
@@ -391,117 +390,7 @@ class Training:
         for k in range(self.n_outputs):
             scored.output(k)[:] += self.start[k]
 
-    def set_leaf_values(self, t: int, values: npt.NDArray[np.float64]) -> None:
-        """Give the leaves of a tree of this training other values; scores follow."""
-        arrays = {**vars(Tree.from_arrays(self.trees[t])), "leaf_value": values}
-        tree: Any = Tree(**arrays)
-        if tree.n_leaves > 1:
-            tree = _native.make_tree(self.train.data.binned.bins, arrays, tree.n_values)
-        self.trees[t] = tree
-        self.replay()
-
-    def set_base(self, model: Model) -> None:
-        """Continue from another model of the same shape than before; scores follow.
-
-        Raises:
-            DataError: If a data set cannot be scored by it.
-        """
-        assert self.base is not None
-        base = replace(self.base, model=model)
-        every = (self.train, *self.valid)
-        scores = [base.scores(s.data, s.name, RawRows.of(s.data), s.n_threads) for s in every]
-        self.base = base
-        self.train, *self.valid = (
-            replace(scored, base=score) for scored, score in zip(every, scores, strict=True)
-        )
-        self.replay()
-
-    def permute_rounds(self, order: Sequence[int]) -> None:
-        """Put the rounds of this training into another order; scores follow."""
-        k = self.trees_per_round
-        self.trees = [tree for i in order for tree in self.trees[i * k : (i + 1) * k]]
-        self.replay()
-
-    def use_data(self, train_set: Dataset) -> None:
-        """Train on other data from now on, which has the bins of the data so far.
-
-        Raises:
-            DataError: If it has other bins, or labels that do not fit.
-        """
-        raw = None if self.base is None else RawRows.of(train_set)
-        before = self.train.data
-        if train_set is not before:
-            train_set.use_params(self.params).set_reference(before)
-        train_set.make_trainable()
-        if train_set.binned.binning is not before.binned.binning:
-            raise DataError(
-                message(
-                    "the new training data has other bins than the data so far",
-                    hint="Make it with reference=train_set, or take a subset().",
-                )
-            )
-        check_same_targets(train_set.targets, before.targets, "training")
-        # Nothing is changed before all of it is known to fit.
-        function = getattr(self.objective, "function", None)
-        if isinstance(self.objective, Custom) and function is not None:
-            objective: Objective = make_custom(function, train_set, self.n_outputs)
-        else:
-            objective = make_objective(self.params, train_set)
-        scored = self.train
-        if train_set is not before or raw is not None or self.base is None:
-            # (otherwise: scored by the base when its table was still there)
-            scored = self._scored(train_set, "training", raw)
-        self._targets = objective.prepare(train_set.targets)
-        self.objective, self.train = objective, scored
-        # What was learned beside the trees (position biases) was about the data so far.
-        self._states = [self.objective.start_state(self._targets)] * len(self._states)
-        self._sampler = make_row_sampler(self.params, self._targets, self.n_outputs)
-        self._gradients = self._make_gradients()
-        self._grower = TreeGrower(train_set.binned, self.params, self.objective)
-        self.replay()
-
-    # ---- checkpoints ----
-
-    def get_state(self) -> dict[str, Any]:
-        """Return what a checkpoint must keep so that training can go on bit for bit.
-
-        The trees, what their sum starts from, and what the objective has learned. Scores are not
-        kept: they follow from the trees. A mode of boosting for which they do not adds its own.
-        """
-        return {
-            "forest": Forest.from_trees(self.trees, self.n_outputs, 0).arrays,
-            "n_leaves": [tree.n_leaves for tree in self.trees],
-            "start": self.start,
-            "is_started": self._is_started,
-            "states": self._states,
-            "mode": self.get_mode_state(),
-        }
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Take over what `get_state` returned in another process, with the same data.
-
-        Raises:
-            ValueError, KeyError, IndexError: If the trees do not fit the data.
-        """
-        n_values = self.n_outputs // self.trees_per_round
-        leaf_begin = np.cumsum([0, *state["n_leaves"]], dtype=np.int64)
-        node_begin = leaf_begin - np.arange(len(leaf_begin))
-        n_columns = self.train.data.num_feature()
-        forest = Forest(
-            self.n_outputs, n_values, n_columns, node_begin, leaf_begin, state["forest"]
-        )
-        bins, trees = self.train.data.binned.bins, []
-        for t in range(forest.n_trees):
-            tree: Any = forest.tree(t)
-            trees.append(
-                _native.make_tree(bins, vars(tree), n_values) if tree.n_leaves > 1 else tree
-            )
-        self.trees = trees
-        self.start = np.asarray(state["start"], dtype=np.float64)
-        self._is_started = bool(state["is_started"])
-        self._states = list(state["states"])
-        self.replay()
-        self.set_mode_state(state["mode"])
+    # ---- checkpoints (see change_training.py) ----
 
     def get_mode_state(self) -> Any:
         """Return what a mode of boosting keeps beside the trees: lists, dicts, numbers, arrays."""
