@@ -248,6 +248,30 @@ class TestInARound:
             signal.signal(signal.SIGALRM, before)
 
 
+def test_scores_that_were_half_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    boosters = []
+    for n_rounds in (4, 3):
+        data = Dataset(TABLE, LABEL)
+        booster = Booster(QUIET, data).add_valid(data.create_valid(TABLE, LABEL), "valid")
+        for _ in range(n_rounds):
+            booster.update()
+        boosters.append(booster)
+    booster, expected = boosters
+    training = booster._in_training("")
+
+    def press(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "_add_trees", press)
+        with pytest.raises(KeyboardInterrupt):
+            booster.rollback_one_iter()
+    assert booster.eval_valid() == expected.eval_valid()
+    booster.update()
+    expected.update()
+    assert booster.model_to_string() == expected.model_to_string()
+
+
 class Broken(Exception):
     """Raised by somebody's code."""
 

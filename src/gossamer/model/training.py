@@ -376,6 +376,7 @@ class Training:
     def replay(self) -> None:
         """Make the scores again from the trees, in the order of the rounds: bit for bit."""
         self._model = None
+        self._is_stale = True  # until all of it is done, whatever happens
         for scored in (self.train, *self.valid):
             self._restart(scored)
             self._add_trees(scored, self.trees)
@@ -397,7 +398,10 @@ class Training:
         return None
 
     def set_mode_state(self, state: Any) -> None:
-        """Take over what `get_mode_state` returned; trees are in place, scores are replayed."""
+        """Take over what `get_mode_state` returned.
+
+        Trees are in place and scores replayed; a mode with another way to scores puts them right.
+        """
 
     def to_model(self) -> Model:
         """Return the model so far."""
