@@ -19,6 +19,7 @@
 #include "core/column_sampler.h"
 #include "core/feature_limits.h"
 #include "core/histogram.h"
+#include "core/interrupt.h"
 #include "core/leaf_refit.h"
 #include "core/leaf_rows.h"
 #include "core/memory.h"
@@ -47,6 +48,7 @@ struct GrowParams {
   double damp_from = 0.0;  // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
   std::shared_ptr<const FeatureLimits> limits;  // nullptr: none
+  Interrupt* interrupt = nullptr;  // asked between batches of leaves; nullptr: never
 };
 
 // Where the time went, in seconds; and how much was done.

@@ -57,6 +57,39 @@ std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree) {
 
 }  // namespace
 
+bool Tree::find_categories(const Feature& f, std::size_t i) {
+  std::vector<std::uint8_t>& by_bin = goes_left[i];
+  by_bin.assign(static_cast<std::size_t>(f.n_value_bins) + 1, default_left[i] != 0);
+  for (std::int64_t c = category_begin[i]; c < category_begin[i + 1]; ++c) {
+    const auto bin = std::find(f.category.begin(), f.category.end(), category[static_cast<std::size_t>(c)]);
+    if (bin == f.category.end()) return false;
+    by_bin[static_cast<std::size_t>(bin - f.category.begin())] = default_left[i] == 0;
+  }
+  return f.is_categorical() && category_begin[i] < category_begin[i + 1];
+}
+
+std::int64_t Tree::find_bins(const std::vector<Feature>& features) {
+  feature.resize(column.size());
+  threshold_bin.resize(column.size());
+  category_begin.resize(column.size() + 1, static_cast<std::int64_t>(category.size()));
+  goes_left.assign(column.size(), {});
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    const auto f = std::lower_bound(features.begin(), features.end(), column[i],
+                                    [](const Feature& a, std::int32_t wanted) { return a.column < wanted; });
+    const bool is_there = f != features.end() && f->column == column[i];
+    if (!is_there || static_cast<std::int8_t>(f->missing_kind) != missing_kind[i]) return static_cast<std::int64_t>(i);
+    feature[i] = static_cast<std::int32_t>(f - features.begin());
+    if (f->is_categorical() || category_begin[i] < category_begin[i + 1]) {
+      if (!find_categories(*f, i)) return static_cast<std::int64_t>(i);
+      continue;
+    }
+    const auto bound = std::lower_bound(f->upper.begin(), f->upper.end(), threshold[i]);
+    if (bound == f->upper.end() || *bound != threshold[i]) return static_cast<std::int64_t>(i);
+    threshold_bin[i] = static_cast<std::int32_t>(bound - f->upper.begin());
+  }
+  return -1;
+}
+
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score) {
   add_tree_to_scores(team, matrix, tree, tree.leaf_value.data(), tree.n_values, rows, n_rows, score);

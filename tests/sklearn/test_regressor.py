@@ -152,10 +152,7 @@ def test_init_score(number_rows: Any) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        {"init_model": "model.txt"},
-        {"init_model": GossamerRegressor()},
-    ],
+    [],
     ids=str,
 )
 def test_not_yet(number_rows: Any, arguments: Any) -> None:

@@ -706,6 +706,8 @@ class Dataset:
         if self._parent is not None:
             data, rows = self._parent.get_data(), self.used_indices
             assert rows is not None
+            if hasattr(data, "iloc"):  # a pandas frame stays one
+                return data.iloc[rows]
             if self._parent.levels is not None:
                 return take_rows_of(data, rows)
             return as_table(data).matrix[rows]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset
 from gossamer.params import Params
-from gossamer.tree import Forest
+from gossamer.tree import Forest, Tree
 
 if TYPE_CHECKING:
     from gossamer.model.training import ScoredSet, Training
@@ -95,7 +95,10 @@ class Boosting:
 
     def start_scores(self, training: Training, scored: ScoredSet) -> None:
         """Set scores to what they are before the first tree."""
-        scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
+        if scored.base is not None:
+            scored.score[:] = scored.base
+        else:
+            scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
         for k in range(training.n_outputs):
             scored.output(k)[:] += training.start[k]
 
@@ -124,6 +127,12 @@ class Boosting:
     def restore(self, state: BoostingState) -> None:
         """Take the state that `state` returned."""
 
+    def mark(self) -> Any:
+        """Return what `back_to` needs if the round that begins cannot be finished."""
+
+    def back_to(self, mark: Any) -> None:
+        """Forget what happened since `mark`; scores are made again by the caller."""
+
 
 def add_tree(
     training: Training, scored: ScoredSet, t: int, tree: Any, values: Scores | None = None
@@ -134,3 +143,7 @@ def add_tree(
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
         bins = scored.data.binned.bins
         _native.add_tree_to_scores(bins, tree, None, score, scored.n_threads, values)
+    elif values is None and isinstance(tree, Tree) and tree.leaf_value.any():  # set by the user
+        n_trees = training.trees_per_round
+        score = scored.score if n_trees == 1 else scored.output(t % n_trees)
+        score += np.repeat(tree.leaf_value, scored.data.num_data())

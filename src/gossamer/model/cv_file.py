@@ -119,7 +119,7 @@ def from_text(text: str) -> tuple[list[Model], int]:
                 got=header,
                 expected=f"a first line {TEXT_HEADER!r}",
                 hint="Booster(model_str=...) reads a single model."
-                if header.strip() == model_file.TEXT_HEADER
+                if header.strip() in model_file.TEXT_HEADERS
                 else "",
             )
         )

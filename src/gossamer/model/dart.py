@@ -243,6 +243,16 @@ class Dart(Boosting):
             "changes": [[list(change) for change in changes] for changes in self._changes],
         }
 
+    def mark(self) -> Any:
+        """See `Boosting`."""
+        known = (self._unit, self._unit_from, self._start)
+        return known, len(self._rates), list(self._factors)
+
+    def back_to(self, mark: Any) -> None:
+        """See `Boosting`."""
+        (self._unit, self._unit_from, self._start), n_rounds, self._factors = mark
+        del self._rates[n_rounds:], self._changes[n_rounds:]
+
     def restore(self, state: BoostingState) -> None:
         """See `Boosting`."""
         self._unit = float(state["unit"])

@@ -142,9 +142,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     average_output = facts.get("average_output", False)
     if type(average_output) is not bool:
         raise ValueError("average_output is neither true nor false")
-    return Model(
-        objective, names, start, forest, dict(facts["parameters"]), levels, average_output
-    )
+    return Model(objective, names, start, forest, dict(facts["parameters"]), levels, average_output)
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:

@@ -13,6 +13,7 @@ from gossamer.data import Dataset, Targets
 from gossamer.data.dataset import BINNING_PARAMS
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_metrics
+from gossamer.model.base_model import BaseModel, RawRows
 from gossamer.model.boosting import Boosting
 from gossamer.model.dart import Dart
 from gossamer.model.model import Model
@@ -39,6 +40,12 @@ _MODES: Final[dict[str, type[Boosting]]] = {
 
 # What a training cannot change half-way.
 _FIXED: Final = (
+    "seed",  # before those that follow from it
+    "num_iterations",
+    "early_stopping_round",
+    "early_stopping_min_delta",
+    "first_metric_only",
+    "is_provide_training_metric",
     "objective",
     "num_class",
     "boosting",
@@ -82,6 +89,8 @@ class ScoredSet:
     data: Dataset
     score: npt.NDArray[np.float64]
     n_threads: int
+    # Scores of the model that training continues from; None: there is none.
+    base: npt.NDArray[np.float64] | None = None
 
     @property
     def targets(self) -> Targets:
@@ -97,22 +106,25 @@ class ScoredSet:
 class Training:
     """One training: data, objective, metrics, scores, and the trees so far."""
 
-    def __init__(self, params: Params, train_set: Dataset) -> None:
+    def __init__(self, params: Params, train_set: Dataset, base: BaseModel | None = None) -> None:
         """Bin the data if need be, check the labels, make room for scores and gradients."""
         self.params = params
         self._most_threads: int | None = None
+        self.base = base
+        raw = None if base is None else RawRows.of(train_set)
         train_set.use_params(params).make_trainable()
         self.objective = make_objective(params, train_set)
         self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
         self.boosting = _MODES[params.boosting](params)
-        self.train = self._scored(train_set, "training")
+        self.train = self._scored(train_set, "training", raw)
         self.valid: list[ScoredSet] = []
         self.start = np.zeros(self.n_outputs)
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
         # them, see `Boosting.weigh`.
         self.trees: list[Any] = []
         self._is_started = False
+        self._is_stale = False  # whether scores must be made again from the trees
         self._targets = self.objective.prepare(train_set.targets)
         # What the objective had learned before each round, and after the last.
         self._states = [self.objective.start_state(self._targets)]
@@ -128,6 +140,9 @@ class Training:
             train_set.feature_weights,
         )
         self._model: Model | None = None
+        if base is not None:
+            base.check_mode(self.boosting.averages)
+            base.check_values_per_leaf(self.n_outputs // self.trees_per_round)
 
     @property
     def trees_per_round(self) -> int:
@@ -136,21 +151,40 @@ class Training:
 
     @property
     def n_rounds(self) -> int:
-        """Rounds in the model."""
+        """Rounds of this training, without those it continues from."""
         return len(self.trees) // self.trees_per_round
+
+    @property
+    def n_base_trees(self) -> int:
+        """Trees of the model that training continues from."""
+        return 0 if self.base is None else self.base.model.forest.n_trees
 
     # ---- a round ----
 
     def train_round(self) -> bool:
-        """Do one round.
+        """Do one round, or none: whatever is raised in it, the model is that of the rounds before.
 
         Returns:
             Whether training is finished: no tree could be split, and another round would not do
             better.
         """
+        self.refresh()
+        n_trees, n_states = len(self.trees), len(self._states)
+        is_started, start, mark = self._is_started, self.start.copy(), self.boosting.mark()
+        try:
+            return self._train_round()
+        except BaseException:
+            del self.trees[n_trees:], self._states[n_states:]
+            self._is_started, self.start, self._is_stale = is_started, start, True
+            self.boosting.back_to(mark)
+            raise
+
+    def _train_round(self) -> bool:
         if not self._is_started:
             self._add_start()
         train, n_round = self.train, self.n_rounds
+        if self.base is not None:  # random choices go on where the model's ended
+            n_round += self.base.model.forest.n_rounds
         scores = self.boosting.begin_round(self)
         objective = self.objective.for_round(n_round, self._states[-1])
         objective.fill_gradients(scores.at, self._targets, self._gradients, train.n_threads)
@@ -174,7 +208,7 @@ class Training:
         """Start from the best constant, unless there are scores to start from."""
         self._is_started = True
         base_score = self.params.base_score
-        if self.train.data.init_score is not None:
+        if self.train.data.init_score is not None or self.base is not None:
             return
         if base_score is not None:
             self.start[:] = self.objective.start_at(base_score)
@@ -239,6 +273,7 @@ class Training:
     def add_valid(self, data: Dataset, name: str) -> ScoredSet:
         """Add a data set to evaluate; the trees so far are added to its scores."""
         train_set = self.train.data
+        raw = None if self.base is None else RawRows.of(data)
         data.use_params(self.params).set_reference(train_set).construct()
         if not data.binned.binning.is_same(train_set.binned.binning):
             raise DataError(
@@ -249,18 +284,22 @@ class Training:
             )
         check_same_targets(data.targets, train_set.targets, name)
         self.objective.check_valid(data.targets, train_set.targets, name)
-        scored = self._scored(data, name)
+        scored = self._scored(data, name, raw)
         if self._is_started:
             self.boosting.start_scores(self, scored)
         self.boosting.add_rounds(self, scored)
         self.valid.append(scored)
         return scored
 
-    def _scored(self, data: Dataset, name: str) -> ScoredSet:
+    def _scored(self, data: Dataset, name: str, raw: RawRows | None = None) -> ScoredSet:
         self.boosting.check_data(data, name)
         n_rows = data.num_data()
         size = n_rows * self.n_outputs
         score = np.zeros(size)
+        if self.base is not None:
+            self.base.check_fits(data, self.objective)
+            base = self.base.scores(data, name, raw, self._threads_for(data))
+            return ScoredSet(name, data, base.copy(), self._threads_for(data), base)
         if data.init_score is not None:
             if len(data.init_score) != size:
                 raise DataError(
@@ -295,6 +334,7 @@ class Training:
         feval: CustomMetric | Sequence[CustomMetric] | None = None,
     ) -> list[EvalResult]:
         """Evaluate all metrics on one of the data sets."""
+        self.refresh()
         score, targets = self.boosting.current(self, scored), scored.targets
         results = [
             EvalResult(
@@ -361,19 +401,37 @@ class Training:
         self._grower.recount(self.trees, self.train.n_threads)
         self._model = None
 
+    def refresh(self) -> None:
+        """Make scores again where a round was left half-way."""
+        if self._is_stale:
+            self.replay()
+
+    def replay(self) -> None:
+        """Make the scores again from the trees, in the order of the rounds: bit for bit."""
+        self._model = None
+        self._is_stale = True  # until all of it is done, whatever happens
+        for scored in (self.train, *self.valid):
+            self.boosting.start_scores(self, scored)
+            self.boosting.add_rounds(self, scored)
+        self._is_stale = False
+        self._grower.recount(self.trees, self.train.n_threads)
+
     def to_model(self) -> Model:
         """Return the model so far."""
         model, n_columns = self._model, self.train.data.num_feature()
-        if model is not None and model.forest.n_trees == len(self.trees):
+        n_base, names = self.n_base_trees, self.train.data.get_feature_name()
+        if model is not None and model.forest.n_trees == n_base + len(self.trees):
             return model
-        if model is None or self.boosting.rescales:
-            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns)
+        if model is not None and not self.boosting.rescales:
+            forest = model.forest.extend(self.trees[model.forest.n_trees - n_base :])
+        elif self.base is not None:
+            forest = self.base.model.forest.extend(self.trees)
         else:
-            forest = model.forest.extend(self.trees[model.forest.n_trees :])
+            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns)
         self._model = Model(
             self.objective.for_prediction(),
-            self.train.data.get_feature_name(),
-            self.start.copy(),
+            names if self.base is None else self.base.names(names),
+            self.start.copy() if self.base is None else self.base.model.start,
             self.boosting.weigh(forest),
             self.params.to_dict(given_only=True),
             self.train.data.levels,
