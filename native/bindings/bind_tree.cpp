@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bindings/arrays.h"
+#include "bindings/linear.h"
 #include "core/round_grower.h"
 #include "core/tree.h"
 #include "core/vector_grower.h"
@@ -26,6 +27,13 @@ const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
   return rows->data();
 }
 
+// Columns that trees on this matrix may ask about.
+std::int64_t n_columns(const BinMatrix& matrix) {
+  std::int32_t last = -1;
+  for (const Feature& f : matrix.features()) last = std::max(last, f.column);
+  return last + 1;
+}
+
 // A grower with the matrix it needs for checking arguments.
 template <class AnyGrower>
 struct PyGrower {
@@ -37,7 +45,7 @@ struct PyGrower {
 template <class AnyGrower>
 auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
           const Rows& rows, const std::vector<GrowParams>& params, const std::optional<In<float>>& label,
-          const Out<double>& score, int n_threads) {
+          const Out<double>& score, int n_threads, const nb::object& raw) {
   if (params.empty()) throw std::invalid_argument("there are no outputs");
   const std::int64_t n = self.matrix->n_rows();
   const std::int64_t size = n * static_cast<std::int64_t>(params.size());
@@ -50,10 +58,19 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
     if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
   }
   const RowIdx* const row_data = checked_rows(rows, n);
-  nb::gil_scoped_release release;
-  TeamLease team(n_threads);
-  return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data(), y,
-                          one_label);
+  const std::optional<RawTable> table = raw_table(raw, n, n_columns(*self.matrix));
+  const std::int64_t n_grown = rows ? length(*rows) : n;
+  if constexpr (std::is_same_v<AnyGrower, VectorGrower>) {
+    if (table) throw std::invalid_argument("vector leaves cannot be linear");
+    nb::gil_scoped_release release;
+    TeamLease team(n_threads);
+    return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), y, one_label);
+  } else {
+    nb::gil_scoped_release release;
+    TeamLease team(n_threads);
+    return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), y, one_label,
+                            table ? &*table : nullptr);
+  }
 }
 
 template <class AnyGrower>
@@ -75,7 +92,8 @@ nb::dict stats(const PyGrower<AnyGrower>& self) {
   return d;
 }
 
-void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads) {
+void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads,
+                const nb::object& raw) {
   check_length(score, matrix.n_rows() * tree.n_values, "score");
   for (const std::int32_t f : tree.feature) {
     if (f < 0 || f >= static_cast<std::int32_t>(matrix.features().size())) {
@@ -84,9 +102,12 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
   }
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
+  const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns(matrix));
+  if (!tree.linear.empty() && !table) throw std::invalid_argument("linear leaves need the raw table");
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  add_tree_to_scores(*team, matrix, tree, row_data, rows ? length(*rows) : matrix.n_rows(), score.data());
+  add_tree_to_scores(*team, matrix, tree, row_data, rows ? length(*rows) : matrix.n_rows(), score.data(),
+                     table ? &*table : nullptr);
 }
 
 template <class T>
@@ -129,7 +150,7 @@ void bind_grower(nb::module_& m, const char* name, const char* about, const char
       .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
       .def("grow", &grow<AnyGrower>, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(),
            "rows"_a.noconvert().none(), "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
-           about_grow)
+           "raw"_a = nb::none(), about_grow)
       .def("stats", &stats<AnyGrower>, "Seconds per stage and amounts of work so far.");
 }
 
@@ -148,6 +169,8 @@ void bind_tree(nb::module_& m) {
       .def_rw("refit", &GrowParams::refit)
       .def_rw("refit_alpha", &GrowParams::refit_alpha)
       .def_rw("refit_delta", &GrowParams::refit_delta)
+      .def_rw("linear_lambda", &GrowParams::linear_lambda)
+      .def_rw("linear_extrapolation", &GrowParams::linear_extrapolation)
       .def_rw("damp_from", &GrowParams::damp_from)
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
       .def_prop_rw(
@@ -185,6 +208,8 @@ void bind_tree(nb::module_& m) {
       .def_prop_ro("n_leaves", &Tree::n_leaves)
       .def_ro("n_values", &Tree::n_values)
       .def_prop_ro("largest_value", &Tree::largest_value)
+      .def_prop_ro(
+          "linear", [](const Tree& tree) { return to_dict(tree.linear); }, "Arrays by name; None: none.")
       .def_prop_ro("column", copy(&Tree::column), nb::rv_policy::move)
       .def_prop_ro("threshold", copy(&Tree::threshold), nb::rv_policy::move)
       .def_prop_ro("threshold_bin", copy(&Tree::threshold_bin), nb::rv_policy::move)
@@ -208,7 +233,7 @@ void bind_tree(nb::module_& m) {
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
-        "n_threads"_a);
+        "n_threads"_a, "raw"_a = nb::none());
 }
 
 }  // namespace gossamer::bindings

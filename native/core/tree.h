@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/bin_matrix.h"
+#include "core/linear_leaves.h"
 #include "core/parallel.h"
 
 namespace gossamer {
@@ -27,6 +28,7 @@ struct Tree {
   std::vector<double> leaf_value;  // n_values per leaf; node_value likewise
   std::vector<double> leaf_weight;
   std::vector<std::int64_t> leaf_count;
+  LinearLeaves linear;  // empty: leaves have their plain values
 
   // Adds a node, all but what is known of its rows (value, weight, count).
   void add_split(const Feature& f, std::int32_t number, std::int32_t bin, bool missing_left, std::int32_t left_child,
@@ -41,10 +43,12 @@ struct Tree {
     right.push_back(right_child);
     gain.push_back(split_gain);
   }
-  // Largest absolute leaf value.
+  // Largest absolute value that a leaf can add.
   double largest_value() const {
     double largest = 0.0;
-    for (const double v : leaf_value) largest = v > largest ? v : -v > largest ? -v : largest;
+    for (const auto* values : {&leaf_value, &linear.low, &linear.high}) {
+      for (const double v : *values) largest = v > largest ? v : -v > largest ? -v : largest;
+    }
     return largest;
   }
   std::int64_t n_leaves() const { return static_cast<std::int64_t>(leaf_count.size()); }
@@ -53,8 +57,11 @@ struct Tree {
 };
 
 // score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix; with several
-// values per leaf, score[k * matrix rows + row] += value k.
+// values per leaf, score[k * matrix rows + row] += value k. A tree with linear leaves needs the raw values.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
-                        double* score);
+                        double* score, const RawTable* raw = nullptr);
+
+// By leaf: the columns that the way to it asks about, increasing, each once.
+std::vector<std::vector<std::int32_t>> path_columns(const Tree& tree);
 
 }  // namespace gossamer

@@ -312,7 +312,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"tree_method": "exact"},
         {"device": "cuda"},
         {"tree_learner": "data"},
-        {"linear_tree": True},
         {"predict_contrib": True},
         {"categorical_feature": [0, 2]},
         {"categorical_feature": "name:a,b"},

@@ -102,7 +102,6 @@ def test_arguments_are_checked_in_fit(number_rows: Any, params: Any, what: str) 
     "params",
     [
         {"boosting_type": "dart"},
-        {"linear_tree": True},
         {"monotone_constraints": [1, 0, 0, 0]},
     ],
 )

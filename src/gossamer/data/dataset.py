@@ -15,7 +15,7 @@ from gossamer.data import binary_file
 from gossamer.data.binned import BinnedTable, bin_like, bin_table, take_rows, trainable
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import Targets, check_init_score, check_label, check_weight
-from gossamer.data.matrix import Table, as_table, check_not_empty
+from gossamer.data.matrix import Table, Values, as_table, check_not_empty
 from gossamer.data.names import check_names, default_names, match_names
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
 from gossamer.errors import DataError, NotSupportedError, message
@@ -33,6 +33,7 @@ BINNING_PARAMS: Final = (
     "is_enable_sparse",
     "max_conflict_rate",
     "bundle_order",
+    "linear_tree",  # no bins, but raw values that must not be freed
 )
 
 
@@ -113,6 +114,8 @@ class Dataset:
         self.set_categorical_feature(categorical_feature)
         self._parent: Dataset | None = None  # of a subset
         self._binned: BinnedTable | None = None
+        self._raw: Values | None = None  # kept for linear leaves
+        self._is_from_file = False
         self._names: list[str] | None = None
         self._targets: Targets | None = None
         self._n_columns = 0
@@ -133,10 +136,12 @@ class Dataset:
 
     def _construct(self) -> None:
         params = resolve(self.params, context="dataset")
+        self._raw = None
         if self._parent is not None:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
         elif isinstance(self.data, (str, os.PathLike)):
             self._binned, names = self._load(Path(self.data))
+            self._is_from_file = True
         elif self.data is None:
             raise _freed("construct()")
         else:
@@ -148,12 +153,13 @@ class Dataset:
                 table = self._like_reference(table)
                 self._binned = bin_like(table, self.reference.construct().binned, params)
             names = table.names or []  # none: made below
+            self._raw = table.values if params.linear_tree else None
         self._n_columns = self._binned.binning.n_columns
         try:
             self._names = self._choose_names(names)
             self._set_fields()
         except DataError:
-            self._binned = None
+            self._binned = self._raw = None
             raise
         if self.free_raw_data and self._parent is None:
             self.data = None
@@ -232,6 +238,42 @@ class Dataset:
         self.construct()
         assert self._binned is not None
         return self._binned
+
+    def raw_values(self) -> Values:
+        """Return the user's own table, for linear leaves; its columns as in the training data.
+
+        Nothing is copied, unless the data set is a subset or its columns stand in another order.
+
+        Raises:
+            DataError: If the raw values are no longer there, or never were.
+        """
+        self.construct()
+        with self._lock:
+            if self._raw is None:
+                self._raw = self._find_raw()
+            return self._raw
+
+    def _find_raw(self) -> Values:
+        if self._parent is not None:
+            assert self.used_indices is not None
+            return Table(self._parent.raw_values()).take_rows(self.used_indices).values
+        if self._is_from_file:
+            raise DataError(
+                message(
+                    "linear_tree needs raw values, and a file of save_binary() has bins only",
+                    expected="the table itself",
+                    hint="Make the Dataset from the table.",
+                )
+            )
+        if self.data is None:
+            raise DataError(
+                message(
+                    "linear_tree needs raw values, and those of this data set are freed",
+                    hint="Pass params={'linear_tree': True} to Dataset(), or free_raw_data=False.",
+                )
+            )
+        table = as_table(self.data)
+        return (table if self.reference is None else self._like_reference(table)).values
 
     def make_trainable(self) -> Dataset:
         """Store the table so that it can be trained on; constructs the data set."""

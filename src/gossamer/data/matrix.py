@@ -14,6 +14,9 @@ from gossamer.data.dtypes import NUMERIC_KINDS, check_shape, readable
 from gossamer.data.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.errors import DataError, message
 
+# What the native core reads: an array, or the compressed rows or columns of a sparse matrix.
+Values = npt.NDArray[Any] | _native.SparseMatrix
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -24,7 +27,7 @@ class Table:
         names: Names of the columns.
     """
 
-    values: npt.NDArray[Any] | _native.SparseMatrix
+    values: Values
     names: list[str] | None = None
 
     @property
@@ -44,6 +47,10 @@ class Table:
         """The values as what a user can index: an array, or one of scipy's sparse arrays."""
         values = self.values
         return to_scipy(values) if isinstance(values, _native.SparseMatrix) else values
+
+    def take_rows(self, rows: npt.NDArray[np.int64]) -> Table:
+        """Return a table of some of the rows."""
+        return Table(as_table(self.matrix[rows]).values, self.names)
 
     def take_columns(self, order: Sequence[int], names: list[str] | None) -> Table:
         """Return a table of these columns in this order.

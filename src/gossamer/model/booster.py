@@ -344,6 +344,8 @@ class Booster:
     def _bound(self, choose: np.ufunc) -> float:
         model, forest = self._model, self._model.forest
         values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
+        if forest.linear is not None:
+            values = forest.linear["linear_low" if choose is np.minimum else "linear_high"][:, None]
         begin = forest.leaf_begin[:-1]
         by_tree = choose.reduceat(values, begin) if len(begin) else values
         # Added up one after another, as a prediction is: so not even rounding breaks the bound.
@@ -351,7 +353,10 @@ class Booster:
         return float(choose.reduce(np.cumsum(steps, axis=0)[-1]))
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
-        """Return the value of one leaf of one tree; with vector leaves, that of each output."""
+        """Return the value of one leaf of one tree; with vector leaves, that of each output.
+
+        With `linear_tree` it is what rows get in which a value is missing.
+        """
         forest = self._model.forest
         if not 0 <= tree_id < forest.n_trees:
             raise ParameterError(

@@ -1,4 +1,4 @@
-"""Model files, version 1: see docs/model_format.md."""
+"""Model files, versions 1 and 2: see docs/model_format.md."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from gossamer.errors import ModelFileError, message
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
 from gossamer.tree import Forest
+from gossamer.tree.linear import LINEAR_ARRAYS, Linear
 from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS
 
 FORMAT: Final = "gossamer model"
+# Of a model without any of the optional arrays, and of one that has some.
 VERSION: Final = 1
+VERSION_OF_MORE: Final = 2
+_VERSIONS: Final = (VERSION, VERSION_OF_MORE)
 TEXT_HEADER: Final = f"{FORMAT} {VERSION}"
 
 # Parameters that leave no trace in the trees: not kept, so that the bytes do not depend on them.
@@ -32,6 +36,8 @@ _ARRAYS: Final[dict[str, npt.DTypeLike]] = {
     **NODE_ARRAYS,
     **LEAF_ARRAYS,
 }
+# Arrays that are there all together, or not at all.
+_OPTIONAL: Final[dict[str, dict[str, npt.DTypeLike]]] = {"linear leaves": LINEAR_ARRAYS}
 
 
 def to_bytes(model: Model) -> bytes:
@@ -43,9 +49,10 @@ def to_bytes(model: Model) -> bytes:
         "leaf_begin": forest.leaf_begin,
         **forest.arrays,
     }
+    more: Linear = forest.linear or {}
     facts = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION_OF_MORE if more else VERSION,
         "objective": model.objective.to_config(),
         "n_outputs": model.objective.n_outputs,
         "n_values": model.forest.n_values,
@@ -56,7 +63,7 @@ def to_bytes(model: Model) -> bytes:
             if name not in _NOT_KEPT
         },
     }
-    return files.to_bytes(arrays, facts)
+    return files.to_bytes({**arrays, **more}, facts)
 
 
 def from_bytes(content: bytes, source: str = "the model") -> Model:
@@ -73,12 +80,12 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
         raise ModelFileError(
             message(f"{source} is no model", got=facts.get("format"), expected=repr(FORMAT))
         )
-    if facts.get("version") != VERSION:
+    if type(facts.get("version")) is not int or facts["version"] not in _VERSIONS:
         raise ModelFileError(
             message(
                 f"{source} has a version that this Gossamer cannot read",
                 got=facts.get("version"),
-                expected=f"{VERSION}",
+                expected=" or ".join(map(str, _VERSIONS)),
                 hint="Update Gossamer, or save the model again with this version.",
             )
         )
@@ -96,6 +103,9 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
             raise ValueError(f"the array {name} is missing")
         if arrays[name].dtype != dtype or arrays[name].ndim != 1:
             raise ValueError(f"the array {name} has a wrong type or shape")
+    linear = _optional(arrays, facts["version"], "linear leaves")
+    if facts["version"] == VERSION_OF_MORE and linear is None:
+        raise ValueError(f"a file of version {VERSION_OF_MORE} has none of its optional arrays")
     objective = objective_from_config(facts["objective"])
     names = check_names(facts["feature_names"], len(facts["feature_names"]))
     start = arrays["start"]
@@ -119,9 +129,25 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         arrays["node_begin"],
         arrays["leaf_begin"],
         {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)},
+        linear,
     )
     forest.native  # noqa: B018  checks every index
     return Model(objective, names, start, forest, dict(facts["parameters"]))
+
+
+def _optional(arrays: files.Arrays, version: int, group: str) -> files.Arrays | None:
+    """Return the arrays of a group, all of them or, where none is there, None."""
+    found = {name: arrays[name] for name in _OPTIONAL[group] if name in arrays}
+    if not found:
+        return None
+    if version < VERSION_OF_MORE:
+        raise ValueError(f"a file of version {version} has no {group}")
+    for name, dtype in _OPTIONAL[group].items():
+        if name not in found:
+            raise ValueError(f"the array {name} is missing")
+        if found[name].dtype != dtype or found[name].ndim != 1:
+            raise ValueError(f"the array {name} has a wrong type or shape")
+    return found
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:
@@ -143,7 +169,8 @@ def to_text(model: Model) -> str:
     """Return the model as text: a header line, then the file's bytes in base64."""
     encoded = base64.b64encode(to_bytes(model)).decode("ascii")
     lines = (encoded[i : i + 100] for i in range(0, len(encoded), 100))
-    return "\n".join([TEXT_HEADER, *lines, ""])
+    version = VERSION if model.forest.linear is None else VERSION_OF_MORE
+    return "\n".join([f"{FORMAT} {version}", *lines, ""])
 
 
 def from_text(text: str) -> Model:
@@ -153,7 +180,7 @@ def from_text(text: str) -> Model:
         ModelFileError: If it is something else.
     """
     header, _, encoded = text.partition("\n")
-    if header.strip() != TEXT_HEADER:
+    if header.strip() not in [f"{FORMAT} {version}" for version in _VERSIONS]:
         raise ModelFileError(
             message(
                 "the string is no model of this version",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.dataset import BINNING_PARAMS
+from gossamer.data.matrix import Values
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_metrics
 from gossamer.model.model import Model
@@ -74,6 +75,7 @@ class ScoredSet:
     data: Dataset
     score: npt.NDArray[np.float64]
     n_threads: int
+    raw: Values | None = None  # where leaves are linear
 
     @property
     def targets(self) -> Targets:
@@ -138,8 +140,10 @@ class Training:
         objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
         bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
+        # As in LightGBM, leaves of the first round are plain.
+        raw = train.raw if n_round > 0 else None
         trees: list[Any] = self._grower.grow(
-            self._gradients, bag, n_round, train.score, self._targets, train.n_threads
+            self._gradients, bag, n_round, train.score, self._targets, train.n_threads, raw
         )
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
@@ -175,7 +179,7 @@ class Training:
             if tree.n_leaves > 1:
                 vector = self._grower.has_vector_leaves
                 output = scored.score if vector else scored.output(i % self.n_outputs)
-                _native.add_tree_to_scores(bins, tree, None, output, scored.n_threads)
+                _native.add_tree_to_scores(bins, tree, None, output, scored.n_threads, scored.raw)
 
     def _check_size(self, trees: Sequence[Any]) -> None:
         """Stop before scores grow so large that gradients no longer fit float32."""
@@ -257,7 +261,8 @@ class Training:
                     )
                 )
             score[:] = data.init_score
-        return ScoredSet(name, data, score, self._threads_for(data))
+        raw = data.raw_values() if self.params.linear_tree else None
+        return ScoredSet(name, data, score, self._threads_for(data), raw)
 
     def _threads_for(self, data: Dataset) -> int:
         return resolve_threads(self.params.num_threads, data.num_data(), data.num_feature())

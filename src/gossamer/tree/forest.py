@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.tree.linear import Linear, join_linear, take_leaves
 from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS, Tree
 
 
@@ -28,6 +29,7 @@ class Forest:
         node_begin: First node of each tree, and the number of nodes.
         leaf_begin: First leaf of each tree, and the number of leaves.
         arrays: The arrays of `Tree`, of all trees.
+        linear: Those of linear leaves, of all trees; None: no leaf is linear.
     """
 
     n_outputs: int
@@ -36,6 +38,7 @@ class Forest:
     node_begin: npt.NDArray[np.int64]
     leaf_begin: npt.NDArray[np.int64]
     arrays: Mapping[str, npt.NDArray[Any]]
+    linear: Linear | None = None
 
     @classmethod
     def from_trees(cls, trees: Iterable[Any], n_outputs: int, n_columns: int) -> Forest:
@@ -58,7 +61,10 @@ class Forest:
                 name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
                 for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
             }
-        return cls(n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays)
+        linear = None
+        if any(tree.linear is not None for tree in trees):
+            linear = join_linear((tree.linear, tree.leaf_value) for tree in trees)
+        return cls(n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays, linear)
 
     @property
     def n_trees(self) -> int:
@@ -82,7 +88,7 @@ class Forest:
         Raises:
             ValueError: If the arrays do not describe trees.
         """
-        return _native.Forest(
+        forest = _native.Forest(
             self.n_outputs,
             self.n_values,
             self.n_columns,
@@ -101,10 +107,13 @@ class Forest:
                 )
             ),
         )
+        if self.linear is not None:
+            forest.set_linear(**self.linear)
+        return forest
 
     def tree(self, t: int) -> Tree:
         """Return one tree."""
-        return Tree(**self._part(t, t + 1))
+        return Tree(**self._part(t, t + 1), linear=self._linear_part(t, t + 1))
 
     def slice(self, first: int, last: int) -> Forest:
         """Return the trees from `first` to before `last`."""
@@ -115,6 +124,7 @@ class Forest:
             self.node_begin[first : last + 1] - self.node_begin[first],
             self.leaf_begin[first : last + 1] - self.leaf_begin[first],
             self._part(first, last),
+            self._linear_part(first, last),
         )
 
     def extend(self, trees: Iterable[Any]) -> Forest:
@@ -129,7 +139,11 @@ class Forest:
             np.concatenate([self.node_begin, self.node_begin[-1] + more.node_begin[1:]]),
             np.concatenate([self.leaf_begin, self.leaf_begin[-1] + more.leaf_begin[1:]]),
             {name: np.concatenate([self.arrays[name], more.arrays[name]]) for name in self.arrays},
+            join_linear((part.linear, part.arrays["leaf_value"]) for part in (self, more)),
         )
+
+    def _linear_part(self, first: int, last: int) -> Linear | None:
+        return take_leaves(self.linear, int(self.leaf_begin[first]), int(self.leaf_begin[last]))
 
     def _part(self, first: int, last: int) -> dict[str, npt.NDArray[Any]]:
         nodes = slice(self.node_begin[first], self.node_begin[last])

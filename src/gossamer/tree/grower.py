@@ -8,6 +8,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
+from gossamer.data.matrix import Values
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import Params
 from gossamer.sampling import Bag, make_key
@@ -35,6 +36,8 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.min_data = params.min_data_in_leaf
     grow.max_delta_step = max(params.max_delta_step, 0.0)
     grow.path_smooth = params.path_smooth
+    grow.linear_lambda = params.linear_lambda
+    grow.linear_extrapolation = params.linear_extrapolation
     grow.fraction_by_tree = params.feature_fraction
     grow.fraction_by_level = params.feature_fraction_bylevel
     grow.fraction_by_node = params.feature_fraction_bynode
@@ -103,6 +106,7 @@ class TreeGrower:
         score: npt.NDArray[np.float64],
         targets: Targets,
         n_threads: int,
+        raw: Values | None = None,
     ) -> list[_native.Tree]:
         """Grow the tree of each output, or one for all, and add its values to the scores.
 
@@ -115,6 +119,7 @@ class TreeGrower:
             score: Raw scores, output-major.
             targets: Labels as the loss sees them.
             n_threads: Threads to use; trees do not depend on it.
+            raw: The user's own table: leaves get linear models. None: they do not.
         """
         for k, settings in enumerate(self._settings):
             if self._samples_columns:
@@ -130,13 +135,14 @@ class TreeGrower:
             targets.label if any(settings.refit for settings in self._settings) else None,
             score,
             n_threads,
+            raw,
         )
         trees = [grown] if isinstance(grown, _native.Tree) else grown
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:
                     bins = self._table.bins
-                    _native.add_tree_to_scores(bins, tree, bag.outside, output, n_threads)
+                    _native.add_tree_to_scores(bins, tree, bag.outside, output, n_threads, raw)
         return trees
 
     def stats(self) -> dict[str, float]:

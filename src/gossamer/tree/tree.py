@@ -8,6 +8,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.tree.linear import Linear
+
 # Names and types of the arrays of a tree, in the order of the model file. By node:
 NODE_ARRAYS: Final[dict[str, npt.DTypeLike]] = {
     "column": np.int32,
@@ -83,6 +85,7 @@ class Tree:
     leaf_value: npt.NDArray[np.float64]
     leaf_weight: npt.NDArray[np.float64]
     leaf_count: npt.NDArray[np.int64]
+    linear: Linear | None = None
 
     @property
     def n_leaves(self) -> int:
@@ -96,13 +99,17 @@ class Tree:
 
     @property
     def largest_value(self) -> float:
-        """Largest absolute leaf value."""
-        return float(np.abs(self.leaf_value).max())
+        """Largest absolute value that a leaf can add."""
+        linear = (
+            () if self.linear is None else (self.linear["linear_low"], self.linear["linear_high"])
+        )
+        return float(max(np.abs(values).max() for values in (self.leaf_value, *linear)))
 
     @classmethod
     def from_arrays(cls, tree: Any) -> Tree:
         """Copy the arrays of a native tree, or of anything that has them."""
-        return cls(**{name: getattr(tree, name) for name in (*NODE_ARRAYS, *LEAF_ARRAYS)})
+        names = (*NODE_ARRAYS, *LEAF_ARRAYS, "linear")
+        return cls(**{name: getattr(tree, name) for name in names})
 
     @classmethod
     def constant(cls, value: float, weight: float = 0.0, count: int = 0, n_values: int = 1) -> Tree:
