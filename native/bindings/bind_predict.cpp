@@ -35,6 +35,13 @@ Forest make_forest(std::int64_t n_outputs, std::int64_t n_values, std::int64_t n
   return forest;
 }
 
+void set_linear(Forest& self, const In<std::int64_t>& begin, const In<double>& constant, const In<double>& low,
+                const In<double>& high, const In<std::int32_t>& column, const In<double>& coefficient,
+                const In<double>& centre) {
+  set_linear_leaves(self, {to_vector(begin), to_vector(constant), to_vector(low), to_vector(high), to_vector(column),
+                           to_vector(coefficient), to_vector(centre)});
+}
+
 MatrixView checked_view(const Forest& forest, const Matrix& matrix) {
   const MatrixView view = view_of(matrix);
   if (view.n_columns != forest.n_columns) throw std::invalid_argument("the number of columns differs");
@@ -82,6 +89,10 @@ void bind_predict(nb::module_& m) {
            "default_left"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "leaf_value"_a.noconvert(),
            "category_begin"_a.noconvert() = nb::none(), "category"_a.noconvert() = nb::none())
       .def_prop_ro("n_trees", &Forest::n_trees)
+      .def("set_linear", &set_linear, "linear_begin"_a.noconvert(), "linear_constant"_a.noconvert(),
+           "linear_low"_a.noconvert(), "linear_high"_a.noconvert(), "linear_column"_a.noconvert(),
+           "linear_coefficient"_a.noconvert(), "linear_centre"_a.noconvert(),
+           "Gives the leaves linear models; checked.")
       .def("predict", &scores<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
            "n_threads"_a, "Adds raw scores to `out` (rows x outputs, flattened).")
       .def("predict", &scores<PySparse>, "matrix"_a, "first_tree"_a, "last_tree"_a, "out"_a.noconvert(), "n_threads"_a,

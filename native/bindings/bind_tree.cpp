@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "bindings/arrays.h"
+#include "bindings/linear.h"
 #include "core/feature_limits.h"
 #include "core/interrupt.h"
 #include "core/round_grower.h"
@@ -30,6 +31,13 @@ const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
     if (static_cast<std::int64_t>((*rows)(i)) >= n_all) throw std::invalid_argument("row out of range");
   }
   return rows->data();
+}
+
+// Columns that trees on this matrix may ask about.
+std::int64_t n_columns(const BinMatrix& matrix) {
+  std::int32_t last = -1;
+  for (const Feature& f : matrix.features()) last = std::max(last, f.column);
+  return last + 1;
 }
 
 // A grower with the matrix it needs for checking arguments.
@@ -72,7 +80,7 @@ bool signal_came() {
 template <class AnyGrower>
 auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
           const Rows& rows, std::vector<GrowParams> params, const std::optional<In<float>>& label,
-          const Out<double>& score, int n_threads) {
+          const Out<double>& score, int n_threads, const nb::object& raw) {
   if (params.empty()) throw std::invalid_argument("there are no outputs");
   const std::int64_t n = self.matrix->n_rows();
   const std::int64_t size = n * static_cast<std::int64_t>(params.size());
@@ -88,11 +96,18 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
     p.interrupt = &interrupt;
   }
   const RowIdx* const row_data = checked_rows(rows, n);
+  const std::optional<RawTable> table = raw_table(raw, n, n_columns(*self.matrix));
+  const std::int64_t n_grown = rows ? length(*rows) : n;
   try {
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
-    return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data(), y,
-                            one_label);
+    if constexpr (std::is_same_v<AnyGrower, VectorGrower>) {
+      if (table) throw std::invalid_argument("vector leaves cannot be linear");
+      return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), y, one_label);
+    } else {
+      return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), y, one_label,
+                              table ? &*table : nullptr);
+    }
   } catch (const Interrupted&) {
     throw nb::python_error();  // what the signal's handler raised
   }
@@ -131,18 +146,25 @@ void check_features(const BinMatrix& matrix, const Tree& tree) {
 }
 
 void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads,
-                const std::optional<In<double>>& values) {
+                const std::optional<In<double>>& values, const nb::object& raw) {
   const std::int64_t n_values = values ? length(*values) / tree.n_leaves() : tree.n_values;
-  const double* const leaf_values =
-      values ? data_or_null(values, n_values * tree.n_leaves(), "values") : tree.leaf_value.data();
+  data_or_null(values, n_values * tree.n_leaves(), "values");
   check_length(score, matrix.n_rows() * n_values, "score");
   check_features(matrix, tree);
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
+  const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns(matrix));
+  if (!tree.linear.empty() && (!table || values)) {
+    throw std::invalid_argument("linear leaves need the raw table, and have values of their own");
+  }
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  add_tree_to_scores(*team, matrix, tree, leaf_values, n_values, row_data, rows ? length(*rows) : matrix.n_rows(),
-                     score.data());
+  const std::int64_t n_added = rows ? length(*rows) : matrix.n_rows();
+  if (values) {
+    add_tree_to_scores(*team, matrix, tree, values->data(), n_values, row_data, n_added, score.data());
+  } else {
+    add_tree_to_scores(*team, matrix, tree, row_data, n_added, score.data(), table ? &*table : nullptr);
+  }
 }
 
 template <class T>
@@ -239,6 +261,9 @@ Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_v
                           std::is_sorted(tree.category_begin.begin(), tree.category_begin.end());
     if (!is_right) throw std::invalid_argument("categories do not fit the nodes");
   }
+  if (arrays.contains("linear") && !arrays["linear"].is_none()) {
+    tree.linear = linear_leaves(nb::cast<nb::dict>(arrays["linear"]), n_leaves, n_columns(matrix));
+  }
   const std::int64_t misfit = tree.find_bins(matrix.features());
   if (misfit >= 0) throw nb::index_error(std::to_string(misfit).c_str());
   return tree;
@@ -250,7 +275,7 @@ void bind_grower(nb::module_& m, const char* name, const char* about, const char
       .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
       .def("grow", &grow<AnyGrower>, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(),
            "rows"_a.noconvert().none(), "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
-           about_grow)
+           "raw"_a = nb::none(), about_grow)
       .def("stats", &stats<AnyGrower>, "Seconds per stage and amounts of work so far.");
 }
 
@@ -344,6 +369,8 @@ void bind_tree(nb::module_& m) {
       .def_rw("refit", &GrowParams::refit)
       .def_rw("refit_alpha", &GrowParams::refit_alpha)
       .def_rw("refit_delta", &GrowParams::refit_delta)
+      .def_rw("linear_lambda", &GrowParams::linear_lambda)
+      .def_rw("linear_extrapolation", &GrowParams::linear_extrapolation)
       .def_rw("damp_from", &GrowParams::damp_from)
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
       .def_rw("limits", &GrowParams::limits, nb::arg().none())
@@ -397,6 +424,8 @@ void bind_tree(nb::module_& m) {
       .def_prop_ro("n_leaves", &Tree::n_leaves)
       .def_ro("n_values", &Tree::n_values)
       .def_prop_ro("largest_value", &Tree::largest_value)
+      .def_prop_ro(
+          "linear", [](const Tree& tree) { return to_dict(tree.linear); }, "Arrays by name; None: none.")
       .def_prop_ro("column", copy(&Tree::column), nb::rv_policy::move)
       .def_prop_ro("threshold", copy(&Tree::threshold), nb::rv_policy::move)
       .def_prop_ro("threshold_bin", copy(&Tree::threshold_bin), nb::rv_policy::move)
@@ -425,7 +454,7 @@ void bind_tree(nb::module_& m) {
         "A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot\n"
         "answer.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
-        "n_threads"_a, "values"_a.noconvert() = nb::none(),
+        "n_threads"_a, "values"_a.noconvert() = nb::none(), "raw"_a = nb::none(),
         "Adds the tree's values, or `values` (one or more per leaf), to the scores of rows.");
 }
 

@@ -38,7 +38,7 @@ GrowStats& GrowStats::operator+=(const GrowStats& other) {
 Grower::Grower(std::shared_ptr<BinMatrix> matrix) : matrix_(std::move(matrix)) {}
 
 Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
-                  const GrowParams& params, double* score, const float* label) {
+                  const GrowParams& params, double* score, const float* label, const RawTable* raw) {
   params_ = &params;
   user_rows_ = rows;
   n_rows_ = rows != nullptr ? n_rows : matrix_->n_rows();
@@ -78,7 +78,11 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
       drop_hopeless(params.num_leaves - n_leaves);
     }
   }
-  return finish(team, {label, hessian, score, params.refit_alpha, params.refit_delta}, score);
+  const LeafRefit refit{label, hessian, score, params.refit_alpha, params.refit_delta};
+  return finish(team, refit,
+                {raw, gradient, hessian, refit, params.rules, params.damp_from, params.linear_lambda,
+                 params.linear_extrapolation, params.learning_rate},
+                score);
 }
 
 // Leaves behind the best `wanted` will not be split: what comes in can only push them further back.
@@ -348,7 +352,23 @@ void Grower::refit_leaves(Team& team, const LeafRefit& refit, const std::vector<
   });
 }
 
-Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
+LinearLeaves Grower::fit_linear(Team& team, const LinearFit& fit, const Tree& tree, double* score) {
+  std::vector<std::vector<std::int32_t>> columns = path_columns(tree);
+  std::vector<LinearLeaf> linear(columns.size());
+  std::vector<char> is_node(leaves_.size());
+  for (const std::int32_t i : committed_) is_node[at(i)] = 1;
+  for (const std::int32_t i : committed_) {
+    for (const std::int32_t child : leaves_[at(i)].children) {
+      if (is_node[at(child)]) continue;
+      const Leaf& leaf = leaves_[at(child)];
+      linear[at(leaf.slot)] = {rows_.from(leaf.begin), leaf.n_rows(), std::move(columns[at(leaf.slot)]),
+                               tree.leaf_value[at(leaf.slot)], leaves_[at(i)].output};
+    }
+  }
+  return fit_linear_leaves(team, fit, linear, score);
+}
+
+Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear, double* score) {
   const Timer timer(stats_.scores);
   stats_.committed += static_cast<std::int64_t>(committed_.size());
   const auto n_leaves = committed_.size() + 1;
@@ -392,7 +412,9 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, double* score) {
     tree.leaf_count[at(leaf.slot)] = leaf.sums.count;
   }
   // A tree that could not split says nothing about the rows: it adds nothing.
-  if (!committed_.empty()) {
+  if (!committed_.empty() && linear.raw != nullptr) {
+    tree.linear = fit_linear(team, linear, tree, score);
+  } else if (!committed_.empty()) {
     rows_.for_pieces(team, ranges, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
       const double value = values[leaf];
       for (std::int64_t i = 0; i < n; ++i) score[rows[i]] += value;

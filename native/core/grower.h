@@ -45,7 +45,9 @@ struct GrowParams {
   bool refit = false;       // find leaf values again, see LeafRefit; needs labels
   double refit_alpha = 0.5;
   double refit_delta = 0.0;
-  double damp_from = 0.0;  // leaf values beyond this are damped, see leaf_output; 0: none
+  double linear_lambda = 0.0;         // ridge of linear leaves, see LinearFit
+  double linear_extrapolation = 0.0;  // likewise
+  double damp_from = 0.0;             // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
   std::shared_ptr<const FeatureLimits> limits;  // nullptr: none
   Interrupt* interrupt = nullptr;  // asked between batches of leaves; nullptr: never
@@ -68,9 +70,10 @@ class Grower {
 
   // Grows a tree on `rows` (nullptr: all rows) and adds its values to score[row] of those rows. A
   // tree that could not split has one leaf and adds nothing.
-  // `hessian` nullptr: every hessian is 1. With `label`, leaf values are refitted, see leaf_refit.h.
+  // `hessian` nullptr: every hessian is 1. With `label`, leaf values are refitted, see leaf_refit.h. With `raw`,
+  // leaves get linear models, see linear_leaves.h.
   Tree grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows, std::int64_t n_rows,
-            const GrowParams& params, double* score, const float* label = nullptr);
+            const GrowParams& params, double* score, const float* label = nullptr, const RawTable* raw = nullptr);
 
   const GrowStats& stats() const { return stats_; }
 
@@ -218,7 +221,8 @@ class Grower {
   bool comes_before(const Leaf& a, const Leaf& b) const;
   double output_of(const Sums& sums, double l2, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;
-  Tree finish(Team& team, const LeafRefit& refit, double* score);
+  Tree finish(Team& team, const LeafRefit& refit, const LinearFit& linear, double* score);
+  LinearLeaves fit_linear(Team& team, const LinearFit& fit, const Tree& tree, double* score);
   void refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves);
   void plan_blocks(int n_threads);
   void build_sparse(const BuildTask& task, const RowIdx* rows, std::uint64_t* scratch);

@@ -12,6 +12,19 @@ double total_weight(const Residual* begin, const Residual* end) {
   return total;
 }
 
+// By row: finding the quantile has left no order.
+template <class At>
+double huber_step(double delta, double quantile, std::int64_t n, const At& residual) {
+  double sum = 0.0;
+  double total = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Residual r = residual(i);
+    sum += r.weight * std::clamp(r.value - quantile, -delta, delta);
+    total += r.weight;
+  }
+  return total > 0.0 ? quantile + sum / total : quantile;
+}
+
 }  // namespace
 
 // Quickselect by weight: each step sorts out the half that the quantile is not in.
@@ -48,24 +61,23 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
 }
 
 double refit_leaf(const LeafRefit& refit, const RowIdx* rows, std::int64_t n_rows, std::vector<Residual>& scratch) {
-  scratch.clear();
-  for (std::int64_t i = 0; i < n_rows; ++i) {
+  const auto residual = [&](std::int64_t i) -> Residual {
     const RowIdx row = rows[i];
     const double weight = refit.weight != nullptr ? static_cast<double>(refit.weight[row]) : 1.0;
-    scratch.push_back({static_cast<double>(refit.label[row]) - refit.score[row], weight});
-  }
+    return {static_cast<double>(refit.label[row]) - refit.score[row], weight};
+  };
+  scratch.clear();
+  for (std::int64_t i = 0; i < n_rows; ++i) scratch.push_back(residual(i));
+  const double quantile = weighted_quantile(scratch, refit.alpha);
+  return refit.delta > 0.0 ? huber_step(refit.delta, quantile, n_rows, residual) : quantile;
+}
+
+double refit_residuals(const LeafRefit& refit, const std::vector<Residual>& residuals, std::vector<Residual>& scratch) {
+  scratch = residuals;
   const double quantile = weighted_quantile(scratch, refit.alpha);
   if (!(refit.delta > 0.0)) return quantile;
-  double sum = 0.0;
-  double total = 0.0;
-  for (std::int64_t i = 0; i < n_rows; ++i) {  // again by row: the quantile has left no order
-    const RowIdx row = rows[i];
-    const double weight = refit.weight != nullptr ? static_cast<double>(refit.weight[row]) : 1.0;
-    const double beyond = static_cast<double>(refit.label[row]) - refit.score[row] - quantile;
-    sum += weight * std::clamp(beyond, -refit.delta, refit.delta);
-    total += weight;
-  }
-  return total > 0.0 ? quantile + sum / total : quantile;
+  return huber_step(refit.delta, quantile, static_cast<std::int64_t>(residuals.size()),
+                    [&](std::int64_t i) { return residuals[static_cast<std::size_t>(i)]; });
 }
 
 }  // namespace gossamer

@@ -29,5 +29,7 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha);
 // The value of a leaf with these rows. With `delta`, one step from the quantile towards the minimum of
 // Huber's loss: plus the mean of the residuals from there, each cut off at `delta`.
 double refit_leaf(const LeafRefit& refit, const RowIdx* rows, std::int64_t n_rows, std::vector<Residual>& scratch);
+// The same from residuals themselves.
+double refit_residuals(const LeafRefit& refit, const std::vector<Residual>& residuals, std::vector<Residual>& scratch);
 
 }  // namespace gossamer

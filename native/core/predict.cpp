@@ -14,11 +14,15 @@
 namespace gossamer {
 namespace {
 
-// A block of rows goes through all trees while it is in cache.
-template <class Emit>
+// A block of rows goes through all trees while it is in cache. make_emit(read) says what becomes of leaves.
+template <class MakeEmit>
 void walk_dense(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-                std::int64_t last_tree, const Emit& emit) {
+                std::int64_t last_tree, const MakeEmit& make_emit) {
   visit(matrix, [&]<class T>(TypedView<T> view) {
+    const auto read = [&](std::int64_t row, std::int32_t column, std::int32_t) {
+      return static_cast<double>(view(row, column));
+    };
+    const auto emit = make_emit(read);
     for_blocks(team, matrix.n_rows, 512, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
       walk(
           forest, begin, end, first_tree, last_tree,
@@ -200,14 +204,52 @@ bool CategorySet::contains(double x) const {
   return c < static_cast<std::int64_t>(bits.size()) * 64 && (bits[static_cast<std::size_t>(c / 64)] >> (c % 64) & 1);
 }
 
+void set_linear_leaves(Forest& f, LinearLeaves linear) {
+  const std::size_t n_leaves = f.leaf_value.size();
+  const std::size_t n_terms = linear.column.size();
+  check(f.n_values == 1, "linear leaves have one value", 0);
+  check(linear.begin.size() == n_leaves + 1, "offsets of linear leaves do not fit the leaves", 0);
+  for (const std::size_t n : {linear.constant.size(), linear.low.size(), linear.high.size()}) {
+    check(n == n_leaves, "arrays of linear leaves differ in length", 0);
+  }
+  check(linear.coefficient.size() == n_terms && linear.centre.size() == n_terms, "arrays of terms differ in length", 0);
+  check(linear.begin.front() == 0 && linear.begin.back() == static_cast<std::int64_t>(n_terms),
+        "offsets of linear leaves do not cover the terms", 0);
+  const auto n_used = static_cast<std::int32_t>(f.used_columns.size());
+  for (std::int64_t t = 0; t < f.n_trees(); ++t) {
+    const auto first = static_cast<std::size_t>(f.leaf_begin[static_cast<std::size_t>(t)]);
+    const auto last = static_cast<std::size_t>(f.leaf_begin[static_cast<std::size_t>(t) + 1]);
+    for (std::size_t l = first; l < last; ++l) {
+      check(linear.begin[l] <= linear.begin[l + 1], "offsets of linear leaves decrease", t);
+      check(std::isfinite(linear.constant[l]) && std::isfinite(linear.low[l]) && std::isfinite(linear.high[l]) &&
+                linear.low[l] <= f.leaf_value[l] && f.leaf_value[l] <= linear.high[l],
+            "bounds of a linear leaf are wrong", t);
+    }
+  }
+  for (std::size_t i = 0; i < n_terms; ++i) {
+    const std::int32_t column = linear.column[i];
+    check(column >= 0 && static_cast<std::size_t>(column) < f.place_of.size() &&
+              f.place_of[static_cast<std::size_t>(column)] < n_used,
+          "a linear leaf uses a column that no node asks about", 0);
+    check(std::isfinite(linear.coefficient[i]) && std::isfinite(linear.centre[i]), "a term is not finite", 0);
+  }
+  f.linear = std::move(linear);
+}
+
 void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, double* out) {
-  walk_dense(team, forest, matrix, first_tree, last_tree, add_scores(forest, out));
+  if (forest.linear.empty()) {
+    walk_dense(team, forest, matrix, first_tree, last_tree, [&](const auto&) { return add_scores(forest, out); });
+  } else {
+    walk_dense(team, forest, matrix, first_tree, last_tree,
+               [&](const auto& read) { return add_linear_scores(forest, out, read); });
+  }
 }
 
 void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, std::int32_t* out) {
-  walk_dense(team, forest, matrix, first_tree, last_tree, note_leaves(first_tree, last_tree, out));
+  walk_dense(team, forest, matrix, first_tree, last_tree,
+             [&](const auto&) { return note_leaves(first_tree, last_tree, out); });
 }
 
 }  // namespace gossamer

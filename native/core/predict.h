@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/linear_leaves.h"
 #include "core/matrix_view.h"
 #include "core/parallel.h"
 #include "core/sparse_view.h"
@@ -83,6 +84,8 @@ struct Forest {
   std::vector<std::int32_t> used_columns;  // that some node asks about; increasing
   std::vector<std::int32_t> place_of;      // by column, up to the last used; the size of used_columns: not used
   ZeroPaths zero_paths;
+  // Set by set_linear_leaves; empty: leaves have their plain values.
+  LinearLeaves linear;
   std::vector<CategorySet> sets;  // nodes point at them: a forest may be moved, not copied
 
   Forest() = default;
@@ -95,6 +98,10 @@ struct Forest {
 // nodes or leaves used twice or never): after this, no walk can leave the arrays or go on for ever.
 // Then makes the forest ready to predict.
 void prepare_forest(Forest& forest);
+// Gives the leaves of a prepared forest their linear models, in the order of leaf_value. Throws
+// std::invalid_argument when they do not fit: lengths, offsets, columns that no node asks about, numbers that are
+// not finite, bounds that leave no room for the leaf's plain value.
+void set_linear_leaves(Forest& forest, LinearLeaves linear);
 
 // out[row * n_outputs + k] += raw score of trees [first_tree, last_tree).
 void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,

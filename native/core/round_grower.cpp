@@ -21,7 +21,7 @@ Grower& RoundGrower::grower(std::size_t i) {
 
 std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                                     std::int64_t n_rows, std::span<const GrowParams> params, double* score,
-                                    const float* label, bool one_label) {
+                                    const float* label, bool one_label, const RawTable* raw) {
   const auto n_outputs = static_cast<std::int64_t>(params.size());
   const std::int64_t n_threads = team.n_threads();
   const std::int64_t n_all = matrix_->n_rows();
@@ -32,7 +32,7 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
     const std::int64_t first = k * n_all;
     Tree& tree = trees[at(k)];
     tree = grower.grow(own, gradient + first, hessian != nullptr ? hessian + first : nullptr, rows, n_rows, p,
-                       score + first, p.refit ? label + (one_label ? 0 : first) : nullptr);
+                       score + first, p.refit ? label + (one_label ? 0 : first) : nullptr, raw);
     if (remembers) p.limits->costs->add_tree(own, *matrix_, tree);
   };
   const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers;

@@ -24,7 +24,7 @@ class RoundGrower {
   // See Grower::grow.
   std::vector<Tree> grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                          std::int64_t n_rows, std::span<const GrowParams> params, double* score,
-                         const float* label = nullptr, bool one_label = false);
+                         const float* label = nullptr, bool one_label = false, const RawTable* raw = nullptr);
 
   // Of all trees so far; seconds are those of every thread together where trees grew side by side.
   GrowStats stats() const;

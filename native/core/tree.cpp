@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <stdexcept>
 
 #include "core/row_splitter.h"
 
@@ -55,6 +56,27 @@ std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree) {
   return nodes;
 }
 
+// Calls body(leaf, rows) for blocks of rows of each leaf.
+template <class Body>
+void for_leaves(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
+                const Body& body) {
+  const std::vector<Node> nodes = nodes_of(matrix, tree);
+  for_blocks(team, n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
+    std::vector<RowIdx> room(own.size());
+    if (rows != nullptr) {
+      std::copy(rows + begin, rows + end, own.begin());
+      // Sparse columns are met in the order of rows.
+      if (!std::is_sorted(own.begin(), own.end())) std::sort(own.begin(), own.end());
+    } else {
+      std::iota(own.begin(), own.end(), static_cast<RowIdx>(begin));
+    }
+    split_down(nodes, own, room.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
+      if (node < 0) body(static_cast<std::size_t>(~node), reached);
+    });
+  });
+}
+
 }  // namespace
 
 bool Tree::find_categories(const Feature& f, std::size_t i) {
@@ -91,31 +113,26 @@ std::int64_t Tree::find_bins(const std::vector<Feature>& features) {
 }
 
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
-                        double* score) {
-  add_tree_to_scores(team, matrix, tree, tree.leaf_value.data(), tree.n_values, rows, n_rows, score);
+                        double* score, const RawTable* raw) {
+  if (tree.linear.empty()) {
+    add_tree_to_scores(team, matrix, tree, tree.leaf_value.data(), tree.n_values, rows, n_rows, score);
+    return;
+  }
+  if (raw == nullptr) throw std::invalid_argument("linear leaves need the raw table");
+  for_leaves(team, matrix, tree, rows, n_rows, [&](std::size_t leaf, std::span<const RowIdx> reached) {
+    add_linear_leaf(tree.linear, leaf, tree.leaf_value[leaf], *raw, reached.data(),
+                    static_cast<std::int64_t>(reached.size()), score);
+  });
 }
 
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
                         std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score) {
-  const std::vector<Node> nodes = nodes_of(matrix, tree);
-  for_blocks(team, n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-    std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
-    std::vector<RowIdx> room(own.size());
-    if (rows != nullptr) {
-      std::copy(rows + begin, rows + end, own.begin());
-      // Sparse columns are met in the order of rows.
-      if (!std::is_sorted(own.begin(), own.end())) std::sort(own.begin(), own.end());
-    } else {
-      std::iota(own.begin(), own.end(), static_cast<RowIdx>(begin));
+  for_leaves(team, matrix, tree, rows, n_rows, [&](std::size_t leaf, std::span<const RowIdx> reached) {
+    const double* const own_values = values + static_cast<std::int64_t>(leaf) * n_values;
+    for (std::int64_t k = 0; k < n_values; ++k) {
+      double* const output = score + k * matrix.n_rows();
+      for (const RowIdx row : reached) output[row] += own_values[k];
     }
-    split_down(nodes, own, room.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
-      if (node >= 0) return;
-      const double* const own_values = values + ~node * n_values;
-      for (std::int64_t k = 0; k < n_values; ++k) {
-        double* const output = score + k * matrix.n_rows();
-        for (const RowIdx row : reached) output[row] += own_values[k];
-      }
-    });
   });
 }
 
@@ -130,6 +147,22 @@ void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
       if (node >= 0) visit(node, reached);
     });
   });
+}
+
+std::vector<std::vector<std::int32_t>> path_columns(const Tree& tree) {
+  std::vector<std::vector<std::int32_t>> by_node(tree.column.size());
+  std::vector<std::vector<std::int32_t>> by_leaf(tree.leaf_count.size());
+  for (std::size_t i = 0; i < tree.column.size(); ++i) {  // parents come before their children
+    std::vector<std::int32_t> columns = std::move(by_node[i]);
+    if (tree.goes_left[i].empty()) {  // categories are no numbers
+      const auto place = std::lower_bound(columns.begin(), columns.end(), tree.column[i]);
+      if (place == columns.end() || *place != tree.column[i]) columns.insert(place, tree.column[i]);
+    }
+    for (const std::int32_t child : {tree.left[i], tree.right[i]}) {
+      (child >= 0 ? by_node[static_cast<std::size_t>(child)] : by_leaf[static_cast<std::size_t>(~child)]) = columns;
+    }
+  }
+  return by_leaf;
 }
 
 }  // namespace gossamer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/bin_matrix.h"
+#include "core/linear_leaves.h"
 #include "core/parallel.h"
 
 namespace gossamer {
@@ -34,6 +35,7 @@ struct Tree {
   std::vector<double> leaf_value;  // n_values per leaf; node_value likewise
   std::vector<double> leaf_weight;
   std::vector<std::int64_t> leaf_count;
+  LinearLeaves linear;  // empty: leaves have their plain values
 
   // Adds a node, all but what is known of its rows (value, weight, count).
   void add_split(const Feature& f, std::int32_t number, std::int32_t bin, bool missing_left, std::int32_t left_child,
@@ -59,10 +61,12 @@ struct Tree {
     category_begin.back() = static_cast<std::int64_t>(category.size());
     goes_left.back() = std::move(left_bins);
   }
-  // Largest absolute leaf value.
+  // Largest absolute value that a leaf can add.
   double largest_value() const {
     double largest = 0.0;
-    for (const double v : leaf_value) largest = v > largest ? v : -v > largest ? -v : largest;
+    for (const auto* values : {&leaf_value, &linear.low, &linear.high}) {
+      for (const double v : *values) largest = v > largest ? v : -v > largest ? -v : largest;
+    }
     return largest;
   }
   // Finds the feature and the bin of every node from its column and threshold. Returns the first node
@@ -76,9 +80,9 @@ struct Tree {
 };
 
 // score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix; with several
-// values per leaf, score[k * matrix rows + row] += value k.
+// values per leaf, score[k * matrix rows + row] += value k. A tree with linear leaves needs the raw values.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
-                        double* score);
+                        double* score, const RawTable* raw = nullptr);
 // The same with other values in the tree's leaves: `n_values` per leaf, leaf after leaf.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
                         std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score);
@@ -87,5 +91,8 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
 // calls for a row come from one thread.
 void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
                  const std::function<void(std::int32_t, std::span<const RowIdx>)>& visit);
+
+// By leaf: the columns that the way to it asks about, increasing, each once.
+std::vector<std::vector<std::int32_t>> path_columns(const Tree& tree);
 
 }  // namespace gossamer

@@ -81,6 +81,20 @@ inline auto add_scores(const Forest& forest, double* out) {
   };
 }
 
+// The same where leaves are linear; read(row, column, place) is a value of the table.
+template <class Read>
+auto add_linear_scores(const Forest& forest, double* out, const Read& read) {
+  return [&forest, out, &read](std::int64_t row, std::int64_t tree, std::int32_t leaf) {
+    const auto at = static_cast<std::size_t>(forest.leaf_begin[static_cast<std::size_t>(tree)] + leaf);
+    const double plain = forest.leaf_value[at];
+    const auto value = [&](std::int32_t column) {
+      return read(row, column, forest.place_of[static_cast<std::size_t>(column)]);
+    };
+    double& score = out[row * forest.n_outputs + tree % forest.n_outputs];
+    score += forest.linear.is_linear(at) ? forest.linear.value(at, plain, value) : plain;
+  };
+}
+
 inline auto note_leaves(std::int64_t first_tree, std::int64_t last_tree, std::int32_t* out) {
   return [=](std::int64_t row, std::int64_t tree, std::int32_t leaf) {
     out[row * (last_tree - first_tree) + tree - first_tree] = leaf;

@@ -233,6 +233,16 @@ struct NormalOut {
   float* sigma_hessian = nullptr;
 };
 
+// A block of rows of a leaf, column by column; rows that do not count have hessian and gradient 0.
+struct LinearMomentsArgs {
+  const double* columns = nullptr;  // the first is all ones
+  std::int64_t stride = 0;          // from column to column
+  int n_columns = 0;
+  const double* hessian = nullptr;
+  const double* gradient = nullptr;
+  std::int64_t n_rows = 0;  // a multiple of 8
+};
+
 struct KernelTable {
   const char* level;
 
@@ -265,6 +275,9 @@ struct KernelTable {
   // out += x, out -= x
   void (*add_ints)(const std::int32_t* x, std::int64_t n, std::int32_t* out);
   void (*subtract_ints)(const std::int32_t* x, std::int64_t n, std::int32_t* out);
+
+  // Sums of hessian * column i * column j for j <= i, then of gradient * column i. `scratch` holds n_rows numbers.
+  void (*linear_moments)(const LinearMomentsArgs&, double* scratch, double* out);
 
   void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, GradientStats&);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.

@@ -29,6 +29,8 @@ namespace {
 
 #include "kernels/vector_leaf.inl"
 
+#include "kernels/linear.inl"
+
 #include "kernels/quantize.inl"
 
 #include "kernels/gradients.inl"
@@ -71,6 +73,7 @@ constexpr KernelTable kTable = {
     .search_vector = search_vector,
     .add_ints = add_ints,
     .subtract_ints = subtract_ints,
+    .linear_moments = linear_moments,
     .gradient_stats = gradient_stats,
     .quantize = quantize,
     .gradients_l2 = gradients_l2,

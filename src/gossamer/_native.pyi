@@ -1088,6 +1088,14 @@ class GrowParams:
     @refit_delta.setter
     def refit_delta(self, arg: float, /) -> None: ...
     @property
+    def linear_lambda(self) -> float: ...
+    @linear_lambda.setter
+    def linear_lambda(self, arg: float, /) -> None: ...
+    @property
+    def linear_extrapolation(self) -> float: ...
+    @linear_extrapolation.setter
+    def linear_extrapolation(self, arg: float, /) -> None: ...
+    @property
     def damp_from(self) -> float: ...
     @damp_from.setter
     def damp_from(self, arg: float, /) -> None: ...
@@ -1170,6 +1178,10 @@ class Tree:
     @property
     def largest_value(self) -> float: ...
     @property
+    def linear(self) -> object:
+        """Arrays by name; None: none."""
+
+    @property
     def column(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
     @property
     def threshold(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
@@ -1226,6 +1238,7 @@ class Grower:
         | None,
         score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
+        raw: object | None = None,
     ) -> list[Tree]:
         """
         Grows one tree per output (arrays are output-major) and adds its values to the scores of
@@ -1259,6 +1272,7 @@ class VectorGrower:
         | None,
         score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
+        raw: object | None = None,
     ) -> Tree:
         """
         As Grower.grow, but one tree whose leaves have a value for each output.
@@ -1340,6 +1354,32 @@ class Forest:
     ) -> None: ...
     @property
     def n_trees(self) -> int: ...
+    def set_linear(
+        self,
+        linear_begin: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        linear_constant: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        linear_low: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        linear_high: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        linear_column: Annotated[
+            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        linear_coefficient: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        linear_centre: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None:
+        """Gives the leaves linear models; checked."""
+
     @overload
     def predict(
         self,

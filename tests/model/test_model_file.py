@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 
 from gossamer import Booster, Dataset, ModelFileError, files, train
 from gossamer.model import model_file
+from gossamer.tree.linear import LINEAR_ARRAYS
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(400, 4))
@@ -38,6 +39,7 @@ KINDS: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "aft": ({"objective": "aft", "aft_loss_distribution": "logistic"}, np.exp(LABEL)),
     "gaussian": ({"objective": "gaussian"}, LABEL),
     "quantiles": ({"objective": "quantile", "quantile_alpha": [0.2, 0.7]}, LABEL),
+    "linear": ({"linear_tree": True, "min_data_in_leaf": 5}, np.sin(3 * LABEL)),
     "custom": ({"objective": custom}, LABEL),
     "constant": ({}, np.ones(400)),
 }
@@ -278,6 +280,40 @@ def _drop(name: str) -> Any:
 )
 def test_what_fits_its_checksum_is_still_checked(change: Any) -> None:
     arrays, facts = files.from_bytes(model_file.to_bytes(make("multiclass")._model))
+    change(arrays, facts)
+    with pytest.raises(ModelFileError):
+        model_file.from_bytes(files.to_bytes(arrays, facts))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_drop(name) for name in LINEAR_ARRAYS),
+        *(_shorten(name) for name in LINEAR_ARRAYS),
+        *(_retype(name, "f4") for name in LINEAR_ARRAYS),
+        _set("linear_begin", 0, 1),
+        _set("linear_begin", 1, 10**9),
+        _set("linear_begin", -1, -1),
+        _set("linear_begin", -2, 10**6),
+        _set("linear_column", 0, 4),
+        _set("linear_column", 0, -1),
+        _set("linear_column", 0, 2**31 - 1),
+        _set("linear_coefficient", 0, np.nan),
+        _set("linear_centre", -1, np.inf),
+        _set("linear_constant", 0, np.nan),
+        _set("linear_low", -1, 1e9),
+        _set("linear_high", -1, -1e9),
+        _set("linear_high", -1, np.inf),
+        _fact("version", 1),
+        _fact("version", 3),
+        _fact("version", True),
+        _fact("version", 2.0),
+    ],
+)
+def test_linear_leaves_that_do_not_fit(change: Any) -> None:
+    arrays, facts = files.from_bytes(model_file.to_bytes(make("linear")._model))
+    assert facts["version"] == 2
+    assert len(arrays["linear_column"]) > 0
     change(arrays, facts)
     with pytest.raises(ModelFileError):
         model_file.from_bytes(files.to_bytes(arrays, facts))

@@ -311,7 +311,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"tree_method": "exact"},
         {"device": "cuda"},
         {"tree_learner": "data"},
-        {"linear_tree": True},
         {"predict_contrib": True},
         {"monotone_constraints": {"a": 1}},
         {"interaction_constraints": [[0, 1], [2]]},

@@ -34,6 +34,7 @@ OURS = {
     "lambdarank_num_pair_per_sample",
     "lambdarank_pair_method",
     "lambdarank_score_normalization",
+    "linear_extrapolation",
     "max_conflict_rate",
     "multi_strategy",
     "mvs_reg",

@@ -101,7 +101,6 @@ def test_arguments_are_checked_in_fit(number_rows: Any, params: Any, what: str) 
 @pytest.mark.parametrize(
     "params",
     [
-        {"linear_tree": True},
         {"monotone_constraints": [1, 0, 0, 0]},
     ],
 )

@@ -32,7 +32,7 @@ from gossamer.data.fields import (
 )
 from gossamer.data.frames import take_rows_of
 from gossamer.data.levels import NO_LEVELS, Levels
-from gossamer.data.matrix import Table, as_table, check_not_empty, stack_columns
+from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
 from gossamer.data.names import check_names, default_names, join_names, match_names
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
 from gossamer.errors import DataError, message
@@ -54,6 +54,7 @@ BINNING_PARAMS: Final = (
     "is_enable_sparse",
     "max_conflict_rate",
     "bundle_order",
+    "linear_tree",  # no bins, but raw values that must not be freed
 )
 
 
@@ -139,6 +140,8 @@ class Dataset:
         self.categorical_feature = categorical_feature
         self._parent: Dataset | None = None  # of a subset
         self._binned: BinnedTable | None = None
+        self._raw: Values | None = None  # kept for linear leaves
+        self._is_from_file = False
         self._names: list[str] | None = None
         self._targets: Targets | None = None
         self._n_columns = 0
@@ -161,11 +164,13 @@ class Dataset:
 
     def _construct(self) -> None:
         params = resolve(self.params, context="dataset")
+        self._raw = None
         if self._parent is not None:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
             self._take_categories(self._parent)
         elif isinstance(self.data, (str, os.PathLike)):
             self._binned, names = self._load(Path(self.data))
+            self._is_from_file = True
         elif self.data is None:
             raise _freed("construct()")
         else:
@@ -181,11 +186,12 @@ class Dataset:
                 self._take_categories(self.reference)
                 self._binned = bin_like(table, self.reference.construct().binned, params)
             names = table.names or []  # none: made below
+            self._raw = table.values if params.linear_tree else None
         try:
             self._names = self._choose_names(names)
             self._set_fields()
         except DataError:
-            self._binned = None
+            self._binned = self._raw = None
             raise
         if self.free_raw_data and self._parent is None:
             self.data = None
@@ -308,6 +314,42 @@ class Dataset:
         self.construct()
         assert self._binned is not None
         return self._binned
+
+    def raw_values(self) -> Values:
+        """Return the user's own table, for linear leaves; its columns as in the training data.
+
+        Nothing is copied, unless the data set is a subset or its columns stand in another order.
+
+        Raises:
+            DataError: If the raw values are no longer there, or never were.
+        """
+        self.construct()
+        with self._lock:
+            if self._raw is None:
+                self._raw = self._find_raw()
+            return self._raw
+
+    def _find_raw(self) -> Values:
+        if self._parent is not None:
+            assert self.used_indices is not None
+            return Table(self._parent.raw_values()).take_rows(self.used_indices).values
+        if self._is_from_file:
+            raise DataError(
+                message(
+                    "linear_tree needs raw values, and a file of save_binary() has bins only",
+                    expected="the table itself",
+                    hint="Make the Dataset from the table.",
+                )
+            )
+        if self.data is None:
+            raise DataError(
+                message(
+                    "linear_tree needs raw values, and those of this data set are freed",
+                    hint="Pass params={'linear_tree': True} to Dataset(), or free_raw_data=False.",
+                )
+            )
+        table = as_table(self.data)
+        return (table if self.reference is None else self._like_reference(table)).values
 
     def make_trainable(self) -> Dataset:
         """Store the table so that it can be trained on; constructs the data set."""

@@ -25,6 +25,9 @@ from gossamer.data.names import match_names
 from gossamer.data.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.errors import DataError, message
 
+# What the native core reads: an array, or the compressed rows or columns of a sparse matrix.
+Values = npt.NDArray[Any] | _native.SparseMatrix
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -37,7 +40,7 @@ class Table:
         kinds: For training data: what kind of levels a column has.
     """
 
-    values: npt.NDArray[Any] | _native.SparseMatrix
+    values: Values
     names: list[str] | None = None
     levels: Levels | None = None
     kinds: Mapping[int, LevelKind] = field(default_factory=dict)

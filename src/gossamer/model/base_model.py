@@ -95,14 +95,6 @@ class BaseModel:
                     hint="Pass the same columns in the same order.",
                 )
             )
-        if (data.levels or NO_LEVELS) != (model.levels or NO_LEVELS):
-            raise DataError(
-                message(
-                    "init_model was trained on other levels of text or categories",
-                    hint="Give the columns the same categories, e.g. as pandas categories, or pass "
-                    "a Dataset with reference= to the data that the model was trained on.",
-                )
-            )
         if objective.n_outputs != model.objective.n_outputs:
             raise ParameterError(
                 message(
@@ -120,6 +112,21 @@ class BaseModel:
                     expected=_describe(model.objective),
                     hint="Use the model's objective; or pass its predict(raw_score=True) as "
                     "init_score, and keep two models.",
+                )
+            )
+
+    def check_levels(self, data: Dataset) -> None:
+        """Check that codes of text and categories mean the same to the model.
+
+        Raises:
+            DataError: If they do not.
+        """
+        if (data.levels or NO_LEVELS) != (self.model.levels or NO_LEVELS):
+            raise DataError(
+                message(
+                    "init_model was trained on other levels of text or categories",
+                    hint="Give the columns the same categories, e.g. as pandas categories, or pass "
+                    "a Dataset with reference= to the data that the model was trained on.",
                 )
             )
 
@@ -182,6 +189,14 @@ class BaseModel:
         self, data: Dataset, name: str, num_threads: int
     ) -> npt.NDArray[np.float64]:
         model, n_rows = self.model, data.num_data()
+        if model.forest.linear is not None:
+            raise DataError(
+                message(
+                    f"init_model has linear leaves, and the raw data of {name!r} is gone",
+                    hint="Pass a Dataset that is not constructed yet, or one with "
+                    "free_raw_data=False.",
+                )
+            )
         forest, bins = model.forest, data.binned.bins
         score = np.repeat(model.start, n_rows)
         by_output = score.reshape(forest.n_outputs, n_rows)

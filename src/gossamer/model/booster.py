@@ -397,6 +397,8 @@ class Booster:
         model, forest = self._model, self._model.forest
         start = np.zeros_like(model.start) if model.average_output else model.start
         values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
+        if forest.linear is not None:
+            values = forest.linear["linear_low" if choose is np.minimum else "linear_high"][:, None]
         begin = forest.leaf_begin[:-1]
         by_tree = choose.reduceat(values, begin) if len(begin) else values
         # Added up one after another, as a prediction is: so not even rounding breaks the bound.
@@ -407,7 +409,10 @@ class Booster:
         return float(choose.reduce(total))
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
-        """Return the value of one leaf of one tree; with vector leaves, that of each output."""
+        """Return the value of one leaf of one tree; with vector leaves, that of each output.
+
+        With `linear_tree` it is what rows get in which a value is missing.
+        """
         values = leaf_values(self._model.forest, tree_id, leaf_id)
         return values[leaf_id].copy() if values.shape[1] > 1 else float(values[leaf_id, 0])
 

@@ -13,6 +13,7 @@ from gossamer import _native
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.base_model import RawRows
+from gossamer.model.edit import check_constant
 from gossamer.model.model import Model
 from gossamer.model.training import Training
 from gossamer.objectives import Custom, Objective, make_custom, make_objective
@@ -24,6 +25,7 @@ from gossamer.tree import Forest, Tree, TreeGrower
 def set_leaf_values(training: Training, t: int, values: npt.NDArray[np.float64]) -> None:
     """Give the leaves of a tree of this training other values; scores follow."""
     _refuse_weights(training, "set_leaf_output()")
+    check_constant(training.to_model().forest)
     arrays = {**vars(Tree.from_arrays(training.trees[t])), "leaf_value": values}
     tree: Any = Tree(**arrays)
     if tree.n_leaves > 1:
@@ -118,8 +120,10 @@ def get_state(training: Training) -> dict[str, Any]:
     The trees, what their sum starts from, and what the objective has learned. Scores are not
     kept: they follow from the trees, and from what the mode of boosting knows of them.
     """
+    forest = Forest.from_trees(training.trees, training.n_outputs, 0)
     return {
-        "forest": Forest.from_trees(training.trees, training.n_outputs, 0).arrays,
+        "forest": forest.arrays,
+        "linear": forest.linear,
         "n_leaves": [tree.n_leaves for tree in training.trees],
         "start": training.start,
         "is_started": training._is_started,
@@ -139,7 +143,13 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
     node_begin = leaf_begin - np.arange(len(leaf_begin))
     n_columns = training.train.data.num_feature()
     forest = Forest(
-        training.n_outputs, n_values, n_columns, node_begin, leaf_begin, state["forest"]
+        training.n_outputs,
+        n_values,
+        n_columns,
+        node_begin,
+        leaf_begin,
+        state["forest"],
+        state["linear"],
     )
     bins, trees = training.train.data.binned.bins, []
     for t in range(forest.n_trees):

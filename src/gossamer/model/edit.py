@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.errors import ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.tree import Forest
 
 # Shuffling is for looking at a model in another order: the same one every time, as in LightGBM.
@@ -57,8 +57,29 @@ def check_leaf_value(value: Any, n_values: int) -> npt.NDArray[np.float64]:
     return values
 
 
+def check_constant(forest: Forest) -> None:
+    """Check that leaves are constants.
+
+    Raises:
+        NotSupportedError: If they are linear.
+    """
+    if forest.linear is not None:
+        raise NotSupportedError(
+            message(
+                "set_leaf_output() cannot change linear leaves",
+                got="a model of linear_tree",
+                expected="leaves with a constant",
+            )
+        )
+
+
 def with_leaf_values(forest: Forest, tree: int, values: npt.NDArray[np.float64]) -> Forest:
-    """Return the forest with other values in the leaves of one tree."""
+    """Return the forest with other values in the leaves of one tree.
+
+    Raises:
+        NotSupportedError: If its leaves are linear.
+    """
+    check_constant(forest)
     begin, end = (int(forest.leaf_begin[t]) * forest.n_values for t in (tree, tree + 1))
     changed = forest.arrays["leaf_value"].copy()
     changed[begin:end] = values

@@ -18,6 +18,7 @@ from gossamer.errors import ModelFileError, message
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
 from gossamer.tree import Forest
+from gossamer.tree.linear import LINEAR_ARRAYS, Linear
 from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS
 
 FORMAT: Final = "gossamer model"
@@ -36,6 +37,11 @@ _ARRAYS: Final[dict[str, npt.DTypeLike]] = {
     **NODE_ARRAYS,
     **LEAF_ARRAYS,
 }
+# Arrays that are there all together, or not at all.
+_OPTIONAL: Final[dict[str, dict[str, npt.DTypeLike]]] = {
+    "splits of categories": CATEGORY_ARRAYS,
+    "linear leaves": LINEAR_ARRAYS,
+}
 
 
 def to_bytes(model: Model) -> bytes:
@@ -47,6 +53,7 @@ def to_bytes(model: Model) -> bytes:
         "leaf_begin": forest.leaf_begin,
         **forest.arrays,
     }
+    more: Linear = forest.linear or {}
     facts: dict[str, Any] = {
         "format": FORMAT,
         "version": _version(model),
@@ -64,11 +71,13 @@ def to_bytes(model: Model) -> bytes:
         facts["levels"] = model.levels.to_json()
     if model.average_output:
         facts["average_output"] = True
-    return files.to_bytes(arrays, facts)
+    return files.to_bytes({**arrays, **more}, facts)
 
 
 def _version(model: Model) -> int:
-    return 2 if model.average_output or "category" in model.forest.arrays else 1
+    forest = model.forest
+    has_more = forest.linear is not None or "category" in forest.arrays
+    return 2 if has_more or model.average_output else 1
 
 
 def from_bytes(content: bytes, source: str = "the model") -> Model:
@@ -85,7 +94,7 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
         raise ModelFileError(
             message(f"{source} is no model", got=facts.get("format"), expected=repr(FORMAT))
         )
-    if facts.get("version") not in VERSIONS:
+    if type(facts.get("version")) is not int or facts["version"] not in VERSIONS:
         raise ModelFileError(
             message(
                 f"{source} has a version that this Gossamer cannot read",
@@ -103,13 +112,13 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
 
 
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
-    for name, dtype in (_ARRAYS | CATEGORY_ARRAYS).items():
+    for name, dtype in _ARRAYS.items():
         if name not in arrays:
-            if name in CATEGORY_ARRAYS:
-                continue
             raise ValueError(f"the array {name} is missing")
         if arrays[name].dtype != dtype or arrays[name].ndim != 1:
             raise ValueError(f"the array {name} has a wrong type or shape")
+    linear = _optional(arrays, facts["version"], "linear leaves")
+    categories = _optional(arrays, facts["version"], "splits of categories")
     objective = objective_from_config(facts["objective"])
     names = check_names(facts["feature_names"], len(facts["feature_names"]))
     start = arrays["start"]
@@ -127,8 +136,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     if any(len(arrays[name]) != size for name, size in sizes.items()):
         raise ValueError("arrays of the trees differ in length")
     trees = {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)}
-    if facts["version"] >= 2:
-        trees |= {name: arrays[name] for name in CATEGORY_ARRAYS if name in arrays}
+    trees |= categories or {}
     forest = Forest(
         objective.n_outputs,
         n_values,
@@ -136,6 +144,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         arrays["node_begin"],
         arrays["leaf_begin"],
         trees,
+        linear,
     )
     forest.native  # noqa: B018  checks every index
     levels = Levels.from_json(facts.get("levels", []), len(names)) or None
@@ -143,6 +152,21 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     if type(average_output) is not bool:
         raise ValueError("average_output is neither true nor false")
     return Model(objective, names, start, forest, dict(facts["parameters"]), levels, average_output)
+
+
+def _optional(arrays: files.Arrays, version: int, group: str) -> files.Arrays | None:
+    """Return the arrays of a group, all of them or, where none is there, None."""
+    found = {name: arrays[name] for name in _OPTIONAL[group] if name in arrays}
+    if not found:
+        return None
+    if version < 2:
+        raise ValueError(f"a file of version {version} has no {group}")
+    for name, dtype in _OPTIONAL[group].items():
+        if name not in found:
+            raise ValueError(f"the array {name} is missing")
+        if found[name].dtype != dtype or found[name].ndim != 1:
+            raise ValueError(f"the array {name} has a wrong type or shape")
+    return found
 
 
 def save(path: str | os.PathLike[str], model: Model) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Table, Targets
-from gossamer.errors import ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.model.base_model import BaseModel
 from gossamer.model.model import Model
 from gossamer.model.predict import fitting_table
@@ -49,6 +49,14 @@ def refit(model: Model, params: Params, data: Dataset, table: Any, decay_rate: f
                 got=params.objective,
                 expected="a function or a CustomObjective",
                 hint="Pass it: refit(..., objective=...). A model file does not keep it.",
+            )
+        )
+    if model.average_output or model.forest.linear is not None:
+        raise NotSupportedError(
+            message(
+                "refit() does not know how to change this model",
+                got="a random forest" if model.average_output else "linear leaves",
+                hint="Train a new model, or continue this one with init_model.",
             )
         )
     objective = make_objective(params, data)

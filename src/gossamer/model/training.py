@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gossamer.data import Dataset, Targets
 from gossamer.data.dataset import BINNING_PARAMS
+from gossamer.data.matrix import Values
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_metrics
 from gossamer.model.base_model import BaseModel, RawRows
@@ -91,6 +92,7 @@ class ScoredSet:
     n_threads: int
     # Scores of the model that training continues from; None: there is none.
     base: npt.NDArray[np.float64] | None = None
+    raw: Values | None = None  # where leaves are linear
 
     @property
     def targets(self) -> Targets:
@@ -111,13 +113,13 @@ class Training:
         self.params = params
         self._most_threads: int | None = None
         self.base = base
-        raw = None if base is None else RawRows.of(train_set)
+        table = None if base is None else RawRows.of(train_set)
         train_set.use_params(params).make_trainable()
         self.objective = make_objective(params, train_set)
         self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
         self.boosting = _MODES[params.boosting](params)
-        self.train = self._scored(train_set, "training", raw)
+        self.train = self._scored(train_set, "training", table)
         self.valid: list[ScoredSet] = []
         self.start = np.zeros(self.n_outputs)
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
@@ -190,8 +192,10 @@ class Training:
         objective.fill_gradients(scores.at, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
         bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
+        # As in LightGBM, leaves of the first round are plain.
+        raw = train.raw if n_round > 0 else None
         trees: list[Any] = self._grower.grow(
-            self._gradients, bag, n_round, scores.into, self._targets, train.n_threads
+            self._gradients, bag, n_round, scores.into, self._targets, train.n_threads, raw
         )
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
@@ -273,7 +277,7 @@ class Training:
     def add_valid(self, data: Dataset, name: str) -> ScoredSet:
         """Add a data set to evaluate; the trees so far are added to its scores."""
         train_set = self.train.data
-        raw = None if self.base is None else RawRows.of(data)
+        table = None if self.base is None else RawRows.of(data)
         data.use_params(self.params).set_reference(train_set).construct()
         if not data.binned.binning.is_same(train_set.binned.binning):
             raise DataError(
@@ -284,22 +288,24 @@ class Training:
             )
         check_same_targets(data.targets, train_set.targets, name)
         self.objective.check_valid(data.targets, train_set.targets, name)
-        scored = self._scored(data, name, raw)
+        scored = self._scored(data, name, table)
         if self._is_started:
             self.boosting.start_scores(self, scored)
         self.boosting.add_rounds(self, scored)
         self.valid.append(scored)
         return scored
 
-    def _scored(self, data: Dataset, name: str, raw: RawRows | None = None) -> ScoredSet:
+    def _scored(self, data: Dataset, name: str, table: RawRows | None = None) -> ScoredSet:
         self.boosting.check_data(data, name)
         n_rows = data.num_data()
         size = n_rows * self.n_outputs
         score = np.zeros(size)
+        raw = data.raw_values() if self.params.linear_tree else None
         if self.base is not None:
             self.base.check_fits(data, self.objective)
-            base = self.base.scores(data, name, raw, self._threads_for(data))
-            return ScoredSet(name, data, base.copy(), self._threads_for(data), base)
+            self.base.check_levels(data)
+            base = self.base.scores(data, name, table, self._threads_for(data))
+            return ScoredSet(name, data, base.copy(), self._threads_for(data), base, raw)
         if data.init_score is not None:
             if len(data.init_score) != size:
                 raise DataError(
@@ -310,7 +316,7 @@ class Training:
                     )
                 )
             score[:] = data.init_score
-        return ScoredSet(name, data, score, self._threads_for(data))
+        return ScoredSet(name, data, score, self._threads_for(data), None, raw)
 
     def _threads_for(self, data: Dataset) -> int:
         found = resolve_threads(self.params.num_threads, data.num_data(), data.num_feature())

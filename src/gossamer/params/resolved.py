@@ -55,6 +55,7 @@ class Params(Mapping[str, object]):
     extra_seed: int
     linear_tree: bool
     linear_lambda: float
+    linear_extrapolation: float
     forcedsplits_filename: str
 
     # Sampling

@@ -84,17 +84,27 @@ TREE: Final = (
         ("linear_trees",),
         "bool",
         False,
-        "Fit a linear model in every leaf instead of a constant.",
-        supported=False,
+        "Give every leaf a linear model of the numerical columns on the way to it instead of a "
+        "constant. Training then needs the raw values: give it to `Dataset` too where that is "
+        "constructed before.",
     ),
     _tree(
         "linear_lambda",
         (),
         "float",
         0.0,
-        "L2 penalty on the coefficients of `linear_tree`.",
+        "L2 penalty on the coefficients of `linear_tree`; columns count in units of their standard "
+        "deviation in the leaf.",
         low=0,
-        supported=False,
+    ),
+    _tree(
+        "linear_extrapolation",
+        (),
+        "float",
+        0.5,
+        "How far a leaf of `linear_tree` may go beyond the values that its training rows got, as a "
+        "multiple of their range; a huge number: as far as the line goes, as in LightGBM.",
+        low=0,
     ),
     _tree(
         "forcedsplits_filename",

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.tree.linear import Linear, join_linear, take_leaves
 from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS, Tree
 
 
@@ -29,6 +30,7 @@ class Forest:
         leaf_begin: First leaf of each tree, and the number of leaves.
         arrays: The arrays of `Tree`, of all trees; those about categories only if some node splits
             categories.
+        linear: Those of linear leaves, of all trees; None: no leaf is linear.
     """
 
     n_outputs: int
@@ -37,6 +39,7 @@ class Forest:
     node_begin: npt.NDArray[np.int64]
     leaf_begin: npt.NDArray[np.int64]
     arrays: Mapping[str, npt.NDArray[Any]]
+    linear: Linear | None = None
 
     @classmethod
     def from_trees(cls, trees: Iterable[Any], n_outputs: int, n_columns: int) -> Forest:
@@ -59,7 +62,10 @@ class Forest:
                 name: np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
                 for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items()
             } | _join_categories([_categories_of(tree) for tree in trees])
-        return cls(n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays)
+        linear = None
+        if any(tree.linear is not None for tree in trees):
+            linear = join_linear((tree.linear, tree.leaf_value) for tree in trees)
+        return cls(n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays, linear)
 
     @property
     def n_trees(self) -> int:
@@ -83,7 +89,7 @@ class Forest:
         Raises:
             ValueError: If the arrays do not describe trees.
         """
-        return _native.Forest(
+        forest = _native.Forest(
             self.n_outputs,
             self.n_values,
             self.n_columns,
@@ -103,10 +109,13 @@ class Forest:
             ),
             *(self.arrays.get(name) for name in CATEGORY_ARRAYS),
         )
+        if self.linear is not None:
+            forest.set_linear(**self.linear)
+        return forest
 
     def tree(self, t: int) -> Tree:
         """Return one tree."""
-        return Tree(**self._part(t, t + 1))
+        return Tree(**self._part(t, t + 1), linear=self._linear_part(t, t + 1))
 
     def slice(self, first: int, last: int) -> Forest:
         """Return the trees from `first` to before `last`."""
@@ -117,6 +126,7 @@ class Forest:
             self.node_begin[first : last + 1] - self.node_begin[first],
             self.leaf_begin[first : last + 1] - self.leaf_begin[first],
             self._part(first, last),
+            self._linear_part(first, last),
         )
 
     def extend(self, trees: Iterable[Any]) -> Forest:
@@ -135,7 +145,11 @@ class Forest:
                 for name in (*NODE_ARRAYS, *LEAF_ARRAYS)
             }
             | _join_categories([_categories_of(self), _categories_of(more)]),
+            join_linear((part.linear, part.arrays["leaf_value"]) for part in (self, more)),
         )
+
+    def _linear_part(self, first: int, last: int) -> Linear | None:
+        return take_leaves(self.linear, int(self.leaf_begin[first]), int(self.leaf_begin[last]))
 
     def _part(self, first: int, last: int) -> dict[str, npt.NDArray[Any]]:
         nodes = slice(self.node_begin[first], self.node_begin[last])

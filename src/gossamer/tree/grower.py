@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
+from gossamer.data.matrix import Values
 from gossamer.data.names import default_names
 from gossamer.errors import NotSupportedError, message
 from gossamer.objectives import Gradients, Objective
@@ -54,6 +55,8 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.min_data_per_group = params.min_data_per_group
     grow.max_cat_threshold = params.max_cat_threshold
     grow.max_cat_to_onehot = params.max_cat_to_onehot
+    grow.linear_lambda = params.linear_lambda
+    grow.linear_extrapolation = params.linear_extrapolation
     grow.fraction_by_tree = params.feature_fraction
     grow.fraction_by_level = params.feature_fraction_bylevel
     grow.fraction_by_node = params.feature_fraction_bynode
@@ -192,6 +195,7 @@ class TreeGrower:
         score: npt.NDArray[np.float64],
         targets: Targets,
         n_threads: int,
+        raw: Values | None = None,
     ) -> list[_native.Tree]:
         """Grow the tree of each output, or one for all, and add its values to the scores.
 
@@ -204,6 +208,7 @@ class TreeGrower:
             score: Raw scores, output-major.
             targets: Labels as the loss sees them.
             n_threads: Threads to use; trees do not depend on it.
+            raw: The user's own table: leaves get linear models. None: they do not.
         """
         for k, settings in enumerate(self._settings):
             if self._samples_columns:
@@ -219,13 +224,14 @@ class TreeGrower:
             targets.label if self.refits_leaves else None,
             score,
             n_threads,
+            raw,
         )
         trees = [grown] if isinstance(grown, _native.Tree) else grown
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:
                     bins = self._table.bins
-                    _native.add_tree_to_scores(bins, tree, bag.outside, output, n_threads)
+                    _native.add_tree_to_scores(bins, tree, bag.outside, output, n_threads, raw=raw)
         return trees
 
     def stats(self) -> dict[str, float]:

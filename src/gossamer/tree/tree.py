@@ -8,6 +8,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.tree.linear import Linear
+
 # Names and types of the arrays of a tree, in the order of the model file. By node:
 NODE_ARRAYS: Final[dict[str, npt.DTypeLike]] = {
     "column": np.int32,
@@ -95,6 +97,7 @@ class Tree:
     leaf_count: npt.NDArray[np.int64]
     category_begin: npt.NDArray[np.int64] | None = None
     category: npt.NDArray[np.int32] | None = None
+    linear: Linear | None = None
 
     @property
     def n_leaves(self) -> int:
@@ -108,13 +111,16 @@ class Tree:
 
     @property
     def largest_value(self) -> float:
-        """Largest absolute leaf value."""
-        return float(np.abs(self.leaf_value).max())
+        """Largest absolute value that a leaf can add."""
+        linear = (
+            () if self.linear is None else (self.linear["linear_low"], self.linear["linear_high"])
+        )
+        return float(max(np.abs(values).max() for values in (self.leaf_value, *linear)))
 
     @classmethod
     def from_arrays(cls, tree: Any) -> Tree:
         """Copy the arrays of a native tree, or of anything that has them."""
-        names = [*NODE_ARRAYS, *LEAF_ARRAYS]
+        names = [*NODE_ARRAYS, *LEAF_ARRAYS, "linear"]
         if tree.category is not None and len(tree.category):
             names += CATEGORY_ARRAYS
         return cls(**{name: getattr(tree, name) for name in names})

@@ -1,0 +1,343 @@
+#include "core/linear_leaves.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/leaf_value.h"
+#include "kernels/kernels.h"
+
+namespace gossamer {
+namespace {
+
+// Sums are over blocks of so many rows, which are then added up in order: they do not depend on threads.
+constexpr std::int64_t kBlockRows = 1024;
+constexpr std::int64_t kSampledRows = 64;
+// A column counts as constant where its variance is less than this share of its mean square around the reference.
+constexpr double kConstant = 1e-12;
+// A column counts as explained by the others where no more than this share of its variance is left.
+constexpr double kCollinear = 1e-8;
+// Coefficients are dropped where their effect is less than this share of the leaf's largest.
+constexpr double kNegligible = 1e-10;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Columns are read as (x - shift) * factor, near 0 and of about unit size: squares then neither cancel nor overflow.
+struct Reference {
+  double shift = 0.0;
+  double factor = 1.0;
+};
+
+struct Block {
+  std::size_t leaf;
+  std::int64_t begin, end;
+};
+
+// Sums of a leaf's complete rows. Place 0 stands for the constant, place i for the column i - 1.
+struct Moments {
+  std::int64_t n_rows = 0;
+  std::vector<double> sums;  // triangle of products, then those with the gradient
+
+  static std::size_t size(std::size_t n_places) { return n_places * (n_places + 1) / 2 + n_places; }
+  double product(std::size_t i, std::size_t j) const {
+    return i < j ? sums[j * (j + 1) / 2 + i] : sums[i * (i + 1) / 2 + j];
+  }
+  double gradient(std::size_t n_places, std::size_t i) const { return sums[n_places * (n_places + 1) / 2 + i]; }
+};
+
+// Before shrinkage.
+struct Model {
+  double constant = 0.0;
+  std::vector<std::int32_t> column;
+  std::vector<double> coefficient;
+  std::vector<double> centre;
+};
+
+// From a few rows spread over the leaf.
+std::vector<Reference> find_references(const RawTable& raw, const LinearLeaf& leaf) {
+  std::vector<Reference> found(leaf.columns.size());
+  const std::int64_t n = std::min(leaf.n_rows, kSampledRows);
+  visit(raw, [&](const auto& read) {
+    for (std::size_t c = 0; c < found.size(); ++c) {
+      double values[kSampledRows];
+      std::int64_t n_finite = 0;
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double x = read(leaf.rows[i * leaf.n_rows / n], leaf.columns[c]);
+        if (!std::isfinite(x)) continue;
+        values[n_finite++] = x;
+        sum += x / static_cast<double>(n);
+      }
+      if (n_finite == 0) continue;
+      const double mean = sum * (static_cast<double>(n) / static_cast<double>(n_finite));
+      double width = 0.0;
+      for (std::int64_t i = 0; i < n_finite; ++i) width = std::max(width, std::abs(values[i] - mean));
+      if (std::isfinite(mean)) found[c].shift = mean;
+      if (std::isfinite(width) && width > std::numeric_limits<double>::min()) found[c].factor = 1.0 / width;
+    }
+  });
+  return found;
+}
+
+struct Scratch {
+  std::vector<double> columns;
+  std::vector<double> gradient;
+  std::vector<double> hessian;
+  std::vector<double> products;
+};
+
+Moments sum_block(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
+                  const Block& block, Scratch& s) {
+  const std::int64_t n = block.end - block.begin;
+  const std::int64_t padded = (n + 7) / 8 * 8;
+  const std::size_t n_columns = leaf.columns.size();
+  s.columns.resize(at(kBlockRows) * (n_columns + 1));
+  s.products.resize(at(kBlockRows));
+  s.gradient.assign(at(padded), 0.0);
+  s.hessian.assign(at(padded), 0.0);
+  std::fill_n(s.columns.begin(), padded, 1.0);
+  double* const columns = s.columns.data() + kBlockRows;
+  for (std::size_t c = 0; c < n_columns; ++c) {
+    for (std::int64_t i = n; i < padded; ++i) columns[at(kBlockRows) * c + at(i)] = 0.0;
+  }
+  Moments found;
+  visit(*fit.raw, [&](const auto& read) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const RowIdx row = leaf.rows[block.begin + i];
+      double zero = 0.0;  // stays 0 while all values are finite
+      for (std::size_t c = 0; c < n_columns; ++c) {
+        const double z = (read(row, leaf.columns[c]) - references[c].shift) * references[c].factor;
+        columns[at(kBlockRows) * c + at(i)] = z;
+        zero += z * 0.0;
+      }
+      if (zero == 0.0) {
+        s.gradient[at(i)] = static_cast<double>(fit.gradient[row]);
+        s.hessian[at(i)] = fit.hessian != nullptr ? static_cast<double>(fit.hessian[row]) : 1.0;
+        ++found.n_rows;
+      } else {
+        for (std::size_t c = 0; c < n_columns; ++c) columns[at(kBlockRows) * c + at(i)] = 0.0;
+      }
+    }
+  });
+  found.sums.resize(Moments::size(n_columns + 1));
+  kernels().linear_moments(
+      {s.columns.data(), kBlockRows, static_cast<int>(n_columns + 1), s.hessian.data(), s.gradient.data(), padded},
+      s.products.data(), found.sums.data());
+  return found;
+}
+
+// Solves (matrix + ridge) x = right for a symmetric matrix with a unit diagonal, row by row in its lower triangle.
+// Unknowns that the ones before them explain are 0.
+std::vector<double> solve(std::vector<double> matrix, std::vector<double> right, double ridge) {
+  const std::size_t n = right.size();
+  std::vector<char> kept(n);
+  const auto cell = [&](std::size_t i, std::size_t j) -> double& { return matrix[i * n + j]; };
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!kept[j]) continue;
+      double sum = cell(i, j);
+      for (std::size_t p = 0; p < j; ++p) sum -= kept[p] ? cell(i, p) * cell(j, p) : 0.0;
+      cell(i, j) = sum / cell(j, j);
+    }
+    double rest = 1.0 + ridge;
+    for (std::size_t p = 0; p < i; ++p) rest -= kept[p] ? cell(i, p) * cell(i, p) : 0.0;
+    kept[i] = rest > kCollinear;
+    cell(i, i) = kept[i] ? std::sqrt(rest) : 1.0;
+    if (!kept[i]) continue;
+    for (std::size_t p = 0; p < i; ++p) right[i] -= kept[p] ? cell(i, p) * right[p] : 0.0;
+    right[i] /= cell(i, i);
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    if (!kept[i]) {
+      right[i] = 0.0;
+      continue;
+    }
+    for (std::size_t p = i + 1; p < n; ++p) right[i] -= kept[p] ? cell(p, i) * right[p] : 0.0;
+    right[i] /= cell(i, i);
+  }
+  return right;
+}
+
+Model find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
+                 const Moments& moments) {
+  const std::size_t n_places = leaf.columns.size() + 1;
+  const double weight = moments.product(0, 0);
+  const double gradient = moments.gradient(n_places, 0);
+  if (!(weight > 0.0) || !std::isfinite(weight)) return {};
+  // Around the means; places whose column varies.
+  const auto covariance = [&](std::size_t i, std::size_t j) {
+    return moments.product(i, j) - moments.product(i, 0) * (moments.product(j, 0) / weight);
+  };
+  std::vector<std::size_t> places;
+  std::vector<double> deviations;  // times the root of the weight
+  for (std::size_t i = 1; i < n_places; ++i) {
+    const double variance = covariance(i, i);
+    if (!(variance > kConstant * moments.product(i, i)) || !std::isfinite(variance)) continue;
+    places.push_back(i);
+    deviations.push_back(std::sqrt(variance));
+  }
+  const std::size_t n = places.size();
+  if (n == 0 || moments.n_rows < static_cast<std::int64_t>(n) + 1) return {};
+  std::vector<double> matrix(n * n);
+  std::vector<double> right(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      matrix[i * n + j] = covariance(places[i], places[j]) / (deviations[i] * deviations[j]);
+    }
+    const double together = moments.gradient(n_places, places[i]) - moments.product(places[i], 0) * (gradient / weight);
+    right[i] = -together / deviations[i];
+  }
+  const std::vector<double> effects = solve(std::move(matrix), std::move(right), fit.lambda / weight);
+  double largest = 0.0;
+  for (const double e : effects) {
+    if (!std::isfinite(e)) return {};
+    largest = std::max(largest, std::abs(e));
+  }
+  Model model;
+  model.constant =
+      leaf_output(gradient, weight, static_cast<double>(moments.n_rows), fit.rules, fit.damp_from, &leaf.parent);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(std::abs(effects[i]) > kNegligible * largest)) continue;
+    const Reference& reference = references[places[i] - 1];
+    const double coefficient = effects[i] / deviations[i] * reference.factor;
+    const double centre = reference.shift + moments.product(places[i], 0) / weight / reference.factor;
+    if (!std::isfinite(coefficient) || coefficient == 0.0 || !std::isfinite(centre)) continue;
+    model.column.push_back(leaf.columns[places[i] - 1]);
+    model.coefficient.push_back(coefficient);
+    model.centre.push_back(centre);
+  }
+  return model;
+}
+
+// The constant from what the coefficients leave of the residuals.
+double refit_constant(const LinearFit& fit, const LinearLeaf& leaf, const Model& model) {
+  std::vector<Residual> residuals, scratch;
+  visit(*fit.raw, [&](const auto& read) {
+    for (std::int64_t i = 0; i < leaf.n_rows; ++i) {
+      const RowIdx row = leaf.rows[i];
+      double slope = 0.0;
+      for (std::size_t t = 0; t < model.column.size(); ++t) {
+        slope += model.coefficient[t] * (read(row, model.column[t]) - model.centre[t]);
+      }
+      if (!std::isfinite(slope)) continue;
+      const double weight = fit.refit.weight != nullptr ? static_cast<double>(fit.refit.weight[row]) : 1.0;
+      residuals.push_back({static_cast<double>(fit.refit.label[row]) - fit.refit.score[row] - slope, weight});
+    }
+  });
+  const double value = refit_residuals(fit.refit, residuals, scratch);
+  const double limit = fit.rules.max_delta_step;
+  return limit > 0.0 ? std::clamp(value, -limit, limit) : value;
+}
+
+std::vector<Block> cut_blocks(std::span<const LinearLeaf> leaves, const std::vector<char>& wanted) {
+  std::vector<Block> blocks;
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    for (std::int64_t begin = 0; wanted[l] && begin < leaves[l].n_rows; begin += kBlockRows) {
+      blocks.push_back({l, begin, std::min(begin + kBlockRows, leaves[l].n_rows)});
+    }
+  }
+  return blocks;
+}
+
+std::vector<Model> find_models(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves) {
+  const auto n_leaves = static_cast<std::int64_t>(leaves.size());
+  std::vector<char> candidate(leaves.size());
+  for (std::size_t l = 0; l < leaves.size(); ++l) candidate[l] = !leaves[l].columns.empty() && leaves[l].n_rows > 1;
+  std::vector<std::vector<Reference>> references(leaves.size());
+  team.for_each(n_leaves, [&](std::int64_t l, int) {
+    if (candidate[at(l)]) references[at(l)] = find_references(*fit.raw, leaves[at(l)]);
+  });
+  const std::vector<Block> blocks = cut_blocks(leaves, candidate);
+  std::vector<Moments> parts(blocks.size());
+  std::vector<Scratch> scratch(at(team.n_threads()));
+  team.for_each(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t b, int thread) {
+    const Block& block = blocks[at(b)];
+    parts[at(b)] = sum_block(fit, leaves[block.leaf], references[block.leaf], block, scratch[at(thread)]);
+  });
+  std::vector<Moments> moments(leaves.size());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    Moments& total = moments[blocks[b].leaf];
+    if (total.sums.empty()) {
+      total = std::move(parts[b]);
+      continue;
+    }
+    total.n_rows += parts[b].n_rows;
+    for (std::size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += parts[b].sums[i];
+  }
+  std::vector<Model> models(leaves.size());
+  team.for_each(n_leaves, [&](std::int64_t i, int) {
+    const std::size_t l = at(i);
+    if (!candidate[l]) return;
+    models[l] = find_model(fit, leaves[l], references[l], moments[l]);
+    if (fit.refit.label != nullptr && !models[l].column.empty()) {
+      models[l].constant = refit_constant(fit, leaves[l], models[l]);
+    }
+  });
+  return models;
+}
+
+// No step may be longer than this, whatever the model says.
+double largest_step(const LinearFit& fit) {
+  if (fit.rules.max_delta_step > 0.0) return fit.rules.max_delta_step;
+  return fit.damp_from > 0.0 ? 2.0 * fit.damp_from : kInfinity;  // what damping tends to
+}
+
+}  // namespace
+
+ValueSpan add_linear_leaf(const LinearLeaves& leaves, std::size_t leaf, double plain, const RawTable& raw,
+                          const RowIdx* rows, std::int64_t n_rows, double* score) {
+  ValueSpan span{plain, plain};
+  if (!leaves.is_linear(leaf)) {
+    for (std::int64_t i = 0; i < n_rows; ++i) score[rows[i]] += plain;
+    return span;
+  }
+  visit(raw, [&](const auto& read) {
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      const std::int64_t row = rows[i];
+      const double v = leaves.value(leaf, plain, [&](std::int32_t column) { return read(row, column); });
+      score[row] += v;
+      span = {std::min(span.low, v), std::max(span.high, v)};
+    }
+  });
+  return span;
+}
+
+LinearLeaves fit_linear_leaves(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves, double* score) {
+  const std::vector<Model> models = find_models(team, fit, leaves);
+  const double limit = largest_step(fit) * fit.learning_rate;
+  LinearLeaves linear;
+  linear.begin.push_back(0);
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    const Model& model = models[l];
+    const bool is_linear = !model.column.empty();
+    linear.constant.push_back(is_linear ? model.constant * fit.learning_rate : leaves[l].value);
+    linear.low.push_back(is_linear ? -limit : leaves[l].value);
+    linear.high.push_back(is_linear ? limit : leaves[l].value);
+    linear.column.insert(linear.column.end(), model.column.begin(), model.column.end());
+    linear.centre.insert(linear.centre.end(), model.centre.begin(), model.centre.end());
+    for (const double c : model.coefficient) linear.coefficient.push_back(c * fit.learning_rate);
+    linear.begin.push_back(static_cast<std::int64_t>(linear.column.size()));
+  }
+  const std::vector<Block> blocks = cut_blocks(leaves, std::vector<char>(leaves.size(), 1));
+  std::vector<ValueSpan> spans(blocks.size());
+  team.for_each(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t b, int) {
+    const Block& block = blocks[at(b)];
+    const LinearLeaf& leaf = leaves[block.leaf];
+    spans[at(b)] = add_linear_leaf(linear, block.leaf, leaf.value, *fit.raw, leaf.rows + block.begin,
+                                   block.end - block.begin, score);
+  });
+  std::vector<ValueSpan> by_leaf(leaves.size(), {kInfinity, -kInfinity});
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    ValueSpan& span = by_leaf[blocks[b].leaf];
+    span = {std::min(span.low, spans[b].low), std::max(span.high, spans[b].high)};
+  }
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    if (!linear.is_linear(l)) continue;
+    const double margin = fit.extrapolation * (by_leaf[l].high - by_leaf[l].low);
+    linear.low[l] = std::max(by_leaf[l].low - margin, -limit);
+    linear.high[l] = std::min(by_leaf[l].high + margin, limit);
+  }
+  return linear;
+}
+
+}  // namespace gossamer

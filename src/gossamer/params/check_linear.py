@@ -1,0 +1,74 @@
+"""Whether linear leaves fit the other parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gossamer.errors import ParameterError, message
+
+if TYPE_CHECKING:
+    from gossamer.params.resolved import Params
+
+# Their gradients say on which side of the score a label lies, not how far away: no slope to fit.
+_SIGN_OBJECTIVES: Final = ("regression_l1", "quantile", "mape")
+
+
+def check_linear(params: Params) -> None:
+    """Raise where `linear_tree` is on together with what linear leaves cannot do.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> try:
+        ...     check_linear(resolve({"linear_tree": True, "objective": "l1"}, context="dataset"))
+        ... except ParameterError as error:
+        ...     print(str(error)[:56])
+        linear_tree does not fit this objective: got 'regression
+    """
+    if not params.linear_tree:
+        return
+    if params.objective in _SIGN_OBJECTIVES:
+        raise ParameterError(
+            message(
+                "linear_tree does not fit this objective",
+                got=params.objective,
+                expected="a loss whose gradient grows with the error",
+                hint="Use huber, pseudo_huber or fair with a small alpha, huber_slope or fair_c "
+                "instead, or leave linear_tree out.",
+            )
+        )
+    if params.zero_as_missing:
+        raise ParameterError(
+            message(
+                "linear_tree needs the value of every zero, zero_as_missing takes it away",
+                got=True,
+                expected="zero_as_missing=false",
+                hint="Put NaN where a zero means missing.",
+            )
+        )
+    if any(params.monotone_constraints):
+        raise ParameterError(
+            message(
+                "linear_tree does not keep monotone_constraints: slopes of leaves have any sign",
+                got=params.monotone_constraints,
+                expected="no constraints",
+                hint="Leave one of the two out.",
+            )
+        )
+    if params.boosting == "dart":
+        raise ParameterError(
+            message(
+                "linear_tree does not fit boosting=dart, which weighs the values of leaves anew",
+                got=params.boosting,
+                expected="gbdt or rf",
+                hint="Leave one of the two out.",
+            )
+        )
+    if params.multi_strategy == "multi_output_tree":
+        raise ParameterError(
+            message(
+                "linear_tree does not fit vector leaves: multi_strategy",
+                got=params.multi_strategy,
+                expected="one_output_per_tree",
+                hint="With one tree per output every leaf has a model of its own.",
+            )
+        )

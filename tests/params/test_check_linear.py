@@ -1,0 +1,44 @@
+"""`linear_tree` with what it cannot do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gossamer.errors import ParameterError
+from gossamer.params import resolve
+from gossamer.params.check_linear import check_linear
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"objective": "mae"}, "regression_l1"),
+        ({"objective": "quantile", "quantile_alpha": [0.1, 0.9]}, "quantile"),
+        ({"objective": "mape"}, "mape"),
+        ({"zero_as_missing": True}, "zero_as_missing"),
+        ({"multi_strategy": "multi_output_tree"}, "vector leaves"),
+    ],
+)
+def test_refused_by_name(given: dict[str, Any], words: str) -> None:
+    resolve(given)
+    with pytest.raises(ParameterError, match=f"linear_tree.*{words}"):
+        resolve({**given, "linear_trees": True})
+
+
+def test_monotone_constraints() -> None:
+    params = replace(resolve({"linear_tree": True}), monotone_constraints=(0, 1))
+    with pytest.raises(ParameterError, match="monotone_constraints"):
+        check_linear(params)
+    check_linear(replace(params, monotone_constraints=(0, 0)))
+    check_linear(replace(params, linear_tree=False))
+
+
+def test_penalty_and_range_are_checked() -> None:
+    params = resolve({"linear_tree": True, "linear_lambda": "0.5", "linear_extrapolation": 0})
+    assert (params.linear_lambda, params.linear_extrapolation) == (0.5, 0.0)
+    for name in ("linear_lambda", "linear_extrapolation"):
+        with pytest.raises(ParameterError, match=name):
+            resolve({name: -1})
