@@ -144,7 +144,7 @@ class Training:
         if not self._is_started:
             self._add_start()
         train, n_round = self.train, self.n_rounds
-        scores = self.boosting.begin_round(self)
+        scores = self.boosting.begin_round(self, n_round)
         objective = self.objective.for_round(n_round, self._states[-1])
         objective.fill_gradients(scores.at, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
