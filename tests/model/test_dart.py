@@ -134,6 +134,7 @@ def test_bookkeeping(xgboost_mode: bool, uniform: bool, max_drop: int) -> None:
             np.testing.assert_allclose(own, getattr(grown, name) * weight / rate, atol=1e-9)
 
 
+@settings(deadline=None)
 @given(
     weights=st.lists(st.floats(0.001, 1), max_size=30),
     drop_rate=st.floats(0, 1),
@@ -359,7 +360,7 @@ def flat(score: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(len(score)), np.ones(len(score))
 
 
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 @given(
     scale=st.sampled_from([1e-300, 1e-40, 1e-30, 1e-6, 1.0, 1e9, 1e25]), shift=st.floats(-1e6, 1e6)
 )

@@ -68,8 +68,8 @@ class Boosting:
 
     # ---- a round ----
 
-    def begin_round(self, training: Training) -> RoundScores:
-        """Return the scores that a round works with."""
+    def begin_round(self, training: Training, n_round: int) -> RoundScores:
+        """Return the scores that a round works with; random choices depend on its number."""
         return RoundScores(training.train.score, training.train.score)
 
     def end_round(self, training: Training, trees: Sequence[Any]) -> None:

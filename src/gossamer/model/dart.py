@@ -43,7 +43,6 @@ class Dart(Boosting):
     """Trees are left out by chance, and weighed anew when they come back.
 
     `Training.trees` are the trees as they were grown; the model has their values times a factor.
-    Rounds that were there before (of a model that is trained further) are never left out.
     """
 
     rescales: ClassVar[bool] = True
@@ -66,10 +65,10 @@ class Dart(Boosting):
 
     # ---- a round ----
 
-    def begin_round(self, training: Training) -> RoundScores:
+    def begin_round(self, training: Training, n_round: int) -> RoundScores:
         """See `Boosting`."""
         params = self._params
-        dropped = choose_dropped(params, training.n_rounds, self._weights())
+        dropped = choose_dropped(params, n_round, self._weights())
         n_dropped, rate = len(dropped), params.learning_rate
         share = rate if params.xgboost_dart_mode else 1.0  # of the new tree, beside one dropped
         if n_dropped > 0 or not params.xgboost_dart_mode:
@@ -108,6 +107,7 @@ class Dart(Boosting):
 
     def end_round(self, training: Training, trees: Sequence[Any]) -> None:
         """See `Boosting`."""
+        factors = list(self._factors)
         changes: list[tuple[int, float]] = []
         if self._unit == 0.0:
             self._choose_unit(training, trees)
@@ -121,30 +121,29 @@ class Dart(Boosting):
             for valid in training.valid:
                 self._move(training, valid, self._dropped.items())
                 self._add_trees(training, valid, trees)
-            changes = [(j, self._factors[j]) for j in self._dropped]
+            changes = [(j, factors[j]) for j in self._dropped]
             for j, factor in self._dropped.items():
-                self._factors[j] = factor
+                factors[j] = factor
         self._at = None
         self._rates.append(self._rate)
-        self._factors.append(1.0)
         self._changes.append(changes)
+        self._factors = [*factors, 1.0]
 
     def rewind(self, training: Training, n_rounds: int, with_scores: bool = True) -> None:
         """See `Boosting`."""
-        n_own = max(n_rounds - (training.n_rounds - len(self._rates)), 0)
         factors = list(self._factors)
-        for changes in reversed(self._changes[n_own:]):
+        for changes in reversed(self._changes[n_rounds:]):
             for j, factor in changes:
                 factors[j] = factor
-        factors[n_own:] = [0.0] * (len(factors) - n_own)
+        factors[n_rounds:] = [0.0] * (len(factors) - n_rounds)
         if with_scores:
             moved = [(j, f) for j, f in enumerate(factors) if f != self._factors[j]]
             for scored in (training.train, *training.valid):
                 self._move(training, scored, moved)
         del training.trees[n_rounds * training.trees_per_round :]
-        self._factors = factors[:n_own]
-        del self._rates[n_own:], self._changes[n_own:]
-        if self._unit > 0.0 and n_own <= self._unit_from and n_rounds == n_own:
+        self._factors = factors[:n_rounds]
+        del self._rates[n_rounds:], self._changes[n_rounds:]
+        if self._unit > 0.0 and n_rounds <= self._unit_from:
             self._unit = 0.0
             training.start[:] = self._start
             for scored in (training.train, *training.valid):
@@ -154,10 +153,9 @@ class Dart(Boosting):
         return [rate * factor for rate, factor in zip(self._rates, self._factors, strict=True)]
 
     def _round(self, training: Training, j: int) -> Iterator[tuple[int, Any]]:
-        """Number and tree of every tree of one of the own rounds that has a split."""
-        first = training.n_rounds - len(self._rates)
+        """Number and tree of every tree of a round that has a split."""
         k = training.trees_per_round
-        for t in range((first + j) * k, (first + j + 1) * k):
+        for t in range(j * k, (j + 1) * k):
             if training.trees[t].n_leaves > 1:
                 yield t, training.trees[t]
 
@@ -209,8 +207,6 @@ class Dart(Boosting):
 
     def add_rounds(self, training: Training, scored: ScoredSet) -> None:
         """See `Boosting`."""
-        before = training.n_rounds - len(self._rates)
-        self._add_trees(training, scored, training.trees[: before * training.trees_per_round])
         for j, factor in enumerate(self._factors):
             for t, tree in self._round(training, j):
                 add_tree(training, scored, t, tree, self._values(tree, factor))
@@ -221,9 +217,8 @@ class Dart(Boosting):
         """See `Boosting`."""
         if self._unit == 0.0:
             return forest
-        factor = np.ones(forest.n_rounds)
-        n_before = forest.n_rounds - len(self._factors)
-        factor[n_before:] = self._factors
+        n_before = forest.n_rounds - len(self._factors)  # of a model that is trained further
+        factor = np.append(np.ones(n_before), self._factors)
         by_tree = np.repeat(factor, forest.trees_per_round)
         arrays = dict(forest.arrays)
         for name, begin in (("node_value", forest.node_begin), ("leaf_value", forest.leaf_begin)):
@@ -279,9 +274,9 @@ def choose_dropped(params: Params, n_round: int, weights: Sequence[float]) -> li
         >>> from gossamer.params import resolve
         >>> params = resolve({"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0})
         >>> choose_dropped(params, 8, [0.1] * 8)
-        [2, 3, 5, 7]
+        [0, 1, 2, 3, 5, 7]
         >>> choose_dropped(params.replace(max_drop=1), 8, [0.1] * 8)
-        [2]
+        [3]
     """
     n = len(weights)
     key = make_key(params.drop_seed, Stream.DROPOUT, n_round)

@@ -40,7 +40,7 @@ class RandomForest(Boosting):
         """See `Boosting`."""
         raise no_own_objective()
 
-    def begin_round(self, training: Training) -> RoundScores:
+    def begin_round(self, training: Training, n_round: int) -> RoundScores:
         """See `Boosting`."""
         training.grower.set_step(learning_rate=1.0)
         start = np.repeat(training.start, training.train.data.num_data())

@@ -187,7 +187,7 @@ class Training:
         train, n_round = self.train, self.n_rounds
         if self.base is not None:  # random choices go on where the model's ended
             n_round += self.base.model.forest.n_rounds
-        scores = self.boosting.begin_round(self)
+        scores = self.boosting.begin_round(self, n_round)
         objective = self.objective.for_round(n_round, self._states[-1])
         objective.fill_gradients(scores.at, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)

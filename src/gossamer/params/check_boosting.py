@@ -14,8 +14,8 @@ def check_boosting(params: Params) -> None:
         >>> try:
         ...     resolve({"boosting": "rf"})
         ... except ParameterError as error:
-        ...     print(str(error)[:41])
-        boosting=rf needs trees that differ: got
+        ...     print(str(error)[:35])
+        boosting=rf needs trees that differ
     """
     if params.boosting != "rf":
         return
@@ -32,10 +32,7 @@ def check_boosting(params: Params) -> None:
     if not samples_rows and params.feature_fraction == 1:
         raise ParameterError(
             message(
-                "boosting=rf needs trees that differ",
-                got=f"bagging_fraction={params.bagging_fraction:g}, "
-                f"bagging_freq={params.bagging_freq}, "
-                f"feature_fraction={params.feature_fraction:g}",
+                "boosting=rf needs trees that differ, but neither rows nor features are sampled",
                 expected="bagging_fraction < 1 with bagging_freq > 0, or feature_fraction < 1",
                 hint="Set bagging_fraction=0.632, for instance: the share of rows that a draw "
                 "with replacement reaches.",
