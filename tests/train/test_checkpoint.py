@@ -538,9 +538,13 @@ def train_in_a_child(case: str, path: Path, result: Path) -> int:
             ],
             n_rounds=40,
         )
-        result.write_bytes(model + repr(history).encode())
+        found = model + repr(history).encode()
     except BaseException as error:
-        result.write_bytes(repr(error).encode())
+        found = repr(error).encode()
+    try:  # in one step: this process may be killed at any moment
+        part = result.with_suffix(".part")
+        part.write_bytes(found)
+        part.rename(result)
     finally:
         os._exit(0)
 
