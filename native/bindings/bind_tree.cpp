@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bindings/arrays.h"
+#include "core/interrupt.h"
 #include "core/round_grower.h"
 #include "core/tree.h"
 #include "core/vector_grower.h"
@@ -34,9 +35,15 @@ struct PyGrower {
   explicit PyGrower(std::shared_ptr<BinMatrix> m) : matrix(m), grower(std::move(m)) {}
 };
 
+// Whether a signal came whose Python handler raised something: Ctrl-C, for one.
+bool signal_came() {
+  nb::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() != 0;
+}
+
 template <class AnyGrower>
 auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
-          const Rows& rows, const std::vector<GrowParams>& params, const std::optional<In<float>>& label,
+          const Rows& rows, std::vector<GrowParams> params, const std::optional<In<float>>& label,
           const Out<double>& score, int n_threads) {
   if (params.empty()) throw std::invalid_argument("there are no outputs");
   const std::int64_t n = self.matrix->n_rows();
@@ -46,14 +53,20 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
   const float* const h = data_or_null(hessian, size, "hessian");
   const bool one_label = label && length(*label) == n;
   const float* const y = data_or_null(label, one_label ? n : size, "label");
-  for (const GrowParams& p : params) {
+  Interrupt interrupt(&signal_came);
+  for (GrowParams& p : params) {
     if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
+    p.interrupt = &interrupt;
   }
   const RowIdx* const row_data = checked_rows(rows, n);
-  nb::gil_scoped_release release;
-  TeamLease team(n_threads);
-  return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data(), y,
-                          one_label);
+  try {
+    nb::gil_scoped_release release;
+    TeamLease team(n_threads);
+    return self.grower.grow(*team, gradient.data(), h, row_data, rows ? length(*rows) : n, params, score.data(), y,
+                            one_label);
+  } catch (const Interrupted&) {
+    throw nb::python_error();  // what the signal's handler raised
+  }
 }
 
 template <class AnyGrower>
@@ -121,6 +134,46 @@ nb::dict join_trees(const nb::list& trees) {
   d["leaf_weight"] = join(trees, &Tree::leaf_weight);
   d["leaf_count"] = join(trees, &Tree::leaf_count);
   return d;
+}
+
+template <class T>
+std::vector<T> array_of(const nb::dict& arrays, const char* name, std::int64_t expected) {
+  const auto array = nb::cast<In<T>>(arrays[name], false);
+  check_length(array, expected, name);
+  return to_vector(array);
+}
+
+// The way back from `join_trees`, for one tree.
+Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_values) {
+  const std::int64_t n_leaves = length(nb::cast<In<std::int64_t>>(arrays["leaf_count"], false));
+  if (n_leaves < 1 || n_values < 1) throw std::invalid_argument("a tree has at least one leaf and one value");
+  const std::int64_t n_nodes = n_leaves - 1;
+  Tree tree;
+  tree.n_values = n_values;
+  tree.column = array_of<std::int32_t>(arrays, "column", n_nodes);
+  tree.threshold = array_of<double>(arrays, "threshold", n_nodes);
+  tree.missing_kind = array_of<std::int8_t>(arrays, "missing_kind", n_nodes);
+  tree.default_left = array_of<std::int8_t>(arrays, "default_left", n_nodes);
+  tree.left = array_of<std::int32_t>(arrays, "left", n_nodes);
+  tree.right = array_of<std::int32_t>(arrays, "right", n_nodes);
+  tree.gain = array_of<double>(arrays, "gain", n_nodes);
+  tree.node_value = array_of<double>(arrays, "node_value", n_nodes * n_values);
+  tree.node_weight = array_of<double>(arrays, "node_weight", n_nodes);
+  tree.node_count = array_of<std::int64_t>(arrays, "node_count", n_nodes);
+  tree.leaf_value = array_of<double>(arrays, "leaf_value", n_leaves * n_values);
+  tree.leaf_weight = array_of<double>(arrays, "leaf_weight", n_leaves);
+  tree.leaf_count = array_of<std::int64_t>(arrays, "leaf_count", n_leaves);
+  for (std::int64_t i = 0; i < n_nodes; ++i) {
+    for (const auto* children : {&tree.left, &tree.right}) {
+      const std::int64_t child = (*children)[static_cast<std::size_t>(i)];
+      if (child >= 0 ? child <= i || child >= n_nodes : ~child >= n_leaves) {
+        throw std::invalid_argument("a child does not exist, or stands before its parent");
+      }
+    }
+  }
+  const std::int64_t misfit = tree.find_bins(matrix.features());
+  if (misfit >= 0) throw nb::index_error(std::to_string(misfit).c_str());
+  return tree;
 }
 
 template <class AnyGrower>
@@ -207,6 +260,9 @@ void bind_tree(nb::module_& m) {
                             "As Grower.grow, but one tree whose leaves have a value for each output.");
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
+  m.def("make_tree", &make_tree, "matrix"_a, "arrays"_a, "n_values"_a,
+        "A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot\n"
+        "answer.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
         "n_threads"_a);
 }

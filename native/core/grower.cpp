@@ -56,6 +56,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
       return comes_before(leaves_[at(a)], leaves_[at(b)]);
     });
     if (!leaves_[at(*best)].expanded) {
+      if (params.interrupt != nullptr) params.interrupt->check();
       expand(team, choose_batch(team, n_leaves), n_leaves + 1 == params.num_leaves);
       continue;
     }

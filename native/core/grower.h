@@ -18,6 +18,7 @@
 #include "core/bin_matrix.h"
 #include "core/column_sampler.h"
 #include "core/histogram.h"
+#include "core/interrupt.h"
 #include "core/leaf_refit.h"
 #include "core/leaf_rows.h"
 #include "core/memory.h"
@@ -44,6 +45,7 @@ struct GrowParams {
   double refit_delta = 0.0;
   double damp_from = 0.0;  // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
+  Interrupt* interrupt = nullptr;  // asked between batches of leaves; nullptr: never
 };
 
 // Where the time went, in seconds; and how much was done.

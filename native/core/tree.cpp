@@ -49,6 +49,22 @@ void split_down(const std::vector<Node>& nodes, const Tree& tree, std::span<RowI
 
 }  // namespace
 
+std::int64_t Tree::find_bins(const std::vector<Feature>& features) {
+  feature.resize(column.size());
+  threshold_bin.resize(column.size());
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    const auto f = std::lower_bound(features.begin(), features.end(), column[i],
+                                    [](const Feature& a, std::int32_t wanted) { return a.column < wanted; });
+    const bool is_there = f != features.end() && f->column == column[i];
+    if (!is_there || static_cast<std::int8_t>(f->missing_kind) != missing_kind[i]) return static_cast<std::int64_t>(i);
+    const auto bound = std::lower_bound(f->upper.begin(), f->upper.end(), threshold[i]);
+    if (bound == f->upper.end() || *bound != threshold[i]) return static_cast<std::int64_t>(i);
+    feature[i] = static_cast<std::int32_t>(f - features.begin());
+    threshold_bin[i] = static_cast<std::int32_t>(bound - f->upper.begin());
+  }
+  return -1;
+}
+
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score) {
   std::vector<Node> nodes;

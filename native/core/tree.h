@@ -47,6 +47,9 @@ struct Tree {
     for (const double v : leaf_value) largest = v > largest ? v : -v > largest ? -v : largest;
     return largest;
   }
+  // Finds the feature and the bin of every node from its column and threshold. Returns the first node
+  // that asks something else than the bins can answer, or -1.
+  std::int64_t find_bins(const std::vector<Feature>& features);
   std::int64_t n_leaves() const { return static_cast<std::int64_t>(leaf_count.size()); }
 
   std::int64_t n_values = 1;  // outputs that a leaf has a value for

@@ -40,6 +40,7 @@ Tree VectorGrower::grow(Team& team, const float* gradient, const float* hessian,
   plan(team);
   start_root(team);
   for (std::int64_t n_leaves = 1; n_leaves < params_->num_leaves && !frontier_.empty(); ++n_leaves) {
+    if (params_->interrupt != nullptr) params_->interrupt->check();
     expand(team, take_best(), n_leaves + 1 == params_->num_leaves);
   }
   return finish(team, hessian, label, one_label, score);

@@ -1,5 +1,7 @@
 // Whole trees: the same for any number of threads and any memory, and true to their rows.
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <memory>
 #include <thread>
 
@@ -457,6 +459,67 @@ TEST_SUITE("grower") {
     used.erase(std::unique(used.begin(), used.end()), used.end());
     CHECK(used.size() <= 6);
     CHECK(used.size() > 1);
+  }
+
+  TEST_CASE("a tree finds its bins again") {
+    const Problem p = make_problem(3000, 9, 99);
+    const Grown g = grow(p, {}, 2);
+    Tree again = g.tree;
+    again.feature.clear();
+    again.threshold_bin.clear();
+    CHECK(again.find_bins(p.matrix->features()) == -1);
+    CHECK(again.feature == g.tree.feature);
+    CHECK(again.threshold_bin == g.tree.threshold_bin);
+    again.threshold[2] = std::nextafter(again.threshold[2], 1e30);
+    CHECK(again.find_bins(p.matrix->features()) == 2);
+    again = g.tree;
+    again.column[1] = 1000;
+    CHECK(again.find_bins(p.matrix->features()) == 1);
+    again = g.tree;
+    again.missing_kind[0] = static_cast<std::int8_t>(again.missing_kind[0] + 1);
+    CHECK(again.find_bins(p.matrix->features()) == 0);
+  }
+
+  TEST_CASE("an interrupted tree changes no score, and the next one is as if it had not been") {
+    const Problem p = make_problem(20000, 9, 101);
+    static int n_asked;
+    for (const int n_threads : {1, 3}) {
+      Team team(n_threads);
+      Grower grower(p.matrix);
+      const std::vector<double> before(at(p.n_rows()), 0.25);
+      std::vector<double> score = before;
+      n_asked = 0;
+      Interrupt interrupt([] { return ++n_asked > 0; });
+      GrowParams params;
+      params.interrupt = &interrupt;
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));  // it is not asked at once
+      CHECK_THROWS_AS(grower.grow(team, p.gradient.data(), p.hessian.data(), nullptr, p.n_rows(), params, score.data()),
+                      Interrupted);
+      CHECK(n_asked == 1);
+      CHECK(first_difference(score, before) == -1);
+      params.interrupt = nullptr;
+      grower.grow(team, p.gradient.data(), p.hessian.data(), nullptr, p.n_rows(), params, score.data());
+      std::vector<double> expected = before;
+      Grower(p.matrix).grow(team, p.gradient.data(), p.hessian.data(), nullptr, p.n_rows(), params, expected.data());
+      CHECK(first_difference(score, expected) == -1);
+    }
+  }
+
+  TEST_CASE("only the thread that made an interrupt asks, and all of them hear the answer") {
+    static int n_asked;
+    n_asked = 0;
+    Interrupt interrupt([] { return ++n_asked > 1; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    std::thread([&] { CHECK_NOTHROW(interrupt.check()); }).join();
+    CHECK(n_asked == 0);
+    CHECK_NOTHROW(interrupt.check());
+    CHECK(n_asked == 1);
+    CHECK_NOTHROW(interrupt.check());  // not so soon again
+    CHECK(n_asked == 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    CHECK_THROWS_AS(interrupt.check(), Interrupted);
+    std::thread([&] { CHECK_THROWS_AS(interrupt.check(), Interrupted); }).join();
+    CHECK(n_asked == 2);
   }
 
   TEST_CASE("scores of other rows follow the tree") {

@@ -1169,6 +1169,12 @@ class VectorGrower:
 def join_trees(trees: list) -> dict:
     """The arrays of several trees, one after another, by name."""
 
+def make_tree(matrix: BinMatrix, arrays: dict, n_values: int) -> Tree:
+    """
+    A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot
+    answer.
+    """
+
 def add_tree_to_scores(
     matrix: BinMatrix,
     tree: Tree,

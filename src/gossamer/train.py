@@ -8,10 +8,11 @@ from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.data import Dataset
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
-from gossamer.logger import info
+from gossamer.errors import DataError, ParameterError, message
+from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
+from gossamer.model.checkpoint import Run
 from gossamer.params import TABLE, Params
 from gossamer.params.coerce import coerce
 
@@ -38,13 +39,22 @@ def train(
         valid_sets: Data sets to evaluate after each round; the training data may be among them.
         valid_names: Their names.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
-        init_model: Not supported in this version.
+        init_model: A `Booster`, or the path of a saved one, to continue from. The model that is
+            returned has its trees and, behind them, the new ones; of a booster with a
+            `best_iteration`, only the rounds up to that one. See docs/control.md.
         keep_training_booster: Whether the booster keeps its data, to be trained further, and the
             rounds after the best one.
         callbacks: Functions called before or after each round, see `gossamer.callbacks`.
 
     Returns:
-        The trained model.
+        The trained model. After Ctrl-C, the model so far: its attribute `was_interrupted` is true,
+        and there is a warning. (A second Ctrl-C, or one in the first round, raises
+        KeyboardInterrupt.)
+
+    Raises:
+        GossamerError: If data, parameters or callbacks cannot be used.
+        Exception: Whatever a callback raises. The model of the rounds so far is `env.model`, which
+            the callback was given; it can be used and trained further.
 
     Example:
         >>> import numpy as np
@@ -53,8 +63,6 @@ def train(
         >>> model.predict([[0.7]]).round(1)
         array([0.5])
     """
-    if init_model is not None:
-        raise NotSupportedError(message("init_model is not supported in this version of Gossamer"))
     if not isinstance(train_set, Dataset):
         raise DataError(
             message(
@@ -63,7 +71,7 @@ def train(
                 expected="Dataset(data, label=...)",
             )
         )
-    booster = Booster(params, train_set)
+    booster = Booster(params, train_set, init_model=init_model)
     resolved = booster.resolved_params
     n_rounds = cast(int, coerce(TABLE["num_iterations"], num_boost_round, "num_boost_round"))
     if "num_iterations" in resolved.given:
@@ -77,16 +85,25 @@ def train(
         return results + booster.eval_valid(feval)
 
     before, after = _sort_callbacks(callbacks, resolved)
-    env_params = dict(params or {})  # reset_parameter changes them
+    begin = booster.current_iteration()
+    # (reset_parameter changes the parameters)
+    run = Run(booster, dict(params or {}), [*before, *after], begin, begin + n_rounds)
     booster.best_iteration = 0
     try:
-        results = _boost(booster, n_rounds, before, after, env_params, evaluate)
+        for callback in run.callbacks:
+            if hasattr(callback, "attach"):  # a checkpoint: may go on after some rounds
+                callback.attach(run)
+        _boost(run, before, after, evaluate)
     except EarlyStopException as stop:
         booster.best_iteration = stop.best_iteration + 1
-        results = stop.best_score
+        run.results = stop.best_score
+    except KeyboardInterrupt:
+        if booster.current_iteration() == begin:
+            raise
+        _keep_so_far(run)
     finally:
-        _close(before + after)
-    for result in results:
+        _close(run.callbacks)
+    for result in run.results:
         scores = booster.best_score.setdefault(result.dataset_name, {})
         scores[result.metric_name] = result.metric_value
     if not keep_training_booster:
@@ -95,32 +112,47 @@ def train(
 
 
 def _boost(
-    booster: Booster,
-    n_rounds: int,
+    run: Run,
     before: list[Callback],
     after: list[Callback],
-    env_params: dict[str, Any],
     evaluate: Callable[[], list[EvalResult]],
-) -> list[EvalResult]:
-    """Train round after round; returns the last results."""
-    params = booster.resolved_params
-    results: list[EvalResult] = []
-    for i in range(n_rounds):
+) -> None:
+    """Train round after round."""
+    booster = run.booster
+    for i in range(run.begin + run.n_done, run.end):
+        if run.is_finished:
+            break
         for callback in before:
-            callback(CallbackEnv(booster, env_params, i, 0, n_rounds, None))
+            callback(CallbackEnv(booster, run.params, i, run.begin, run.end, None))
         # Gradients, sampled rows, trees, scores: see `Training.train_round`.
         is_finished = booster.update()
+        params = booster.resolved_params  # those of this round
         if is_finished and params.verbosity >= 1:
             info(f"Training ends after {i} rounds: no leaf can be split any further.")
-        end = i + 1 if is_finished else n_rounds  # callbacks learn that this was the last one
-        is_evaluated = i in (0, end - 1) or (i + 1) % params.metric_freq == 0
+        end = i + 1 if is_finished else run.end  # callbacks learn that this was the last one
+        is_evaluated = i in (run.begin, end - 1) or (i + 1) % params.metric_freq == 0
         found = evaluate() if is_evaluated else []
-        results = found or results
+        run.results = found or run.results
+        run.n_done, run.is_finished = i + 1 - run.begin, is_finished
         for callback in after:
-            callback(CallbackEnv(booster, env_params, i, 0, end, found))
-        if is_finished:
+            callback(CallbackEnv(booster, run.params, i, run.begin, end, found))
+        run.n_settled = run.n_done
+
+
+def _keep_so_far(run: Run) -> None:
+    """After Ctrl-C: use the rounds so far; where early stopping looked on, up to the best one."""
+    booster = run.booster
+    booster.was_interrupted = True
+    n_rounds = booster.current_iteration()
+    for callback in run.callbacks:
+        if run.is_whole and hasattr(callback, "write"):  # a checkpoint
+            callback.write()
+    for callback in run.callbacks:
+        best = callback.best_so_far() if hasattr(callback, "best_so_far") else None
+        if best is not None:
+            booster.best_iteration, run.results = best[0] + 1, best[1]
             break
-    return results
+    warn(f"Training was interrupted after {n_rounds} rounds; the model is that of these rounds.")
 
 
 def _add_valid_sets(
@@ -179,7 +211,8 @@ def _sort_callbacks(
                 min_delta=params.early_stopping_min_delta,
             )
         )
-    found.sort(key=lambda callback: getattr(callback, "order", 0))
+    # Checkpoints come last: what they keep of the other callbacks is then that of the round.
+    found.sort(key=lambda callback: (hasattr(callback, "attach"), getattr(callback, "order", 0)))
     before: list[Callback] = []
     after: list[Callback] = []
     for callback in found:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.callbacks import EvalResult, progress_bar
+from gossamer.callbacks import CallbackEnv, EvalResult, progress_bar
 
 ROUND = [EvalResult("valid", "l2", 0.25, False)]
 
@@ -40,3 +40,13 @@ def test_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(ImportError, match=r'pip install "gossamer\[progress\]"'):
         progress_bar()
+
+
+def test_a_training_that_goes_on() -> None:
+    pytest.importorskip("tqdm")
+    out = io.StringIO()
+    bar = progress_bar(file=out, mininterval=0)
+    for i in (6, 7, 8, 9):  # from a checkpoint after 4 of 8 rounds
+        bar(CallbackEnv(None, {}, i, 2, 10, ROUND))
+    assert "4/8" in out.getvalue().split("\r")[1]
+    assert "8/8" in out.getvalue().split("\r")[-1]

@@ -273,3 +273,54 @@ class TestReference:
     def test_bad_rows(self, rows: list[int]) -> None:
         with pytest.raises(DataError, match="used_indices must be rows"):
             Dataset(TABLE).subset(rows).construct()
+
+
+class TestMethodsOfLightGBM:
+    """Small methods, and what they return."""
+
+    def test_rows_of_a_subset(self) -> None:
+        rows = [5, 3, 9]
+        for free_raw_data in (False, True):
+            data = Dataset(TABLE, LABEL, free_raw_data=free_raw_data)
+            part = data.subset(rows)
+            np.testing.assert_array_equal(part.get_data(), TABLE[[3, 5, 9]])
+            if free_raw_data:
+                data.construct()
+                with pytest.raises(DataError, match="used after being freed"):
+                    part.get_data()
+        assert part.construct().num_data() == 3
+        assert part.get_ref_chain() == {part, data}
+        np.testing.assert_array_equal(part.get_label(), data.get_label()[[3, 5, 9]])
+
+    def test_rows_of_a_frame_stay_one(self) -> None:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(TABLE)
+        part = Dataset(frame, LABEL).subset([3, 5])
+        pandas.testing.assert_frame_equal(part.get_data(), frame.iloc[[3, 5]])
+
+    def test_a_chain_of_references(self) -> None:
+        first = Dataset(TABLE, LABEL)
+        second = first.create_valid(TABLE)
+        third = Dataset(TABLE, reference=second)
+        assert third.get_ref_chain() == {first, second, third}
+        assert third.get_ref_chain(2) == {second, third}
+
+    def test_fields_beside_lightgbm(self) -> None:
+        lightgbm = pytest.importorskip("lightgbm")
+        fields = {
+            "weight": np.arange(200) + 1.0,
+            "group": [50, 100, 50],
+            "init_score": LABEL.copy(),
+            "position": np.arange(200) % 5,
+        }
+        mine = Dataset(TABLE, LABEL, **fields).construct()
+        peer = lightgbm.Dataset(TABLE, LABEL, **fields).construct()
+        for name in ("label", "weight", "init_score", "group", "position"):
+            np.testing.assert_array_equal(mine.get_field(name), peer.get_field(name))
+            one, other = (getattr(data, f"get_{name}")() for data in (mine, peer))
+            np.testing.assert_array_equal(one, other)
+        for data in (mine, peer):
+            data.set_field("weight", None)
+            assert data.get_field("weight") is None
+            data.set_field("label", np.ones(200))
+            assert data.get_label().tolist() == [1.0] * 200

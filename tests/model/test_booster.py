@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer import Booster, DataError, Dataset, NotSupportedError, ParameterError, threads, train
+from gossamer import Booster, DataError, Dataset, ParameterError, threads, train
 from gossamer.metrics import EvalResult
 
 RNG = np.random.default_rng(0)
@@ -122,10 +122,6 @@ class TestTraining:
         np.testing.assert_allclose(booster.predict(TABLE), expected.predict(TABLE), rtol=1e-12)
         with pytest.raises(DataError, match="has no function"):
             Booster(PARAMS | {"objective": "none"}, Dataset(TABLE, LABEL)).update()
-
-    def test_other_training_data(self) -> None:
-        with pytest.raises(NotSupportedError, match="cannot change the training data"):
-            make_booster().update(Dataset(TABLE, LABEL))
 
     def test_the_end(self) -> None:
         booster = Booster({}, Dataset(TABLE, np.ones(500)))

@@ -157,8 +157,6 @@ def test_init_score(number_rows: Any) -> None:
     "arguments",
     [
         {"categorical_feature": [0]},
-        {"init_model": "model.txt"},
-        {"init_model": GossamerRegressor()},
     ],
     ids=str,
 )

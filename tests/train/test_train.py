@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gossamer
-from gossamer import Booster, CallbackEnv, DataError, Dataset, NotSupportedError, train
+from gossamer import Booster, CallbackEnv, DataError, Dataset, train
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(600, 4))
@@ -236,7 +236,7 @@ class TestCallbacks:
         sizes = [np.abs(model._model.forest.tree(t).leaf_value).max() for t in range(3)]
         assert sizes[0] > 2 * sizes[1] > 10 * sizes[2]
 
-    @pytest.mark.parametrize("error", [None, KeyboardInterrupt, RuntimeError])
+    @pytest.mark.parametrize("error", [None, SystemExit, RuntimeError])
     def test_callbacks_are_closed_however_training_ends(self, error: Any) -> None:
         closed = []
 
@@ -339,10 +339,6 @@ class TestEarlyStopping:
 
 class TestOptions:
     """What is left."""
-
-    def test_init_model(self) -> None:
-        with pytest.raises(NotSupportedError, match="init_model is not supported"):
-            train({}, make_train(), 1, init_model="model.txt")
 
     def test_data_is_let_go_unless_kept(self) -> None:
         assert train({}, make_train(), 1).train_set is None

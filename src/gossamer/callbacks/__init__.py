@@ -4,6 +4,7 @@ A callback is called with a `CallbackEnv`. It runs after the round, or before it
 `before_iteration` is true; those with a smaller `order` run first. The protocol is LightGBM's.
 """
 
+from gossamer.callbacks.checkpoint import checkpoint
 from gossamer.callbacks.env import CallbackEnv, EarlyStopException
 from gossamer.callbacks.log import log_evaluation
 from gossamer.callbacks.progress import progress_bar
@@ -16,6 +17,7 @@ __all__ = [
     "CallbackEnv",
     "EarlyStopException",
     "EvalResult",
+    "checkpoint",
     "early_stopping",
     "log_evaluation",
     "progress_bar",

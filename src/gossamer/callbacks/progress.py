@@ -19,10 +19,11 @@ class _ProgressBar:
     _bar: Any = None
 
     def __call__(self, env: CallbackEnv) -> None:
-        if env.iteration == env.begin_iteration:
+        n_done = env.iteration - env.begin_iteration
+        if n_done == 0 or self._bar is None:  # later where training goes on from a checkpoint
             self.close()
             n_rounds = env.end_iteration - env.begin_iteration
-            self._bar = _import_tqdm()(total=n_rounds, **self.options)
+            self._bar = _import_tqdm()(total=n_rounds, initial=n_done, **self.options)
         if self.show_metrics and env.evaluation_result_list:
             metrics = {
                 f"{result.dataset_name} {result.metric_name}": f"{result.metric_value:g}"

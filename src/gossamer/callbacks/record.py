@@ -29,6 +29,15 @@ class _RecordEvaluation:
                 history.setdefault(f"{result.metric_name}-mean", []).append(result.metric_value)
                 history.setdefault(f"{result.metric_name}-stdv", []).append(result.metric_std_dev)
 
+    def get_state(self) -> EvalHistory:
+        """Return the metrics so far, for a checkpoint."""
+        return self.eval_result
+
+    def set_state(self, state: EvalHistory) -> None:
+        """Go on from a checkpoint."""
+        self.eval_result.clear()
+        self.eval_result.update(state)
+
 
 def record_evaluation(eval_result: EvalHistory) -> _RecordEvaluation:
     """Keep the metrics of every round in a dictionary.

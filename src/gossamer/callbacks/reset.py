@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from gossamer.callbacks.env import CallbackEnv, is_cv
 from gossamer.errors import ParameterError, message
 
-Schedule = list[Any] | Callable[[int], Any]
+Schedule = list[Any] | dict[int, Any] | Callable[[int], Any]
 
 
 @dataclass(eq=False)
@@ -20,18 +20,28 @@ class _ResetParameter:
     schedules: dict[str, Schedule]
 
     def __call__(self, env: CallbackEnv) -> None:
-        values = {name: self._value(name, env) for name in self.schedules}
+        values = {
+            name: self._value(name, env) for name in self.schedules if self._has_begun(name, env)
+        }
         changed = {name: v for name, v in values.items() if v != env.params.get(name)}
         if changed:
             for booster in env.model.boosters if is_cv(env.model) else [env.model]:
                 booster.reset_parameter(changed)
             env.params.update(changed)
 
+    def _has_begun(self, name: str, env: CallbackEnv) -> bool:
+        """Whether a schedule says something about this round; one by rounds may start later."""
+        schedule = self.schedules[name]
+        n_done = env.iteration - env.begin_iteration
+        return not isinstance(schedule, dict) or any(first <= n_done for first in schedule)
+
     def _value(self, name: str, env: CallbackEnv) -> Any:
         schedule = self.schedules[name]
         n_done = env.iteration - env.begin_iteration
         if callable(schedule):
             return schedule(n_done)
+        if isinstance(schedule, dict):
+            return schedule[max(first for first in schedule if first <= n_done)]
         n_rounds = env.end_iteration - env.begin_iteration
         if len(schedule) != n_rounds:
             raise ParameterError(
@@ -49,8 +59,10 @@ def reset_parameter(**kwargs: Schedule) -> _ResetParameter:
     """Change parameters before each round, for instance the learning rate.
 
     Args:
-        **kwargs: For each parameter a list with one value per round, or a function that takes the
-            number of rounds done in this training (0 at first) and returns the value.
+        **kwargs: For each parameter a list with one value per round; a function that takes the
+            number of rounds done in this training (0 at first) and returns the value; or a dict
+            of values by the number of rounds done from which on they hold. A parameter that
+            cannot change during a training (the objective, bins, ...) is refused by name.
 
     Example:
         >>> from gossamer.callbacks import CallbackEnv
@@ -62,12 +74,18 @@ def reset_parameter(**kwargs: Schedule) -> _ResetParameter:
         {'learning_rate': 0.25}
     """
     for name, schedule in kwargs.items():
-        if not isinstance(schedule, list) and not callable(schedule):
+        is_by_round = isinstance(schedule, dict) and all(_is_round(key) for key in schedule)
+        if not isinstance(schedule, list) and not callable(schedule) and not is_by_round:
             raise ParameterError(
                 message(
                     f"reset_parameter cannot use what is given for {name!r}",
                     got=schedule,
-                    expected="a list with one value per round, or a function of the round",
+                    expected="a list with one value per round, a function of the round, or a dict "
+                    "of values by round",
                 )
             )
     return _ResetParameter(kwargs)
+
+
+def _is_round(key: object) -> bool:
+    return isinstance(key, int) and not isinstance(key, bool) and key >= 0

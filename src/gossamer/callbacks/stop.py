@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from gossamer.callbacks.env import CallbackEnv, EarlyStopException, is_cv
 from gossamer.errors import DataError, ParameterError, message
@@ -73,6 +73,34 @@ class _EarlyStopping:
                 self._stop("Early stopping, best iteration is:", best, result)
             if env.iteration == env.end_iteration - 1:
                 self._stop("Did not meet early stopping. Best iteration is:", best, result)
+
+    def best_so_far(self) -> tuple[int, list[EvalResult]] | None:
+        """Return the best round so far (from 0) and its results; None: nothing is watched."""
+        for best, is_watched in zip(self._best, self._watched, strict=True):
+            if self.enabled and is_watched:
+                return best.iteration, best.results
+        return None
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what was best so far, for a checkpoint."""
+        return {
+            "enabled": self.enabled,
+            "names": self._names,
+            "watched": self._watched,
+            "best": [
+                [best.min_delta, best.iteration, best.value, [list(r) for r in best.results]]
+                for best in self._best
+            ],
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.enabled = state["enabled"]
+        self._names, self._watched = state["names"], state["watched"]
+        self._best = [
+            _Best(delta, iteration, value, [EvalResult(*result) for result in results])
+            for delta, iteration, value, results in state["best"]
+        ]
 
     def _start(self, env: CallbackEnv, results: list[EvalResult]) -> None:
         self.enabled = self._can_stop(env, results)

@@ -569,7 +569,10 @@ class Dataset:
             DataError: If it was freed after binning.
         """
         if self._parent is not None:
-            return as_table(self._parent.get_data()).matrix[self.used_indices]
+            data = self._parent.get_data()
+            if hasattr(data, "iloc"):  # a pandas frame stays one
+                return data.iloc[self.used_indices]
+            return as_table(data).matrix[self.used_indices]
         if self.data is None:
             raise _freed("get_data()")
         return self.data

@@ -7,7 +7,7 @@ import os
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,23 @@ from gossamer.errors import DataError, NotSupportedError, ParameterError, messag
 from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model import model_file
+from gossamer.model.base_model import BaseModel
+from gossamer.model.edit import (
+    check_leaf_value,
+    leaf_values,
+    permute_rounds,
+    shuffled_rounds,
+    with_leaf_values,
+)
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, predict
+from gossamer.model.refit import refit
+from gossamer.model.split_values import split_value_histogram
 from gossamer.model.training import Training
 from gossamer.objectives import Custom, CustomObjective, CustomWithLink, make_custom
 from gossamer.objectives.custom import CustomFunction
-from gossamer.params import Params, resolve
+from gossamer.params import CANONICAL, Params, resolve
 
 Feval = CustomMetric | Sequence[CustomMetric] | None
 
@@ -37,6 +47,7 @@ class Booster:
         model_file: Path of a saved model.
         model_str: Text of a saved model (`model_to_string`).
         objective: With a saved model: its `CustomObjective`, see `set_objective`.
+        init_model: With a training set: a `Booster`, or the path of a saved one, to continue from.
 
     Attributes:
         params: The parameters, as given.
@@ -45,6 +56,9 @@ class Booster:
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
         train_set: Training data, until freed.
         name_valid_sets: Names of the validation sets.
+        train_set_version: How often a field of the training data had been set when it was used.
+        pandas_categorical: None; for LightGBM's sake.
+        was_interrupted: Whether `train()` was left by Ctrl-C, with the rounds done until then.
 
     Example:
         >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
@@ -62,6 +76,7 @@ class Booster:
         model_file: str | os.PathLike[str] | None = None,
         model_str: str | None = None,
         objective: CustomObjective | None = None,
+        init_model: Booster | str | os.PathLike[str] | None = None,
     ) -> None:
         """Start a training, or load a model."""
         self.params: dict[str, Any] = dict(params or {})
@@ -69,6 +84,9 @@ class Booster:
         self.best_score: dict[str, dict[str, float]] = {}
         self.train_set: Dataset | None = None
         self.name_valid_sets: list[str] = []
+        self.train_set_version = -1
+        self.pandas_categorical: Any = None
+        self.was_interrupted = False
         self._train_data_name = "training"
         self._training: Training | None = None
         self._trained: Model | None = None
@@ -83,8 +101,10 @@ class Booster:
                         hint="Pass it as params['objective'] to train with it.",
                     )
                 )
-            self._training = Training(resolve(self.params), train_set)
+            base = None if init_model is None else BaseModel(_model_of(init_model))
+            self._training = Training(resolve(self.params), train_set, base)
             self.train_set = train_set
+            self.train_set_version = train_set.version
         elif model_file is not None:
             self._use(_load_file(model_file), objective)
         elif model_str is not None:
@@ -171,17 +191,21 @@ class Booster:
         """Do one round.
 
         Args:
-            train_set: Only the training data itself; other data is not supported in this version.
+            train_set: Other data to train on from now on. It must have the bins of the data so far:
+                `Dataset(..., reference=train_set)`, or a `subset()`. None: the same data; where a
+                field of it was set meanwhile (`set_label()`, ...), what is set now counts.
             fobj: Custom objective: (raw scores, training data) -> (gradients, hessians).
 
         Returns:
             Whether training is finished because nothing could be split.
         """
         training = self._in_training("update()")
-        if train_set is not None and train_set is not self.train_set:
-            raise NotSupportedError(
-                message("update() cannot change the training data in this version")
-            )
+        if train_set is not None and not isinstance(train_set, Dataset):
+            raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+        data = training.train.data if train_set is None else train_set
+        if data is not training.train.data or data.version != self.train_set_version:
+            training.use_data(data)
+            self.train_set, self.train_set_version = data, data.version
         if fobj is not None:
             training.use_function(fobj)
         return training.train_round()
@@ -305,7 +329,7 @@ class Booster:
     def num_trees(self) -> int:
         """Return the number of trees in the model."""
         if self._training is not None:
-            return len(self._training.trees)
+            return self._training.n_base_trees + len(self._training.trees)
         return self._model.forest.n_trees
 
     def num_model_per_iteration(self) -> int:
@@ -352,17 +376,200 @@ class Booster:
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
         """Return the value of one leaf of one tree; with vector leaves, that of each output."""
+        values = leaf_values(self._model.forest, tree_id, leaf_id)
+        return values[leaf_id].copy() if values.shape[1] > 1 else float(values[leaf_id, 0])
+
+    def set_leaf_output(self, tree_id: int, leaf_id: int, value: Any) -> Booster:
+        """Give one leaf of one tree another value; in a training, scores follow.
+
+        Args:
+            tree_id: Number of the tree, from 0.
+            leaf_id: Number of the leaf in the tree, from 0.
+            value: The value, shrinkage included; with vector leaves, one for each output.
+
+        Raises:
+            ParameterError: If there is no such leaf, or the value does not fit.
+
+        Example:
+            >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
+            >>> booster = Booster({"objective": "binary", "num_leaves": 2}, data)
+            >>> booster.update()
+            False
+            >>> booster.set_leaf_output(0, 1, 0.5).get_leaf_output(0, 1)
+            0.5
+        """
         forest = self._model.forest
-        if not 0 <= tree_id < forest.n_trees:
-            raise ParameterError(
-                message("there is no such tree", got=tree_id, expected=f"0..{forest.n_trees - 1}")
+        values = leaf_values(forest, tree_id, leaf_id).copy()
+        values[leaf_id] = check_leaf_value(value, forest.n_values)
+        training = self._training
+        if training is not None and tree_id >= training.n_base_trees:
+            training.set_leaf_values(tree_id - training.n_base_trees, values.ravel())
+            return self
+        whole = self._model if training is None or training.base is None else training.base.model
+        changed = replace(whole, forest=with_leaf_values(whole.forest, tree_id, values.ravel()))
+        if training is None:
+            self._trained = changed
+        else:
+            training.set_base(changed)
+        return self
+
+    def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Booster:
+        """Put rounds into a random order, which is always the same; predictions hardly change.
+
+        They do not change but for rounding, and where only some rounds are used.
+
+        Args:
+            start_iteration: First round to move.
+            end_iteration: One after the last; 0 or less: all that follow.
+
+        Raises:
+            ParameterError: If there are no such rounds.
+        """
+        model, training = self._model, self._training
+        order = shuffled_rounds(model.forest.n_rounds, start_iteration, end_iteration)
+        if training is None:
+            self._trained = replace(model, forest=permute_rounds(model.forest, order))
+            return self
+        n_base = model.forest.n_rounds - training.n_rounds
+        if order[:n_base] != list(range(n_base)):
+            raise DataError(
+                message(
+                    "rounds of init_model cannot be shuffled while training continues from it",
+                    got=start_iteration,
+                    expected=f"start_iteration >= {n_base}",
+                    hint="Call free_dataset() first.",
+                )
             )
-        values = forest.tree(tree_id).leaf_value.reshape(-1, forest.n_values)
-        if not 0 <= leaf_id < len(values):
-            raise ParameterError(
-                message("there is no such leaf", got=leaf_id, expected=f"0..{len(values) - 1}")
+        training.permute_rounds([i - n_base for i in order[n_base:]])
+        return self
+
+    def get_split_value_histogram(
+        self, feature: int | str, bins: int | str | None = None, xgboost_style: bool = False
+    ) -> Any:
+        """Count the thresholds at which a column is split.
+
+        Args:
+            feature: The column, by number or name.
+            bins: As for `numpy.histogram`; None: as many as there are different thresholds.
+            xgboost_style: Whether to return a table of (SplitValue, Count) without empty bins: a
+                pandas data frame if pandas is installed, else an array.
+
+        Returns:
+            Counts and edges of the bins, or the table.
+
+        Example:
+            >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
+            >>> booster = Booster({"objective": "binary", "num_leaves": 2}, data)
+            >>> booster.update()
+            False
+            >>> counts, edges = booster.get_split_value_histogram("Column_0")
+            >>> counts
+            array([1])
+        """
+        return split_value_histogram(self._first_rounds(None), feature, bins, xgboost_style)
+
+    def refit(
+        self,
+        data: Any,
+        label: Any,
+        decay_rate: float = 0.9,
+        reference: Dataset | None = None,
+        weight: Any = None,
+        group: Any = None,
+        init_score: Any = None,
+        feature_name: Sequence[str] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        dataset_params: Mapping[str, Any] | None = None,
+        free_raw_data: bool = True,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> Booster:
+        """Learn the leaf values again on other data; the splits stay.
+
+        Round after round, a leaf's value becomes `decay_rate` times the old one plus `1 -
+        decay_rate` times what its rows of the new data ask for, shrunk by `learning_rate`. What
+        the model starts from changes in the same way. Leaves that no row falls into keep their
+        value. See docs/control.md.
+
+        Args:
+            data: Rows x columns, as for `predict`.
+            label: Labels, as for `Dataset`.
+            decay_rate: Share of the old value that is kept, from 0 to 1.
+            reference: As for `Dataset`.
+            weight: Weights, as for `Dataset`.
+            group: Rows of each query, as for `Dataset`.
+            init_score: Scores to start from, as for `Dataset`.
+            feature_name: As for `Dataset`.
+            categorical_feature: As for `Dataset`.
+            dataset_params: Parameters of the `Dataset`.
+            free_raw_data: Has no effect: the data is not kept.
+            validate_features: Names are always checked where both sides have some.
+            **kwargs: Parameters that replace those the model was trained with, such as
+                `lambda_l2`; `objective` for a model with an objective of one's own.
+
+        Returns:
+            A new model; this one is not changed.
+
+        Raises:
+            ParameterError: If `decay_rate` is not between 0 and 1.
+            DataError: If the data does not fit the model.
+
+        Example:
+            >>> x = np.arange(100.0).reshape(-1, 1)
+            >>> booster = Booster({"num_leaves": 2}, Dataset(x, label=x[:, 0] > 50))
+            >>> booster.update()
+            False
+            >>> moved = booster.refit(x, 10 * (x[:, 0] > 50), decay_rate=0.0)
+            >>> bool(moved.predict([[99.0]]) > booster.predict([[99.0]]))
+            True
+        """
+        params = {name: v for name, v in self.params.items() if not _is_placeholder(name, v)}
+        new_set = Dataset(
+            data,
+            label,
+            reference=reference,
+            weight=weight,
+            group=group,
+            init_score=init_score,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            params=dataset_params,
+            free_raw_data=False,
+        )
+        resolved = resolve(params).replace(**kwargs)
+        booster = copy.copy(self)
+        booster.params = {**params, **kwargs}
+        booster._trained = refit(self._model, resolved, new_set, data, decay_rate)
+        return booster
+
+    # ---- machines ----
+
+    def set_network(
+        self,
+        machines: Any,
+        local_listen_port: int = 12400,
+        listen_time_out: int = 120,
+        num_machines: int = 1,
+    ) -> Booster:
+        """Do nothing: training runs on one machine. For LightGBM's sake.
+
+        Raises:
+            NotSupportedError: If `num_machines` is more than 1.
+        """
+        if num_machines > 1:
+            raise NotSupportedError(
+                message(
+                    "training runs on one machine in this version of Gossamer",
+                    got=num_machines,
+                    expected="num_machines=1",
+                    hint="Leave set_network() out: each machine would train a model of its own.",
+                )
             )
-        return values[leaf_id].copy() if forest.n_values > 1 else float(values[leaf_id, 0])
+        return self
+
+    def free_network(self) -> Booster:
+        """Do nothing: there is no network. For LightGBM's sake."""
+        return self
 
     # ---- files ----
 
@@ -427,7 +634,7 @@ class Booster:
         return state
 
     def _state(self) -> dict[str, Any]:
-        kept = ("params", "best_iteration", "best_score", "_train_data_name")
+        kept = ("params", "best_iteration", "best_score", "_train_data_name", "was_interrupted")
         state = {name: getattr(self, name) for name in kept}
         state["params"] = {
             name: "custom" if callable(value) else value for name, value in self.params.items()
@@ -447,6 +654,9 @@ class Booster:
         self._resolved = None
         self.train_set = None
         self.name_valid_sets = []
+        self.train_set_version = -1
+        self.pandas_categorical = None
+        self.was_interrupted = False
         self.__dict__.update(state)
 
     def __copy__(self) -> Booster:
@@ -468,3 +678,27 @@ def _read_text(text: str) -> Model:
 def _load_file(path: str | os.PathLike[str]) -> Model:
     """Load a model; in `Booster.__init__` the module's name is hidden by an argument."""
     return model_file.load(path)
+
+
+def _model_of(init_model: object) -> Model:
+    """Return the model to continue from: that of a booster, up to its best round, or a file's.
+
+    Raises:
+        ParameterError: If it is neither.
+    """
+    if isinstance(init_model, Booster):
+        return init_model._first_rounds(None)
+    if isinstance(init_model, (str, os.PathLike)):
+        return model_file.load(init_model)
+    raise ParameterError(
+        message(
+            "init_model is not usable",
+            got=type(init_model).__name__,
+            expected="a Booster, or the path of a saved one",
+        )
+    )
+
+
+def _is_placeholder(name: str, value: object) -> bool:
+    """Whether this stands for an objective of the user's that a model file could not keep."""
+    return CANONICAL.get(name) == "objective" and value == "custom"

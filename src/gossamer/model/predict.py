@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,14 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.names import match_names
-from gossamer.data.sparse import by_row
+from gossamer.data.sparse import by_row, read_sparse
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
+
+# Rows that are predicted together where the result is laid out in another way.
+_BLOCK: Final = 65_536
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     Returns:
         (rows,); with several outputs (rows, outputs); for leaves (rows, trees).
     """
-    table = _fitting_table(model, data, options.disable_shape_check)
+    table = fitting_table(model, data, options.disable_shape_check)
     values, n_rows = table.values, table.n_rows
     k = model.objective.n_outputs
     last = model.forest.n_rounds if options.last_round is None else options.last_round
@@ -93,7 +96,52 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     return model.objective.to_predictions(class_major, n_threads)
 
 
-def _fitting_table(model: Model, data: object, disable_shape_check: bool) -> Table:
+def predict_scores(
+    model: Model,
+    data: object,
+    rows: npt.NDArray[np.int64] | None = None,
+    num_threads: int = 0,
+) -> npt.NDArray[np.float64]:
+    """Return the raw scores of a table, class-major as in training.
+
+    Beside the result there is only room for the scores of a block of rows.
+
+    Args:
+        model: The model.
+        data: The user's table, or a `Table`.
+        rows: Rows of it, in this order; None: all.
+        num_threads: As the parameter.
+
+    Example:
+        >>> from gossamer.objectives import objective_from_config
+        >>> from gossamer.tree import Forest
+        >>> objective = objective_from_config({"name": "multiclass", "num_class": 2})
+        >>> model = Model(objective, ["a"], np.array([1.0, 2.0]), Forest.from_trees([], 2, 1), {})
+        >>> predict_scores(model, [[0.0], [0.0], [0.0]])
+        array([1., 1., 1., 2., 2., 2.])
+    """
+    table = fitting_table(model, data, disable_shape_check=False)
+    k, n_trees = model.objective.n_outputs, model.forest.n_trees
+    n_rows = table.n_rows if rows is None else len(rows)
+    n_threads = resolve_threads(num_threads, n_rows, max(n_trees, 1))
+    values = table.values
+    if isinstance(values, _native.SparseMatrix):
+        if rows is not None:
+            values = by_row(read_sparse(table.matrix[rows]))
+        score = np.tile(model.start, n_rows)
+        model.forest.native.predict(values, 0, n_trees, score, n_threads)
+        return np.ascontiguousarray(score.reshape(n_rows, k).T).ravel() if k > 1 else score
+    out = np.empty((k, n_rows))
+    for begin in range(0, n_rows, _BLOCK):
+        block = slice(begin, begin + _BLOCK)
+        part = values[block] if rows is None else values[rows[block]]
+        score = np.tile(model.start, len(part))
+        model.forest.native.predict(part, 0, n_trees, score, n_threads)
+        out[:, block] = score.reshape(len(part), k).T
+    return out.ravel()
+
+
+def fitting_table(model: Model, data: object, disable_shape_check: bool) -> Table:
     """Return the table with the columns of the training data, in their order; sparse: by row."""
     if isinstance(data, Dataset):
         raise DataError(
@@ -107,7 +155,8 @@ def _fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tab
                 hint="Load the file into an array first.",
             )
         )
-    table = _in_order(model, as_table(data), disable_shape_check)
+    table = data if isinstance(data, Table) else as_table(data)
+    table = _in_order(model, table, disable_shape_check)
     if table.n_columns != model.n_columns and not disable_shape_check:
         raise DataError(
             message(

@@ -14,6 +14,7 @@ from gossamer.data import Dataset, Targets
 from gossamer.data.dataset import BINNING_PARAMS
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_metrics
+from gossamer.model.base_model import BaseModel, RawRows
 from gossamer.model.model import Model
 from gossamer.objectives import (
     LARGEST_GRADIENT,
@@ -31,6 +32,12 @@ from gossamer.tree import Forest, Tree, TreeGrower
 
 # What a training cannot change half-way.
 _FIXED: Final = (
+    "seed",  # before those that follow from it
+    "num_iterations",
+    "early_stopping_round",
+    "early_stopping_min_delta",
+    "first_metric_only",
+    "is_provide_training_metric",
     "objective",
     "num_class",
     "boosting",
@@ -74,6 +81,8 @@ class ScoredSet:
     data: Dataset
     score: npt.NDArray[np.float64]
     n_threads: int
+    # Scores of the model that training continues from; None: there is none.
+    base: npt.NDArray[np.float64] | None = None
 
     @property
     def targets(self) -> Targets:
@@ -89,20 +98,23 @@ class ScoredSet:
 class Training:
     """One training: data, objective, metrics, scores, and the trees so far."""
 
-    def __init__(self, params: Params, train_set: Dataset) -> None:
+    def __init__(self, params: Params, train_set: Dataset, base: BaseModel | None = None) -> None:
         """Bin the data if need be, check the labels, make room for scores and gradients."""
         self.params = params
         self._most_threads: int | None = None
+        self.base = base
+        raw = None if base is None else RawRows.of(train_set)
         train_set.use_params(params).make_trainable()
         self.objective = make_objective(params, train_set)
         self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
-        self.train = self._scored(train_set, "training")
+        self.train = self._scored(train_set, "training", raw)
         self.valid: list[ScoredSet] = []
         self.start = np.zeros(self.n_outputs)
         # (native trees, or constant ones that replace them)
         self.trees: list[Any] = []
         self._is_started = False
+        self._is_stale = False  # whether scores must be made again from the trees
         self._targets = self.objective.prepare(train_set.targets)
         # What the objective had learned before each round, and after the last.
         self._states = [self.objective.start_state(self._targets)]
@@ -112,6 +124,8 @@ class Training:
         self._gradients = self._make_gradients()
         self._grower = TreeGrower(train_set.binned, params, self.objective)
         self._model: Model | None = None
+        if base is not None:
+            base.check_values_per_leaf(self.n_outputs // self.trees_per_round)
 
     @property
     def trees_per_round(self) -> int:
@@ -120,21 +134,39 @@ class Training:
 
     @property
     def n_rounds(self) -> int:
-        """Rounds in the model."""
+        """Rounds of this training, without those it continues from."""
         return len(self.trees) // self.trees_per_round
+
+    @property
+    def n_base_trees(self) -> int:
+        """Trees of the model that training continues from."""
+        return 0 if self.base is None else self.base.model.forest.n_trees
 
     # ---- a round ----
 
     def train_round(self) -> bool:
-        """Do one round.
+        """Do one round, or none: whatever is raised in it, the model is that of the rounds before.
 
         Returns:
             Whether training is finished: no tree could be split, and another round would not do
             better.
         """
+        self.refresh()
+        n_trees, n_states = len(self.trees), len(self._states)
+        is_started, start = self._is_started, self.start.copy()
+        try:
+            return self._train_round()
+        except BaseException:
+            del self.trees[n_trees:], self._states[n_states:]
+            self._is_started, self.start, self._is_stale = is_started, start, True
+            raise
+
+    def _train_round(self) -> bool:
         if not self._is_started:
             self._add_start()
         train, n_round = self.train, self.n_rounds
+        if self.base is not None:  # random choices go on where the model's ended
+            n_round += self.base.model.forest.n_rounds
         objective = self.objective.for_round(n_round, self._states[-1])
         objective.fill_gradients(train.score, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
@@ -158,7 +190,7 @@ class Training:
         """Start from the best constant, unless there are scores to start from."""
         self._is_started = True
         base_score = self.params.base_score
-        if self.train.data.init_score is not None:
+        if self.train.data.init_score is not None or self.base is not None:
             return
         if base_score is not None:
             self.start[:] = self.objective.start_at(base_score)
@@ -177,6 +209,10 @@ class Training:
                 vector = self._grower.has_vector_leaves
                 output = scored.score if vector else scored.output(i % self.n_outputs)
                 _native.add_tree_to_scores(bins, tree, None, output, scored.n_threads)
+            elif isinstance(tree, Tree) and tree.leaf_value.any():  # set by the user
+                vector = self._grower.has_vector_leaves
+                output = scored.score if vector else scored.output(i % self.n_outputs)
+                output += np.repeat(tree.leaf_value, scored.data.num_data())
 
     def _check_size(self, trees: Sequence[Any]) -> None:
         """Stop before scores grow so large that gradients no longer fit float32."""
@@ -226,6 +262,7 @@ class Training:
     def add_valid(self, data: Dataset, name: str) -> ScoredSet:
         """Add a data set to evaluate; the trees so far are added to its scores."""
         train_set = self.train.data
+        raw = None if self.base is None else RawRows.of(data)
         data.use_params(self.params).set_reference(train_set).construct()
         if not data.binned.binning.is_same(train_set.binned.binning):
             raise DataError(
@@ -236,7 +273,7 @@ class Training:
             )
         check_same_targets(data.targets, train_set.targets, name)
         self.objective.check_valid(data.targets, train_set.targets, name)
-        scored = self._scored(data, name)
+        scored = self._scored(data, name, raw)
         if self._is_started:
             for k in range(self.n_outputs):
                 scored.output(k)[:] += self.start[k]
@@ -244,10 +281,14 @@ class Training:
         self.valid.append(scored)
         return scored
 
-    def _scored(self, data: Dataset, name: str) -> ScoredSet:
+    def _scored(self, data: Dataset, name: str, raw: RawRows | None = None) -> ScoredSet:
         n_rows = data.num_data()
         size = n_rows * self.n_outputs
         score = np.zeros(size)
+        if self.base is not None:
+            self.base.check_fits(data, self.objective)
+            base = self.base.scores(data, name, raw, self._threads_for(data))
+            return ScoredSet(name, data, base.copy(), self._threads_for(data), base)
         if data.init_score is not None:
             if len(data.init_score) != size:
                 raise DataError(
@@ -282,6 +323,7 @@ class Training:
         feval: CustomMetric | Sequence[CustomMetric] | None = None,
     ) -> list[EvalResult]:
         """Evaluate all metrics on one of the data sets."""
+        self.refresh()
         score, targets = scored.score, scored.targets
         results = [
             EvalResult(
@@ -334,26 +376,162 @@ class Training:
             return
         del self.trees[-self.trees_per_round :]
         del self._states[-1]
-        for scored in (self.train, *self.valid):
-            scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
-            for k in range(self.n_outputs):
-                scored.output(k)[:] += self.start[k]
-            self._add_trees(scored, self.trees)
+        self.replay()
+
+    def refresh(self) -> None:
+        """Make scores again where a round was left half-way."""
+        if self._is_stale:
+            self.replay()
+
+    def replay(self) -> None:
+        """Make the scores again from the trees, in the order of the rounds: bit for bit."""
         self._model = None
+        for scored in (self.train, *self.valid):
+            self._restart(scored)
+            self._add_trees(scored, self.trees)
+        self._is_stale = False
+
+    def _restart(self, scored: ScoredSet) -> None:
+        """Set scores to what they were before the first round."""
+        if scored.base is not None:
+            scored.score[:] = scored.base
+        else:
+            scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
+        for k in range(self.n_outputs):
+            scored.output(k)[:] += self.start[k]
+
+    def set_leaf_values(self, t: int, values: npt.NDArray[np.float64]) -> None:
+        """Give the leaves of a tree of this training other values; scores follow."""
+        arrays = {**vars(Tree.from_arrays(self.trees[t])), "leaf_value": values}
+        tree: Any = Tree(**arrays)
+        if tree.n_leaves > 1:
+            tree = _native.make_tree(self.train.data.binned.bins, arrays, tree.n_values)
+        self.trees[t] = tree
+        self.replay()
+
+    def set_base(self, model: Model) -> None:
+        """Continue from another model of the same shape than before; scores follow.
+
+        Raises:
+            DataError: If a data set cannot be scored by it.
+        """
+        assert self.base is not None
+        base = replace(self.base, model=model)
+        every = (self.train, *self.valid)
+        scores = [base.scores(s.data, s.name, RawRows.of(s.data), s.n_threads) for s in every]
+        self.base = base
+        self.train, *self.valid = (
+            replace(scored, base=score) for scored, score in zip(every, scores, strict=True)
+        )
+        self.replay()
+
+    def permute_rounds(self, order: Sequence[int]) -> None:
+        """Put the rounds of this training into another order; scores follow."""
+        k = self.trees_per_round
+        self.trees = [tree for i in order for tree in self.trees[i * k : (i + 1) * k]]
+        self.replay()
+
+    def use_data(self, train_set: Dataset) -> None:
+        """Train on other data from now on, which has the bins of the data so far.
+
+        Raises:
+            DataError: If it has other bins, or labels that do not fit.
+        """
+        raw = None if self.base is None else RawRows.of(train_set)
+        before = self.train.data
+        if train_set is not before:
+            train_set.use_params(self.params).set_reference(before)
+        train_set.make_trainable()
+        if not train_set.binned.binning.is_same(before.binned.binning):
+            raise DataError(
+                message(
+                    "the new training data has other bins than the data so far",
+                    hint="Make it with reference=train_set, or take a subset().",
+                )
+            )
+        check_same_targets(train_set.targets, before.targets, "training")
+        function = getattr(self.objective, "function", None)
+        if isinstance(self.objective, Custom) and function is not None:
+            self.objective = make_custom(function, train_set, self.n_outputs)
+        else:
+            self.objective = make_objective(self.params, train_set)
+        if train_set is not before or raw is not None or self.base is None:
+            # (otherwise: scored by the base when its table was still there)
+            self.train = self._scored(train_set, "training", raw)
+        self._targets = self.objective.prepare(train_set.targets)
+        # What was learned beside the trees (position biases) was about the data so far.
+        self._states = [self.objective.start_state(self._targets)] * len(self._states)
+        self._sampler = make_row_sampler(self.params, self._targets, self.n_outputs)
+        self._gradients = self._make_gradients()
+        self._grower = TreeGrower(train_set.binned, self.params, self.objective)
+        self.replay()
+
+    # ---- checkpoints ----
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what a checkpoint must keep so that training can go on bit for bit.
+
+        The trees, what their sum starts from, and what the objective has learned. Scores are not
+        kept: they follow from the trees. A mode of boosting for which they do not adds its own.
+        """
+        return {
+            "forest": Forest.from_trees(self.trees, self.n_outputs, 0).arrays,
+            "n_leaves": [tree.n_leaves for tree in self.trees],
+            "start": self.start,
+            "is_started": self._is_started,
+            "states": self._states,
+            "mode": self.get_mode_state(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Take over what `get_state` returned in another process, with the same data.
+
+        Raises:
+            ValueError, KeyError, IndexError: If the trees do not fit the data.
+        """
+        n_values = self.n_outputs // self.trees_per_round
+        leaf_begin = np.cumsum([0, *state["n_leaves"]], dtype=np.int64)
+        node_begin = leaf_begin - np.arange(len(leaf_begin))
+        n_columns = self.train.data.num_feature()
+        forest = Forest(
+            self.n_outputs, n_values, n_columns, node_begin, leaf_begin, state["forest"]
+        )
+        bins, trees = self.train.data.binned.bins, []
+        for t in range(forest.n_trees):
+            tree: Any = forest.tree(t)
+            trees.append(
+                _native.make_tree(bins, vars(tree), n_values) if tree.n_leaves > 1 else tree
+            )
+        self.trees = trees
+        self.start = np.asarray(state["start"], dtype=np.float64)
+        self._is_started = bool(state["is_started"])
+        self._states = list(state["states"])
+        self.replay()
+        self.set_mode_state(state["mode"])
+
+    def get_mode_state(self) -> Any:
+        """Return what a mode of boosting keeps beside the trees: lists, dicts, numbers, arrays."""
+        return None
+
+    def set_mode_state(self, state: Any) -> None:
+        """Take over what `get_mode_state` returned; trees are in place, scores are replayed."""
 
     def to_model(self) -> Model:
         """Return the model so far."""
         model, n_columns = self._model, self.train.data.num_feature()
-        if model is not None and model.forest.n_trees == len(self.trees):
+        n_base, names = self.n_base_trees, self.train.data.get_feature_name()
+        if model is not None and model.forest.n_trees == n_base + len(self.trees):
             return model
-        if model is None:
-            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns)
+        if model is not None:
+            forest = model.forest.extend(self.trees[model.forest.n_trees - n_base :])
+        elif self.base is not None:
+            forest = self.base.model.forest.extend(self.trees)
         else:
-            forest = model.forest.extend(self.trees[model.forest.n_trees :])
+            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns)
         self._model = Model(
             self.objective.for_prediction(),
-            self.train.data.get_feature_name(),
-            self.start.copy(),
+            names if self.base is None else self.base.names(names),
+            self.start.copy() if self.base is None else self.base.model.start,
             forest,
             self.params.to_dict(given_only=True),
         )

@@ -233,7 +233,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             feature_name: Names of the columns; "auto" takes those of a data frame.
             categorical_feature: Only "auto" (none) in this version.
             callbacks: Functions called before or after each round, such as `early_stopping(20)`.
-            init_model: Not supported in this version.
+            init_model: A fitted estimator, its `Booster`, or the path of a saved one, to continue
+                from: the new trees come behind its trees.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.
             eval_y: Their labels.
             query: Instead of `group`: the query of each row; rows of a query stand together.
@@ -242,8 +243,14 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
 
         Returns:
             The estimator itself.
+
+        Raises:
+            KeyboardInterrupt: After Ctrl-C; the estimator is then fitted with the rounds so far.
         """
         params = self._checked_params()
+        # Looked up now: this very estimator may be the one to continue from.
+        base = init_model.booster_ if isinstance(init_model, GossamerModel) else init_model
+        known_classes = getattr(init_model, "classes_", None)
         if eval_at is not None:
             take_out(params, "eval_at")
             params["eval_at"] = eval_at
@@ -252,6 +259,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             self, X, y, y_numeric=self._y_numeric, survival=self._learns_times()
         )
         label = self._learn_labels(target)
+        self._check_same_classes(known_classes)
         self._choose_objective(params)
         metrics = self._choose_metrics(params, eval_metric)
         classes = None if self.class_weight is None else np.unique(target)
@@ -288,13 +296,18 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             valid_sets=valid_sets,
             valid_names=names,
             feval=metrics or None,
-            init_model=init_model,
+            init_model=base,
             callbacks=[*(callbacks or ()), record_evaluation(history)],
         )
         self._booster = booster
         self._history = history
         _warn_if_too_few(booster, rows.label)
+        if booster.was_interrupted:  # a search over many fits must not take this for a result
+            raise KeyboardInterrupt
         return self
+
+    def _check_same_classes(self, known: Any) -> None:
+        """Refuse an estimator to continue from that has learned other classes."""
 
     def _checked_params(self) -> dict[str, Any]:
         """Return the parameters that were given, after checking names and values."""

@@ -124,6 +124,19 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         self.n_classes_ = len(self.classes_)
         return codes
 
+    def _check_same_classes(self, known: Any) -> None:
+        if known is None or self._n_labels > 1:
+            return
+        if not np.array_equal(known, self.classes_):
+            raise DataError(
+                message(
+                    "init_model has learned other classes than there are in y",
+                    got=self.classes_.tolist(),
+                    expected=f"{np.asarray(known).tolist()}",
+                    hint="The new data must have every class of the old.",
+                )
+            )
+
     def _encode_labels(self, y: Any, name: str) -> Array:
         if self._n_labels > 1 or np.ndim(y) == 2:
             return check_indicators(y, self._n_labels, name)

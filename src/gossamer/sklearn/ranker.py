@@ -77,7 +77,8 @@ class GossamerRanker(GossamerModel):
             feature_name: Names of the columns.
             categorical_feature: Only "auto" (none) in this version.
             callbacks: Functions called before or after each round.
-            init_model: Not supported in this version.
+            init_model: A fitted estimator, its `Booster`, or the path of a saved one, to continue
+                from: the new trees come behind its trees.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.
             eval_y: Their labels.
             query: Instead of `group`: the query of each row; rows of a query stand together.

@@ -1,0 +1,145 @@
+"""Write the training to a file now and then, and go on from there after a crash."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import ClassVar, Final
+
+from gossamer.callbacks.env import CallbackEnv, is_cv
+from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.logger import info, warn
+from gossamer.model.checkpoint import Run, restore, save
+
+_SECONDS: Final = 60.0
+
+
+@dataclass(eq=False)
+class _Checkpoint:
+    order: ClassVar[int] = 1000  # `train` calls it after all others in any case
+    before_iteration: ClassVar[bool] = False
+
+    path: Path
+    every_rounds: int | None
+    every_seconds: float | None
+    resume: bool
+    _run: Run | None = None
+    _written: float = 0.0  # when
+
+    def attach(self, run: Run) -> None:
+        """Prepare to write a training, which goes on from the file if there is one."""
+        _check_folder(self.path)
+        self._run = run
+        _ = run.identity, run.first_params, run.first_env  # as they are before the first round
+        if self.resume and self.path.exists():
+            restore(run, self.path)
+            info(f"Training goes on from {str(self.path)!r} after {run.n_done} rounds.")
+        _remove_leftovers(self.path)
+        self._written = time.monotonic()
+
+    def __call__(self, env: CallbackEnv) -> None:
+        if is_cv(env.model):
+            raise NotSupportedError(message("checkpoint() works with train() and fit(), not cv()"))
+        if self._run is None:
+            raise ParameterError(message("checkpoint() must be among the callbacks of train()"))
+        n_done = self._run.n_done
+        is_due = self.every_rounds is not None and n_done % self.every_rounds == 0
+        if self.every_seconds is not None:
+            is_due |= time.monotonic() - self._written >= self.every_seconds
+        if is_due:
+            self.write()
+
+    def write(self) -> None:
+        """Write a checkpoint now. A full disk does not end the training: the last file stays."""
+        assert self._run is not None
+        try:
+            save(self._run, self.path)
+        except OSError as error:
+            warn(f"The checkpoint {str(self.path)!r} could not be written: {error}")
+        self._written = time.monotonic()
+
+    def close(self) -> None:
+        """Let go of the training."""
+        self._run = None
+
+
+def checkpoint(
+    path: str | os.PathLike[str],
+    every_rounds: int | None = None,
+    every_seconds: float | None = None,
+    resume: bool = True,
+) -> _Checkpoint:
+    """Write the training to a file now and then; started again, it goes on from there.
+
+    The script is simply run again. What it trains is then, byte for byte, what it would have
+    trained without a break: metrics recorded so far, early stopping and schedules of parameters
+    go on as well. A file of another training (other data, parameters, callbacks) is refused.
+
+    Args:
+        path: The file. It is replaced in one step: a crash or a full disk leaves the last one.
+        every_rounds: Write it after so many rounds.
+        every_seconds: Write it after the first round that ends so many seconds after the last
+            time. If neither is given: 60.
+        resume: Whether to go on from the file if there is one; otherwise it is written over.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import gossamer
+        >>> path = Path(tempfile.mkdtemp(), "run.checkpoint")
+        >>> x = np.arange(100.0).reshape(-1, 1)
+        >>> def run(n_rounds):
+        ...     data = gossamer.Dataset(x, label=x[:, 0])
+        ...     callbacks = [checkpoint(path, every_rounds=5)]
+        ...     return gossamer.train({}, data, n_rounds, callbacks=callbacks)
+        >>> cut_short = run(7)
+        >>> run(20).num_trees()  # goes on after round 5
+        20
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ParameterError(
+            message("the checkpoint's path is not usable", got=path, expected="a path")
+        )
+    if every_rounds is not None and not (_is_a(every_rounds, Integral) and every_rounds >= 1):
+        raise ParameterError(
+            message("every_rounds is not usable", got=every_rounds, expected="an integer >= 1")
+        )
+    if every_seconds is not None and not (_is_a(every_seconds, Real) and every_seconds >= 0):
+        raise ParameterError(
+            message("every_seconds is not usable", got=every_seconds, expected="a number >= 0")
+        )
+    if every_rounds is None and every_seconds is None:
+        every_seconds = _SECONDS
+    return _Checkpoint(Path(path), every_rounds, every_seconds, bool(resume))
+
+
+def _is_a(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _check_folder(path: Path) -> None:
+    """Fail before hours of training rather than after."""
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise ParameterError(
+            message(
+                "the checkpoint cannot be written there",
+                got=str(path),
+                expected="a file in a folder that exists and may be written to",
+            )
+        )
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Delete what killed processes left half written (see `files.write_atomically`)."""
+    path = Path(os.path.realpath(path))
+    is_leftover = re.compile(re.escape(f".{path.name}.") + r"[a-z0-9_]{8}").fullmatch
+    for name in os.listdir(path.parent):
+        if is_leftover(name):
+            with suppress(OSError):
+                os.unlink(path.parent / name)

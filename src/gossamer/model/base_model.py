@@ -1,0 +1,212 @@
+"""The model that a training continues from (`init_model`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Dataset, as_table
+from gossamer.data.names import default_names
+from gossamer.errors import DataError, ParameterError, message
+from gossamer.logger import warn
+from gossamer.model.model import Model
+from gossamer.model.predict import predict_scores
+from gossamer.objectives import Custom, Objective
+
+
+@dataclass(frozen=True, eq=False)
+class RawRows:
+    """The user's table of a data set, held while the data set itself lets go of it.
+
+    Attributes:
+        data: What the user passed.
+        rows: Rows of it; None: all.
+        has_own_names: Whether the data set's names are others than the table's.
+    """
+
+    data: Any
+    rows: npt.NDArray[np.int64] | None = None
+    has_own_names: bool = False
+
+    @classmethod
+    def of(cls, data: Dataset) -> RawRows | None:
+        """Return the table of a data set, or None where it is gone or never was.
+
+        Example:
+            >>> RawRows.of(Dataset([[1.0], [2.0]])).data
+            [[1.0], [2.0]]
+            >>> RawRows.of(Dataset([[1.0], [2.0]]).construct()) is None
+            True
+        """
+        if data._parent is not None:
+            raw, rows = cls.of(data._parent), data.used_indices
+            if raw is None or rows is None:
+                return None
+            return replace(raw, rows=rows if raw.rows is None else raw.rows[rows])
+        if data.data is None or isinstance(data.data, (str, PathLike)):
+            return None
+        named = not isinstance(data.feature_name, str)
+        return cls(data.data, has_own_names=named and data.reference is None)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseModel:
+    """A model, whose trees come before those of the training.
+
+    Attributes:
+        model: All of it.
+    """
+
+    model: Model
+
+    def names(self, found: list[str]) -> list[str]:
+        """Return the names of the whole model's columns: those of the data, or else the model's."""
+        return self.model.names if found == default_names(len(found)) else found
+
+    def check_fits(self, data: Dataset, objective: Objective) -> None:
+        """Check that trees of this training can follow those of the model.
+
+        Raises:
+            DataError: If the columns differ.
+            ParameterError: If the outputs or the objective do.
+        """
+        model, names = self.model, data.get_feature_name()
+        if len(names) != model.n_columns:
+            raise DataError(
+                message(
+                    "init_model was trained on another number of columns",
+                    got=len(names),
+                    expected=str(model.n_columns),
+                )
+            )
+        if model.has_own_names and names != default_names(len(names)) and names != model.names:
+            place = next(i for i, name in enumerate(names) if name != model.names[i])
+            raise DataError(
+                message(
+                    f"init_model was trained on other columns; the first that differs is {place}",
+                    got=names[place],
+                    expected=repr(model.names[place]),
+                    hint="Pass the same columns in the same order.",
+                )
+            )
+        if objective.n_outputs != model.objective.n_outputs:
+            raise ParameterError(
+                message(
+                    "init_model has another number of outputs than the objective",
+                    got=objective.n_outputs,
+                    expected=str(model.objective.n_outputs),
+                    hint="Classes, targets or quantiles must be those of the model.",
+                )
+            )
+        if not _mean_the_same(model.objective, objective):
+            raise ParameterError(
+                message(
+                    "init_model was trained with an objective whose scores mean something else",
+                    got=_describe(objective),
+                    expected=_describe(model.objective),
+                    hint="Use the model's objective; or pass its predict(raw_score=True) as "
+                    "init_score, and keep two models.",
+                )
+            )
+
+    def check_values_per_leaf(self, n_values: int) -> None:
+        """Check that leaves have as many values as those of the training.
+
+        Raises:
+            ParameterError: If one of them has a tree for each output, the other one for all.
+        """
+        forest = self.model.forest
+        if forest.n_trees and forest.n_values != n_values:
+            kinds = {True: "one_output_per_tree", False: "multi_output_tree"}
+            raise ParameterError(
+                message(
+                    "init_model was trained with another multi_strategy",
+                    got=kinds[n_values == 1],
+                    expected=repr(kinds[forest.n_values == 1]),
+                )
+            )
+
+    def scores(
+        self, data: Dataset, name: str, raw: RawRows | None, num_threads: int
+    ) -> npt.NDArray[np.float64]:
+        """Return the model's raw scores of a data set, class-major.
+
+        From the raw table if it is there; otherwise the thresholds of the trees must be among the
+        bounds of the bins.
+
+        Raises:
+            DataError: If it is gone, and a threshold is no bound.
+        """
+        if data.init_score is not None:
+            warn(
+                f"init_score of the data set {name!r} is ignored: training continues from what "
+                "init_model predicts."
+            )
+        if raw is not None:
+            table: object = raw.data
+            if raw.has_own_names:
+                table = replace(as_table(raw.data), names=data.get_feature_name())
+            return predict_scores(self.model, table, raw.rows, num_threads)
+        return self._scores_of_bins(data, name, num_threads)
+
+    def _scores_of_bins(
+        self, data: Dataset, name: str, num_threads: int
+    ) -> npt.NDArray[np.float64]:
+        model, n_rows = self.model, data.num_data()
+        forest, bins = model.forest, data.binned.bins
+        score = np.repeat(model.start, n_rows)
+        by_output = score.reshape(forest.n_outputs, n_rows)
+        for t in range(forest.n_trees):
+            tree = forest.tree(t)
+            outputs = score if forest.n_values > 1 else by_output[t % forest.n_outputs]
+            if tree.n_leaves == 1:
+                outputs += np.repeat(tree.leaf_value, n_rows)
+                continue
+            try:
+                native = _native.make_tree(bins, vars(tree), forest.n_values)
+            except IndexError as error:
+                raise _unknown_threshold(self.model, name, t, int(str(error))) from None
+            _native.add_tree_to_scores(bins, native, None, outputs, num_threads)
+        return score
+
+
+def _mean_the_same(one: Objective, other: Objective) -> bool:
+    """Whether raw scores of both lead to the same predictions."""
+    if type(one) is Custom or isinstance(other, Custom):
+        return True  # what scores mean is known to the user alone
+    if one.name == other.name and one.has_link:
+        return one.to_config() == other.to_config()
+    if not one.has_link and not other.has_link:
+        return True
+    if one.has_link != other.has_link:
+        return False
+    # If predictions agree at these scores, the links are the same.
+    scores = np.linspace(-3.0, 3.0, 5 * one.n_outputs)
+    mine, others = one.to_predictions(scores.copy(), 1), other.to_predictions(scores.copy(), 1)
+    return mine.shape == others.shape and bool(np.array_equal(mine, others))
+
+
+def _describe(objective: Objective) -> str:
+    config = objective.to_config()
+    name = str(config.pop("name"))
+    return ", ".join([name, *(f"{key}={value}" for key, value in config.items())])
+
+
+def _unknown_threshold(model: Model, name: str, t: int, node: int) -> DataError:
+    tree = model.forest.tree(t)
+    column = model.names[int(tree.column[node])]
+    return DataError(
+        message(
+            f"init_model cannot be applied to the data set {name!r}: its raw data is gone, and "
+            f"tree {t} splits {column!r} where no bin ends",
+            got=float(tree.threshold[node]),
+            expected="a bound of the bins",
+            hint="Pass a Dataset that is not constructed yet, or one with free_raw_data=False; or "
+            "one with the bins that the model was trained on (reference=).",
+        )
+    )

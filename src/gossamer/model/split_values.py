@@ -1,0 +1,49 @@
+"""Where a column is split."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gossamer.errors import DataError, message
+from gossamer.model.model import Model
+
+
+def split_value_histogram(
+    model: Model, feature: int | str, bins: int | str | None, xgboost_style: bool
+) -> Any:
+    """Count the thresholds of a column, as LightGBM's `get_split_value_histogram` does.
+
+    Raises:
+        DataError: If there is no such column.
+    """
+    arrays = model.forest.arrays
+    values = arrays["threshold"][arrays["column"] == _column(model, feature)]
+    # A threshold above all values asks whether there is one.
+    values = values[np.isfinite(values)]
+    if bins is None or (isinstance(bins, int) and xgboost_style):
+        n_different = len(np.unique(values))
+        bins = max(n_different if bins is None else min(n_different, bins), 1)
+    counts, edges = np.histogram(values, bins=bins)
+    if not xgboost_style:
+        return counts, edges
+    table = np.column_stack((edges[1:], counts))
+    table = table[table[:, 1] > 0]
+    try:
+        import pandas
+    except ImportError:
+        return table
+    return pandas.DataFrame(table, columns=["SplitValue", "Count"])
+
+
+def _column(model: Model, feature: int | str) -> int:
+    if isinstance(feature, str):
+        if feature not in model.names:
+            raise DataError(message("there is no such column", got=feature))
+        return model.names.index(feature)
+    if not 0 <= feature < model.n_columns:
+        raise DataError(
+            message("there is no such column", got=feature, expected=f"0..{model.n_columns - 1}")
+        )
+    return int(feature)
