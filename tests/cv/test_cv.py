@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,50 @@ class TestAgainstALoop:
         models = found.pop("cvbooster")
         assert models.model_to_string() == expected.pop("cvbooster").model_to_string()
         assert found == expected
+
+
+class TestContinued:
+    """Training that continues from a model in every fold."""
+
+    @pytest.mark.parametrize("kept", [False, True])
+    def test_against_a_loop(self, kept: bool, tmp_path: Path) -> None:
+        base = train(PARAMS, Dataset(TABLE + 0.01, LABEL), 4)  # other bins than the data's
+        base.save_model(tmp_path / "base")
+        expected = [
+            train_by_hand(PARAMS, make_data(free_raw_data=False), fold, 5, init_model=base)
+            for fold in split_rows(N_ROWS, 3)
+        ]
+        for init_model in (base, tmp_path / "base", str(tmp_path / "base")):
+            data = make_data(free_raw_data=not kept)
+            result = cv(PARAMS, data, 5, nfold=3, init_model=init_model, return_cvbooster=True)
+            assert (data.data is not None) == kept
+            models = result["cvbooster"]
+            assert models.current_iteration() == [9] * 3
+            for booster, (model, _) in zip(models.boosters, expected, strict=True):
+                assert booster.model_to_string() == model.model_to_string()
+            means = np.mean([history["valid"]["l2"] for _, history in expected], axis=0)
+            np.testing.assert_array_equal(result["valid l2-mean"], means)
+
+    def test_rounds_are_counted_on(self) -> None:
+        base = train(PARAMS, make_data(), 4)
+        seen: list[tuple[int, int, int]] = []
+
+        def look(env: CallbackEnv) -> None:
+            seen.append((env.iteration, env.begin_iteration, env.end_iteration))
+            if env.iteration == 6:
+                raise EarlyStopException(5, env.evaluation_result_list or [])
+
+        result = cv(
+            PARAMS, make_data(), 10, init_model=base, callbacks=[look], return_cvbooster=True
+        )
+        assert seen == [(4, 4, 14), (5, 4, 14), (6, 4, 14)]
+        assert len(result["valid l2-mean"]) == 2
+        assert result["cvbooster"].best_iteration == 6
+
+    def test_a_model_that_does_not_fit(self) -> None:
+        other = train(PARAMS, Dataset(TABLE[:, :3], LABEL), 2)
+        with pytest.raises(DataError, match="In fold 0: init_model was trained on another number"):
+            cv(PARAMS, make_data(), 2, init_model=other)
 
 
 class TestFolds:
@@ -489,7 +534,7 @@ class TestBadInput:
             ({"seed": -1}, ParameterError, "seed is not usable: got -1"),
             ({"num_boost_round": 0}, ParameterError, "num_boost_round is out of range: got 0"),
             ({"metrics": "no_such"}, ParameterError, "no_such"),
-            ({"init_model": "model"}, NotSupportedError, "init_model is not supported"),
+            ({"init_model": TABLE}, ParameterError, "init_model is not usable"),
             ({"folds": []}, DataError, "folds are empty"),
             ({"folds": 5}, ParameterError, "folds are not usable: got 5"),
             ({"folds": "stratified"}, ParameterError, "folds are not usable"),
