@@ -209,8 +209,9 @@ class _CrossTraining:
             end = i + 1 if is_over else end  # callbacks learn that this was the last one
             for callback in after:
                 callback(CallbackEnv(self.model, env_params, i, begin, end, results))
-            if is_over:
+            if is_over and self.boosters[0].resolved_params.verbosity >= 1:
                 info(f"Training ends after {i} rounds: no leaf can be split any further.")
+            if is_over:
                 break
 
     def _evaluate(self, booster: Booster) -> list[EvalResult]:
@@ -399,5 +400,6 @@ def _make_folds(
     if stratified and has_classes:
         if are_classes(targets.label, n_folds):
             return split_classes(targets.label, n_folds, shuffle, seed)
-        info("The labels are no classes: folds are not stratified.")
+        if params.verbosity >= 1:
+            info("The labels are no classes: folds are not stratified.")
     return split_rows(n_rows, n_folds, shuffle, seed)
