@@ -175,7 +175,8 @@ class _CrossTraining:
 
     def limit_threads(self, limits: Sequence[int | None]) -> None:
         for booster, limit in zip(self.boosters, limits, strict=True):
-            booster._in_training("cv()").limit_threads(limit)
+            if booster._training is not None:  # a callback may have freed its data
+                booster._training.limit_threads(limit)
 
     def boost(
         self,
@@ -335,7 +336,8 @@ def _raw_data_kept(data: Dataset, is_needed: bool) -> Iterator[None]:
     finally:
         if is_let_go:
             data.free_raw_data = True
-            data.data = None
+            if data._binned is not None:  # otherwise something is wrong, and may be put right
+                data.data = None
 
 
 def _check_callbacks(callbacks: Sequence[Callback]) -> None:

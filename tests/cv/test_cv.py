@@ -220,6 +220,14 @@ class TestContinued:
         assert len(result["valid l2-mean"]) == 2
         assert result["cvbooster"].best_iteration == 6
 
+    def test_failed_construction_can_be_put_right(self) -> None:
+        base = train(PARAMS, make_data(), 4)
+        data = make_data(LABEL[:-1])
+        with pytest.raises(DataError, match="differ in length"):
+            cv(PARAMS, data, 2, init_model=base)
+        found = cv(PARAMS, data.set_label(LABEL), 2, init_model=base)
+        assert found == cv(PARAMS, make_data(), 2, init_model=base)
+
     def test_a_model_that_does_not_fit(self) -> None:
         other = train(PARAMS, Dataset(TABLE[:, :3], LABEL), 2)
         with pytest.raises(DataError, match="In fold 0: init_model was trained on another number"):
@@ -475,6 +483,14 @@ class TestCallbacks:
         with pytest.raises(Oops, match="in round 1"):
             cv(PARAMS, make_data(), 5, callbacks=[Holds()])
         assert closed == [True]
+
+    def test_a_callback_that_frees_the_data(self) -> None:
+        def free(env: CallbackEnv) -> None:
+            if env.iteration == env.end_iteration - 1:
+                env.model.free_dataset()
+
+        result = cv(PARAMS, make_data(), 3, callbacks=[free], return_cvbooster=True)
+        assert result["cvbooster"].num_trees() == [3] * 5
 
     def test_what_an_objective_raises_comes_through(self) -> None:
         def broken(score: Any, data: Dataset) -> Any:
