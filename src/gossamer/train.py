@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
+from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.data import Dataset
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import info, warn
@@ -91,7 +92,7 @@ def train(
     booster.best_iteration = 0
     try:
         for callback in run.callbacks:
-            if hasattr(callback, "attach"):  # a checkpoint: may go on after some rounds
+            if isinstance(callback, Checkpoint):  # may go on after some rounds
                 callback.attach(run)
         _boost(run, before, after, evaluate)
     except EarlyStopException as stop:
@@ -145,7 +146,7 @@ def _keep_so_far(run: Run) -> None:
     booster.was_interrupted = True
     n_rounds = booster.current_iteration()
     for callback in run.callbacks:
-        if run.is_whole and hasattr(callback, "write"):  # a checkpoint
+        if run.is_whole and isinstance(callback, Checkpoint):
             callback.write()
     for callback in run.callbacks:
         best = callback.best_so_far() if hasattr(callback, "best_so_far") else None
@@ -212,7 +213,9 @@ def _sort_callbacks(
             )
         )
     # Checkpoints come last: what they keep of the other callbacks is then that of the round.
-    found.sort(key=lambda callback: (hasattr(callback, "attach"), getattr(callback, "order", 0)))
+    found.sort(
+        key=lambda callback: (isinstance(callback, Checkpoint), getattr(callback, "order", 0))
+    )
     before: list[Callback] = []
     after: list[Callback] = []
     for callback in found:

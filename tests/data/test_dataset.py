@@ -323,4 +323,4 @@ class TestMethodsOfLightGBM:
             data.set_field("weight", None)
             assert data.get_field("weight") is None
             data.set_field("label", np.ones(200))
-            assert data.get_label().tolist() == [1.0] * 200
+            assert data.get_field("label").tolist() == [1.0] * 200

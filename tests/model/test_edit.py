@@ -246,8 +246,12 @@ class TestOtherData:
         targets = Dataset(TABLE, np.column_stack([LABEL, LABEL]), reference=booster.train_set)
         with pytest.raises(DataError, match="another number of targets"):
             booster.update(targets)
+        scores = Dataset(TABLE, LABEL, reference=booster.train_set, init_score=np.zeros((500, 2)))
+        with pytest.raises(DataError, match="init_score of the data set 'training' does not fit"):
+            booster.update(scores)
         assert booster.model_to_string() == text
         booster.update()
+        assert booster.model_to_string() == in_training(QUIET, LABEL, 5).model_to_string()
 
 
 def test_network() -> None:

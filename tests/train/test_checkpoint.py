@@ -467,6 +467,8 @@ class TestBadInput:
             def get_state(self) -> Any:
                 return {"set": {1, 2}}
 
+            def set_state(self, state: Any) -> None: ...
+
         with pytest.raises(ParameterError, match=r"callbacks\.\d\.1\.set cannot be written"):
             run("plain", [Odd(), checkpoint(tmp_path / "run", 2)])
 

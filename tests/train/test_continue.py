@@ -250,12 +250,36 @@ def test_the_old_model_is_not_changed() -> None:
     np.testing.assert_allclose(score, booster.predict(TABLE), rtol=1e-12)
 
 
+def test_beside_lightgbm() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    params = {**QUIET, "min_data_in_bin": 1, "max_bin": 700, "learning_rate": 0.2}
+    old = train(params, Dataset(TABLE, LABEL), 5)
+    peer_old = lightgbm.train(params, lightgbm.Dataset(TABLE, LABEL), 5)
+    data, peer_data = Dataset(OTHER, OTHER_LABEL), lightgbm.Dataset(OTHER, OTHER_LABEL)
+    iterations: list[list[int]] = [[], []]
+    mine = train(
+        params, data, 5, init_model=old, callbacks=[lambda env: iterations[0].append(env.iteration)]
+    )
+
+    def count(env: Any) -> None:
+        iterations[1].append(env.iteration)
+
+    peer = lightgbm.train(params, peer_data, 5, init_model=peer_old, callbacks=[count])
+    assert iterations[0] == iterations[1]
+    assert mine.current_iteration() == peer.current_iteration()
+    for n_rounds in (5, 10):  # rows between two bins may go the other way
+        own, theirs = (model.predict(OTHER, num_iteration=n_rounds) for model in (mine, peer))
+        assert np.mean(np.abs(own - theirs)) < 0.01 * np.std(own)
+
+
 class TestBadInput:
     """What does not fit is refused by name."""
 
     def test_no_model(self, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="init_model is not usable: got 'int'"):
             train(QUIET, Dataset(TABLE, LABEL), 3, init_model=3)
+        with pytest.raises(ParameterError, match="init_model is for a training"):
+            Booster(init_model=train(QUIET, Dataset(TABLE, LABEL), 1))
         with pytest.raises(FileNotFoundError):
             train(QUIET, Dataset(TABLE, LABEL), 3, init_model=tmp_path / "nothing")
 

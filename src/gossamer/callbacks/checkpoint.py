@@ -20,7 +20,16 @@ _SECONDS: Final = 60.0
 
 
 @dataclass(eq=False)
-class _Checkpoint:
+class Checkpoint:
+    """What `checkpoint` makes.
+
+    Attributes:
+        path: The file.
+        every_rounds: Rounds from one file to the next; None: they do not matter.
+        every_seconds: Seconds from one file to the next; None: they do not matter.
+        resume: Whether to go on from a file that is there.
+    """
+
     order: ClassVar[int] = 1000  # `train` calls it after all others in any case
     before_iteration: ClassVar[bool] = False
 
@@ -43,6 +52,7 @@ class _Checkpoint:
         self._written = time.monotonic()
 
     def __call__(self, env: CallbackEnv) -> None:
+        """Write the file if it is time."""
         if is_cv(env.model):
             raise NotSupportedError(message("checkpoint() works with train() and fit(), not cv()"))
         if self._run is None:
@@ -73,7 +83,7 @@ def checkpoint(
     every_rounds: int | None = None,
     every_seconds: float | None = None,
     resume: bool = True,
-) -> _Checkpoint:
+) -> Checkpoint:
     """Write the training to a file now and then; started again, it goes on from there.
 
     The script is simply run again. What it trains is then, byte for byte, what it would have
@@ -115,7 +125,7 @@ def checkpoint(
         )
     if every_rounds is None and every_seconds is None:
         every_seconds = _SECONDS
-    return _Checkpoint(Path(path), every_rounds, every_seconds, bool(resume))
+    return Checkpoint(Path(path), every_rounds, every_seconds, bool(resume))
 
 
 def _is_a(value: object, kind: type) -> bool:

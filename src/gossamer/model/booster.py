@@ -18,6 +18,7 @@ from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model import model_file
 from gossamer.model.base_model import BaseModel
+from gossamer.model.change_training import move_rounds, set_base, set_leaf_values, use_data
 from gossamer.model.edit import (
     check_leaf_value,
     leaf_values,
@@ -105,6 +106,10 @@ class Booster:
             self._training = Training(resolve(self.params), train_set, base)
             self.train_set = train_set
             self.train_set_version = train_set.version
+        elif init_model is not None:
+            raise ParameterError(
+                message("init_model is for a training", hint="Pass train_set as well.")
+            )
         elif model_file is not None:
             self._use(_load_file(model_file), objective)
         elif model_str is not None:
@@ -204,7 +209,7 @@ class Booster:
             raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
         data = training.train.data if train_set is None else train_set
         if data is not training.train.data or data.version != self.train_set_version:
-            training.use_data(data)
+            use_data(training, data)
             self.train_set, self.train_set_version = data, data.version
         if fobj is not None:
             training.use_function(fobj)
@@ -403,14 +408,14 @@ class Booster:
         values[leaf_id] = check_leaf_value(value, forest.n_values)
         training = self._training
         if training is not None and tree_id >= training.n_base_trees:
-            training.set_leaf_values(tree_id - training.n_base_trees, values.ravel())
+            set_leaf_values(training, tree_id - training.n_base_trees, values.ravel())
             return self
         whole = self._model if training is None or training.base is None else training.base.model
         changed = replace(whole, forest=with_leaf_values(whole.forest, tree_id, values.ravel()))
         if training is None:
             self._trained = changed
         else:
-            training.set_base(changed)
+            set_base(training, changed)
         return self
 
     def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Booster:
@@ -440,7 +445,7 @@ class Booster:
                     hint="Call free_dataset() first.",
                 )
             )
-        training.permute_rounds([i - n_base for i in order[n_base:]])
+        move_rounds(training, [i - n_base for i in order[n_base:]])
         return self
 
     def get_split_value_histogram(

@@ -15,6 +15,7 @@ from gossamer.errors import DataError, GossamerError, ModelFileError, ParameterE
 from gossamer.metrics import EvalResult
 from gossamer.model import model_file
 from gossamer.model.booster import Booster
+from gossamer.model.change_training import get_state, set_state
 from gossamer.model.fingerprint import describe_data, describe_params
 from gossamer.model.pack import pack, unpack
 
@@ -104,7 +105,7 @@ def save(run: Run, path: Path) -> None:
         "params": _changed(run.first_params, now),
         "env": _changed(run.first_env, run.params),
         "callbacks": [[_name(callback), _state(callback)] for callback in run.callbacks],
-        "training": training.get_state(),
+        "training": get_state(training),
     }
     facts = {
         "format": FORMAT,
@@ -240,9 +241,9 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
     if state["params"]:
         run.booster.reset_parameter(state["params"])
     run.params.update(state["env"])
-    training.set_state(state["training"])
+    set_state(training, state["training"])
     for callback, (_, own) in zip(run.callbacks, state["callbacks"], strict=True):
-        if hasattr(callback, "set_state"):
+        if _has_state(callback):
             callback.set_state(own)
     run.n_done = run.n_settled = state["n_done"]
     run.is_finished = state["is_finished"]
@@ -263,7 +264,11 @@ def _name(callback: Any) -> str:
 
 
 def _state(callback: Any) -> Any:
-    return callback.get_state() if hasattr(callback, "get_state") else None
+    return callback.get_state() if _has_state(callback) else None
+
+
+def _has_state(callback: Any) -> bool:
+    return hasattr(callback, "get_state") and hasattr(callback, "set_state")
 
 
 def _library_version() -> str:
