@@ -53,6 +53,14 @@ def make_data(label: Any = LABEL, **arguments: Any) -> Dataset:
     return Dataset(TABLE, label, **arguments)
 
 
+def two_metrics(predictions: Any, data: Any) -> Any:
+    return [("mean", float(np.mean(predictions)), True), ("one", 1.0, False)]
+
+
+def squared_error(score: Any, data: Any) -> Any:
+    return score - data.get_label(), np.ones(len(score))
+
+
 def halves() -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
     rows = np.arange(N_ROWS)
     return [(rows[::2], rows[1::2]), (rows[1::2], rows[::2])]
@@ -150,10 +158,7 @@ class TestAgainstALoop:
         check_against_loop(PARAMS, lambda: Dataset(table, LABEL), split_rows(N_ROWS, 5))
 
     def test_objective_of_ones_own(self) -> None:
-        def squared(score: Any, data: Dataset) -> Any:
-            return score - data.get_label(), np.ones(len(score))
-
-        params = PARAMS | {"objective": squared, "metric": "l2"}
+        params = PARAMS | {"objective": squared_error, "metric": "l2"}
         check_against_loop(params, make_data, split_rows(N_ROWS, 5))
 
     def test_custom_objective_with_a_link(self) -> None:
@@ -615,6 +620,31 @@ class TestAgainstLightGBM:
         for name, values in expected.items():
             assert len(found[name]) == len(values)
             assert found[name][0] == pytest.approx(values[0], abs=0.02)
+
+    @pytest.mark.filterwarnings("ignore::UserWarning")  # LightGBM's
+    @pytest.mark.parametrize(
+        ("params", "label", "data", "options"),
+        [
+            ({"objective": "lambdarank", "eval_at": [1, 3]}, GRADES, {"group": SIZES}, {}),
+            ({"objective": "multiclass", "num_class": 3}, CLASSES, {}, {}),
+            ({"metric": ["l1", "l2"]}, LABEL, {}, {"feval": two_metrics}),
+            ({"objective": squared_error, "metric": "l2"}, LABEL, {}, {"feval": [two_metrics]}),
+            ({"objective": "binary"}, BINARY, {}, {"metrics": ("auc", "binary_error")}),
+            ({"metric": "None"}, LABEL, {}, {}),
+        ],
+        ids=["ranking", "classes", "functions", "objective", "metrics", "none"],
+    )
+    def test_keys_of_tasks(
+        self, params: dict[str, Any], label: Any, data: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        lightgbm = pytest.importorskip("lightgbm")
+        options = {"nfold": 3, "stratified": False, "eval_train_metric": True} | options
+        params = PARAMS | {"num_threads": 1} | params
+        expected = lightgbm.cv(params, lightgbm.Dataset(TABLE, label, **data), 2, **options)
+        found = cv(params, make_data(label, **data), 2, **options)
+        assert [(name, len(values)) for name, values in found.items()] == [
+            (name, len(values)) for name, values in expected.items()
+        ]
 
     def test_the_same_folds(self) -> None:
         lightgbm = pytest.importorskip("lightgbm")
