@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -76,7 +78,9 @@ def cv(
         shuffle: Whether rows are dealt out at random, or folds are stretches of rows.
         metrics: Metrics to evaluate, instead of those in `params`.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
-        init_model: Not supported in this version.
+        init_model: A `Booster`, or the path of a saved one, to continue from in every fold. It
+            should not have seen the rows that are evaluated on. Rounds are counted on from its
+            own, as in `train`.
         fpreproc: A function (training data, test data, parameters) -> the same three, changed as
             the fold needs.
         seed: Seed of the folds.
@@ -99,8 +103,6 @@ def cv(
         >>> round(result["valid auc-mean"][-1], 1)
         1.0
     """
-    if init_model is not None:
-        raise NotSupportedError(message("init_model is not supported in this version of Gossamer"))
     if not isinstance(train_set, Dataset):
         raise DataError(
             message(
@@ -114,24 +116,29 @@ def cv(
     n_rounds = _count_rounds(num_boost_round, resolved)
     before, after = _sort_callbacks(callbacks, resolved)
     _check_callbacks(before + after)
-    # Once for all folds: they take rows of what is binned here.
-    train_set.use_params(resolved).make_trainable()
-    makers = [
-        _FoldMaker(i, train_set, fold, given, fpreproc)
-        for i, fold in enumerate(
-            _make_folds(train_set, resolved, folds, nfold, stratified, shuffle, seed)
-        )
-    ]
-    # What a user wrote is called from the thread that called us, for one fold after the other.
-    is_ours = fpreproc is None and not callable(resolved.objective)
-    stretches = plan_stretches(len(makers), _count_threads(makers, resolved) if is_ours else 1)
+    if isinstance(init_model, str | os.PathLike):
+        init_model = Booster(model_file=init_model)
     training = _CrossTraining(
         evaluates_train=eval_train_metric or resolved.is_provide_training_metric, feval=feval
     )
+    # What a user wrote is called from the thread that called us, for one fold after the other.
+    is_ours = fpreproc is None and not callable(resolved.objective)
     try:
+        # A model is best applied to the table itself.
+        with _raw_data_kept(train_set, init_model is not None):
+            # Once for all folds: they take rows of what is binned here.
+            train_set.use_params(resolved).make_trainable()
+            parts = _make_folds(train_set, resolved, folds, nfold, stratified, shuffle, seed)
+            makers = [
+                _FoldMaker(i, train_set, fold, given, fpreproc, init_model)
+                for i, fold in enumerate(parts)
+            ]
+            n_threads = _count_threads(makers, resolved) if is_ours else 1
+            stretches = plan_stretches(len(makers), n_threads)
+            with SideBySide(stretches) as team:
+                training.boosters = team.run([maker.make for maker in makers])
+            del parts, makers  # rows of the folds
         with SideBySide(stretches) as team:
-            training.boosters = team.run([maker.make for maker in makers])
-            del makers  # rows of the folds
             if is_ours:
                 each = [s.n_threads for s in stretches for _ in range(s.n_jobs)]
                 training.limit_threads(each)
@@ -180,12 +187,14 @@ class _CrossTraining:
         env_params: dict[str, Any],
     ) -> None:
         """Train all folds round after round."""
+        begin = self.boosters[0].current_iteration()  # more than 0 with init_model
+        end = begin + n_rounds
         is_finished = [False] * len(self.boosters)
-        for i in range(n_rounds):
+        for i in range(begin, end):
             for callback in before:
-                callback(CallbackEnv(self.model, env_params, i, 0, n_rounds, None))
+                callback(CallbackEnv(self.model, env_params, i, begin, end, None))
             metric_freq = self.boosters[0].resolved_params.metric_freq
-            is_due = i in (0, n_rounds - 1) or (i + 1) % metric_freq == 0
+            is_due = i in (begin, end - 1) or (i + 1) % metric_freq == 0
             jobs = [
                 _Round(booster, done, self._evaluate if is_due and self._feval is None else None)
                 for booster, done in zip(self.boosters, is_finished, strict=True)
@@ -198,9 +207,9 @@ class _CrossTraining:
                 by_fold = [job.results or self._evaluate(job.booster) for job in jobs]
                 results = average(by_fold)
                 self._keep(i, results)
-            end = i + 1 if is_over else n_rounds  # callbacks learn that this was the last one
+            end = i + 1 if is_over else end  # callbacks learn that this was the last one
             for callback in after:
-                callback(CallbackEnv(self.model, env_params, i, 0, end, results))
+                callback(CallbackEnv(self.model, env_params, i, begin, end, results))
             if is_over and self.boosters[0].resolved_params.verbosity >= 1:
                 info(f"Training ends after {i} rounds: no leaf can be split any further.")
             if is_over:
@@ -254,6 +263,7 @@ class _FoldMaker:
     fold: Fold
     params: dict[str, Any]
     fpreproc: Preparation | None
+    init_model: Booster | None
 
     def make(self) -> Booster:
         train, test = self.data.subset(self.fold.train), self.data.subset(self.fold.test)
@@ -261,7 +271,7 @@ class _FoldMaker:
         if self.fpreproc is not None:
             train, test, params = self._prepare(train, test)
         try:
-            booster = Booster(params, train)
+            booster = Booster(params, train, init_model=self.init_model)
             booster.set_train_data_name("train").add_valid(test, "valid")
         except GossamerError as error:
             raise type(error)(f"In fold {self.number}: {error}") from error
@@ -313,6 +323,21 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
             EvalResult(first.dataset_name, first.metric_name, mean, first.maximize, deviation)
         )
     return results
+
+
+@contextmanager
+def _raw_data_kept(data: Dataset, is_needed: bool) -> Iterator[None]:
+    """Meanwhile, a data set that lets go of its table when it is binned does not."""
+    is_let_go = data.free_raw_data and is_needed
+    if is_let_go:
+        data.free_raw_data = False
+    try:
+        yield
+    finally:
+        if is_let_go:
+            data.free_raw_data = True
+            if data._binned is not None:  # otherwise something is wrong, and may be put right
+                data.data = None
 
 
 def _check_callbacks(callbacks: Sequence[Callback]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,14 @@ BINARY_PARAMS = PARAMS | {"objective": "binary"}
 
 def make_data(label: Any = LABEL, **arguments: Any) -> Dataset:
     return Dataset(TABLE, label, **arguments)
+
+
+def two_metrics(predictions: Any, data: Any) -> Any:
+    return [("mean", float(np.mean(predictions)), True), ("one", 1.0, False)]
+
+
+def squared_error(score: Any, data: Any) -> Any:
+    return score - data.get_label(), np.ones(len(score))
 
 
 def halves() -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
@@ -149,10 +158,7 @@ class TestAgainstALoop:
         check_against_loop(PARAMS, lambda: Dataset(table, LABEL), split_rows(N_ROWS, 5))
 
     def test_objective_of_ones_own(self) -> None:
-        def squared(score: Any, data: Dataset) -> Any:
-            return score - data.get_label(), np.ones(len(score))
-
-        params = PARAMS | {"objective": squared, "metric": "l2"}
+        params = PARAMS | {"objective": squared_error, "metric": "l2"}
         check_against_loop(params, make_data, split_rows(N_ROWS, 5))
 
     def test_custom_objective_with_a_link(self) -> None:
@@ -179,6 +185,58 @@ class TestAgainstALoop:
         models = found.pop("cvbooster")
         assert models.model_to_string() == expected.pop("cvbooster").model_to_string()
         assert found == expected
+
+
+class TestContinued:
+    """Training that continues from a model in every fold."""
+
+    @pytest.mark.parametrize("kept", [False, True])
+    def test_against_a_loop(self, kept: bool, tmp_path: Path) -> None:
+        base = train(PARAMS, Dataset(TABLE + 0.01, LABEL), 4)  # other bins than the data's
+        base.save_model(tmp_path / "base")
+        expected = [
+            train_by_hand(PARAMS, make_data(free_raw_data=False), fold, 5, init_model=base)
+            for fold in split_rows(N_ROWS, 3)
+        ]
+        for init_model in (base, tmp_path / "base", str(tmp_path / "base")):
+            data = make_data(free_raw_data=not kept)
+            result = cv(PARAMS, data, 5, nfold=3, init_model=init_model, return_cvbooster=True)
+            assert (data.data is not None) == kept
+            models = result["cvbooster"]
+            assert models.current_iteration() == [9] * 3
+            for booster, (model, _) in zip(models.boosters, expected, strict=True):
+                assert booster.model_to_string() == model.model_to_string()
+            means = np.mean([history["valid"]["l2"] for _, history in expected], axis=0)
+            np.testing.assert_array_equal(result["valid l2-mean"], means)
+
+    def test_rounds_are_counted_on(self) -> None:
+        base = train(PARAMS, make_data(), 4)
+        seen: list[tuple[int, int, int]] = []
+
+        def look(env: CallbackEnv) -> None:
+            seen.append((env.iteration, env.begin_iteration, env.end_iteration))
+            if env.iteration == 6:
+                raise EarlyStopException(5, env.evaluation_result_list or [])
+
+        result = cv(
+            PARAMS, make_data(), 10, init_model=base, callbacks=[look], return_cvbooster=True
+        )
+        assert seen == [(4, 4, 14), (5, 4, 14), (6, 4, 14)]
+        assert len(result["valid l2-mean"]) == 2
+        assert result["cvbooster"].best_iteration == 6
+
+    def test_failed_construction_can_be_put_right(self) -> None:
+        base = train(PARAMS, make_data(), 4)
+        data = make_data(LABEL[:-1])
+        with pytest.raises(DataError, match="differ in length"):
+            cv(PARAMS, data, 2, init_model=base)
+        found = cv(PARAMS, data.set_label(LABEL), 2, init_model=base)
+        assert found == cv(PARAMS, make_data(), 2, init_model=base)
+
+    def test_a_model_that_does_not_fit(self) -> None:
+        other = train(PARAMS, Dataset(TABLE[:, :3], LABEL), 2)
+        with pytest.raises(DataError, match="In fold 0: init_model was trained on another number"):
+            cv(PARAMS, make_data(), 2, init_model=other)
 
 
 class TestFolds:
@@ -498,7 +556,7 @@ class TestBadInput:
             ({"seed": -1}, ParameterError, "seed is not usable: got -1"),
             ({"num_boost_round": 0}, ParameterError, "num_boost_round is out of range: got 0"),
             ({"metrics": "no_such"}, ParameterError, "no_such"),
-            ({"init_model": "model"}, NotSupportedError, "init_model is not supported"),
+            ({"init_model": TABLE}, ParameterError, "init_model is not usable"),
             ({"folds": []}, DataError, "folds are empty"),
             ({"folds": 5}, ParameterError, "folds are not usable: got 5"),
             ({"folds": "stratified"}, ParameterError, "folds are not usable"),
@@ -562,6 +620,31 @@ class TestAgainstLightGBM:
         for name, values in expected.items():
             assert len(found[name]) == len(values)
             assert found[name][0] == pytest.approx(values[0], abs=0.02)
+
+    @pytest.mark.filterwarnings("ignore::UserWarning")  # LightGBM's
+    @pytest.mark.parametrize(
+        ("params", "label", "data", "options"),
+        [
+            ({"objective": "lambdarank", "eval_at": [1, 3]}, GRADES, {"group": SIZES}, {}),
+            ({"objective": "multiclass", "num_class": 3}, CLASSES, {}, {}),
+            ({"metric": ["l1", "l2"]}, LABEL, {}, {"feval": two_metrics}),
+            ({"objective": squared_error, "metric": "l2"}, LABEL, {}, {"feval": [two_metrics]}),
+            ({"objective": "binary"}, BINARY, {}, {"metrics": ("auc", "binary_error")}),
+            ({"metric": "None"}, LABEL, {}, {}),
+        ],
+        ids=["ranking", "classes", "functions", "objective", "metrics", "none"],
+    )
+    def test_keys_of_tasks(
+        self, params: dict[str, Any], label: Any, data: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        lightgbm = pytest.importorskip("lightgbm")
+        options = {"nfold": 3, "stratified": False, "eval_train_metric": True} | options
+        params = PARAMS | {"num_threads": 1} | params
+        expected = lightgbm.cv(params, lightgbm.Dataset(TABLE, label, **data), 2, **options)
+        found = cv(params, make_data(label, **data), 2, **options)
+        assert [(name, len(values)) for name, values in found.items()] == [
+            (name, len(values)) for name, values in expected.items()
+        ]
 
     def test_the_same_folds(self) -> None:
         lightgbm = pytest.importorskip("lightgbm")

@@ -80,7 +80,7 @@ def use_data(training: Training, train_set: Dataset) -> None:
     if train_set is not before:
         train_set.use_params(training.params).set_reference(before)
     train_set.make_trainable()
-    if train_set.binned.binning is not before.binned.binning:
+    if not train_set.binned.binning.is_same(before.binned.binning):
         raise DataError(
             message(
                 "the new training data has other bins than the data so far",
