@@ -105,7 +105,7 @@ def count_categories(
     n_threads: int,
 ) -> list:
     """
-    For each column: (categories, how often each, missing or negative values, a value that is no category).  # noqa: E501
+    For each column: (categories, how often each, missing or negative values, a value that is no category).
     """
 
 def bin_dense(
@@ -1303,6 +1303,7 @@ def add_tree_to_scores(
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
     ]
     | None = None,
+    raw: object | None = None,
 ) -> None:
     """
     Adds the tree's values, or `values` (one or more per leaf), to the scores of rows.
