@@ -320,6 +320,16 @@ void bind_limits(nb::module_& m) {
       .def_prop_ro("remembers", &FeatureCosts::remembers, "Whether one tree's splits change what the next one pays.")
       .def("clear", &FeatureCosts::clear, "Nothing has been paid.")
       .def(
+          "use",
+          [](FeatureCosts& self, std::int32_t feature) {
+            if (!self.has_coupled()) return;
+            if (feature < 0 || static_cast<std::size_t>(feature) >= self.used().size()) {
+              throw std::invalid_argument("there is no such feature");
+            }
+            self.use(feature);
+          },
+          "feature"_a, "A tree that is not known here uses the feature.")
+      .def(
           "add_tree",
           [](FeatureCosts& self, const BinMatrix& matrix, const Tree& tree, int n_threads) {
             check_size(self.all_coupled().size(), matrix, "coupled");

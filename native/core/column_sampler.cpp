@@ -1,12 +1,12 @@
 #include "core/column_sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "core/random.h"
@@ -25,7 +25,15 @@ double exponential(std::uint64_t bits) {
   const double s = (m - 1.0) / (m + 1.0);
   double sum = 0.0;
   for (int k = 19; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;  // log(m) = 2 artanh(s)
-  return -(2.0 * s * sum + exponent * 0.69314718055994531);
+  return std::max(0.0, -(2.0 * s * sum + exponent * 0.69314718055994531));  // never -0
+}
+
+// When a feature of this weight arrives, as an integer of the same order. What weighs nothing comes after all
+// others, by chance.
+std::uint64_t arrival(std::uint64_t bits, double weight) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const double time = weight > 0.0 ? exponential(bits) / weight : kNever;
+  return std::bit_cast<std::uint64_t>(time) + (time == kNever ? bits >> 12 : 0);
 }
 
 // Keeps round(fraction * n), at least one: those with the smallest random numbers, or with weights those that
@@ -35,21 +43,16 @@ std::vector<std::int32_t> draw(const std::vector<std::int32_t>& from, double fra
   if (fraction >= 1.0 || from.empty()) return from;
   const auto wanted = static_cast<std::size_t>(std::llround(fraction * static_cast<double>(from.size())));
   const std::size_t n = std::clamp<std::size_t>(wanted, 1, from.size());
-  std::vector<std::tuple<double, std::uint64_t, std::int32_t>> keyed;
+  std::vector<std::pair<std::uint64_t, std::int32_t>> keyed;
   keyed.reserve(from.size());
   for (const std::int32_t f : from) {
     const std::uint64_t bits = random_bits(key, static_cast<std::uint64_t>(f));
-    double arrival = 0.0;
-    if (!weights.empty()) {
-      const double weight = weights[static_cast<std::size_t>(f)];
-      arrival = weight > 0.0 ? exponential(bits) / weight : std::numeric_limits<double>::infinity();
-    }
-    keyed.emplace_back(arrival, bits, f);
+    keyed.emplace_back(weights.empty() ? bits : arrival(bits, weights[static_cast<std::size_t>(f)]), f);
   }
   std::nth_element(keyed.begin(), keyed.begin() + static_cast<std::ptrdiff_t>(n - 1), keyed.end());
   std::vector<std::int32_t> chosen;
   chosen.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) chosen.push_back(std::get<2>(keyed[i]));
+  for (std::size_t i = 0; i < n; ++i) chosen.push_back(keyed[i].second);
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }

@@ -44,6 +44,10 @@ class FeatureCosts {
   // Whether one tree's splits change what the next one pays.
   bool remembers() const { return has_coupled() || has_lazy(); }
   void clear();
+  // The feature is used by a tree that is not known here: its coupled cost has been paid.
+  void use(std::int32_t feature) {
+    if (has_coupled()) used_[static_cast<std::size_t>(feature)] = 1;
+  }
   void add_tree(Team& team, const BinMatrix& matrix, const Tree& tree);
 
  private:

@@ -1019,6 +1019,9 @@ class FeatureCosts:
     def clear(self) -> None:
         """Nothing has been paid."""
 
+    def use(self, feature: int) -> None:
+        """A tree that is not known here uses the feature."""
+
     def add_tree(self, matrix: BinMatrix, tree: Tree, n_threads: int) -> None:
         """The rows have passed the splits of this tree."""
 

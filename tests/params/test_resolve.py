@@ -313,7 +313,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"tree_learner": "data"},
         {"predict_contrib": True},
         {"monotone_constraints": {"a": 1}},
-        {"interaction_constraints": [[0, 1], [2]]},
         {"two_round": True},
         {"data": "train.csv"},
     ],

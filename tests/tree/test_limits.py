@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 
 import gossamer
 from gossamer import Booster, Dataset
+from gossamer.data import Targets
+from gossamer.data.binned import bin_table
+from gossamer.data.matrix import Table
 from gossamer.errors import GossamerError, NotSupportedError, ParameterError
+from gossamer.objectives import Gradients, Regression
 from gossamer.params import resolve
+from gossamer.tree import TreeGrower
 
 RNG = np.random.default_rng(0)
 NAMES = ["a", "b", "c", "d", "e"]
@@ -304,6 +309,25 @@ def test_costs_that_begin_later_know_what_has_been_used() -> None:
     for _ in range(5):
         booster.update()
     np.testing.assert_array_equal(booster.feature_importance() > 0, used)
+
+
+def test_trees_of_another_training_pay_for_their_columns() -> None:
+    params = resolve({**BASE, "cegb_penalty_feature_coupled": [1e9] * 5})
+    binned = bin_table(Table(TABLE), params)
+    grower = TreeGrower(binned, params, Regression())
+    gradient = (LABEL.mean() - LABEL).astype(np.float32)
+    gradients, targets = Gradients(gradient, None, False), Targets(LABEL.astype(np.float32))
+
+    def used() -> set[int]:
+        (tree,) = grower.grow(gradients, None, 0, np.zeros(900), targets, 1)
+        return set(tree.column.tolist())
+
+    assert used() == set()
+    other = next(tree for tree in trees_of(train(interaction_constraints=[["b", "e"]])))
+    grower.recount([other], 1)
+    assert used() == set(other.column.tolist())
+    grower.recount([], 1)
+    assert used() == set()
 
 
 def test_costs_of_several_classes_are_shared() -> None:

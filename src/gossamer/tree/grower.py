@@ -144,7 +144,8 @@ class TreeGrower:
         """Forget which features have been paid for, but by these trees.
 
         Args:
-            trees: The trees of the model; constant ones use no features.
+            trees: The trees of the model. Those of this training have been passed by its rows; of
+                others (`Tree`) it is only known which columns they use, which pays coupled costs.
             n_threads: Threads to use.
         """
         if self._costs is None or not self._costs.remembers:
@@ -153,6 +154,9 @@ class TreeGrower:
         for tree in trees:
             if isinstance(tree, _native.Tree):
                 self._costs.add_tree(self._table.bins, tree, n_threads)
+                continue
+            for feature in np.flatnonzero(np.isin(self._table.binning.columns, tree.column)):
+                self._costs.use(int(feature))
 
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
