@@ -48,6 +48,10 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
   const float* const y = data_or_null(label, one_label ? n : size, "label");
   for (const GrowParams& p : params) {
     if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
+    const std::vector<std::int8_t>& directions = p.monotone.direction;
+    if (!directions.empty() && directions.size() != self.matrix->features().size()) {
+      throw std::invalid_argument("monotone_directions and the features differ in length");
+    }
   }
   const RowIdx* const row_data = checked_rows(rows, n);
   nb::gil_scoped_release release;
@@ -149,6 +153,18 @@ void bind_tree(nb::module_& m) {
       .def_rw("refit_alpha", &GrowParams::refit_alpha)
       .def_rw("refit_delta", &GrowParams::refit_delta)
       .def_rw("damp_from", &GrowParams::damp_from)
+      .def_prop_rw(
+          "monotone_directions", [](const GrowParams& p) { return p.monotone.direction; },
+          [](GrowParams& p, std::vector<std::int8_t> v) { p.monotone.direction = std::move(v); })
+      .def_prop_rw(
+          "monotone_method", [](const GrowParams& p) { return static_cast<int>(p.monotone.method); },
+          [](GrowParams& p, int v) {
+            if (v < 0 || v > 2) throw std::invalid_argument("unknown method of monotone constraints");
+            p.monotone.method = static_cast<MonotoneMethod>(v);
+          })
+      .def_prop_rw(
+          "monotone_penalty", [](const GrowParams& p) { return p.monotone.penalty; },
+          [](GrowParams& p, double v) { p.monotone.penalty = v; })
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
       .def_prop_rw(
           "lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },

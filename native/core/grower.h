@@ -21,6 +21,7 @@
 #include "core/leaf_refit.h"
 #include "core/leaf_rows.h"
 #include "core/memory.h"
+#include "core/monotone.h"
 #include "core/parallel.h"
 #include "core/sparse_rows.h"
 #include "core/tree.h"
@@ -42,6 +43,7 @@ struct GrowParams {
   bool refit = false;  // find leaf values again, see LeafRefit; needs labels
   double refit_alpha = 0.5;
   double refit_delta = 0.0;
+  MonotoneParams monotone;
   double damp_from = 0.0;  // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
 };
@@ -86,6 +88,7 @@ class Grower {
     int depth = 0;
     std::uint64_t key = 1;  // its path from the root: random choices hang on it
     double output = 0.0;    // leaf value before shrinkage
+    double wish = 0.0;      // what it would be without monotone constraints
     std::unique_ptr<Histogram> histogram;
     std::vector<std::int32_t> alive;  // blocks of sparse columns in which some feature may still split
     Split split;
@@ -104,6 +107,8 @@ class Grower {
     std::int32_t built[2] = {-1, -1};
     std::int32_t rest = -1;
     std::unique_ptr<Histogram> packed_rest;
+    bool again = false;               // built[0] has a histogram and is searched again
+    std::vector<std::int32_t> alive;  // its, then
 
     std::int32_t searched(std::size_t side) const { return side == 0 ? built[0] : rest >= 0 ? rest : built[1]; }
   };
@@ -150,6 +155,7 @@ class Grower {
   void expand(Team& team, const std::vector<std::int32_t>& batch, bool last);
   void partition(Team& team, const std::vector<std::int32_t>& batch);
   void make_children(std::int32_t leaf);
+  void search_again(const std::vector<std::int32_t>& changed, std::vector<Family>& families);
   void evaluate(Team& team, std::vector<Family>& families);
   void build(Team& team, std::vector<Family>& families);
   void search(Team& team, std::vector<Family>& families);
@@ -177,6 +183,7 @@ class Grower {
   bool comes_before(const Leaf& a, const Leaf& b) const;
   double output_of(const Sums& sums, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;
+  double own_gain(const Leaf& leaf) const;
   Tree finish(Team& team, const LeafRefit& refit, double* score);
   void refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves);
   void plan_blocks(int n_threads);
@@ -193,6 +200,7 @@ class Grower {
   bool sample_nodes_ = false;
   bool adjusts_gains_ = false;  // some features' gains are changed, see adjusted_gain
   bool one_by_one_ = false;     // every feature must be searched on its own
+  Monotone monotone_;
   std::vector<char> group_used_;
   std::vector<char> feature_used_;
   std::vector<LaneBlock> blocks_;

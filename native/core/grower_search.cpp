@@ -19,8 +19,10 @@ void Grower::plan_blocks(int n_threads) {
   const auto n_features = static_cast<std::int64_t>(matrix_->features().size());
   columns_ = std::make_unique<ColumnSampler>(n_features, p.fractions, p.column_key);
   sample_nodes_ = p.fractions.by_level < 1.0 || p.fractions.by_node < 1.0;
-  adjusts_gains_ = false;
-  one_by_one_ = p.extra_trees || adjusts_gains_;
+  const auto& direction = p.monotone.direction;
+  const bool monotone = std::any_of(direction.begin(), direction.end(), [](std::int8_t d) { return d != 0; });
+  adjusts_gains_ = monotone && p.monotone.penalty > 0.0;
+  one_by_one_ = p.extra_trees || monotone || adjusts_gains_;
   feature_used_.assign(at(n_features), 0);
   group_used_.assign(matrix_->groups().size(), 0);
   for (const std::int32_t f : columns_->tree_features()) {
@@ -56,6 +58,7 @@ void Grower::plan_blocks(int n_threads) {
 
 // Blocks of sparse columns in which the parent's rows still allow a split.
 std::span<const std::int32_t> Grower::alive_before(const Family& family) const {
+  if (family.again) return family.alive;
   return family.parent >= 0 ? leaves_[at(family.parent)].alive : all_blocks_;
 }
 
@@ -377,6 +380,12 @@ void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int3
     args.only_threshold = static_cast<int>(random_bits(params_->extra_key ^ leaf.key, static_cast<std::uint64_t>(f)) %
                                            static_cast<std::uint64_t>(n_thresholds));
   }
+  ValueLimits limits;
+  if (monotone_.is_on()) {
+    const auto i = static_cast<std::int32_t>(&leaf - leaves_.data());
+    const double scale = layout_.hessian_unit / layout_.gradient_unit;
+    if (monotone_.limit_search(i, f, scale, thread, limits)) args.limits = &limits;
+  }
   Candidate candidate;
   // A feature seen later in this block but numbered lower must win ties: search it on its own.
   const bool strict = f > best.split.feature && !adjusts_gains_;
@@ -391,20 +400,26 @@ void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int3
 }
 
 // The gain of the children together, once costs and preferences of the feature are counted in.
-double Grower::adjusted_gain(const Leaf& /*leaf*/, std::int32_t /*feature*/, double gain) const { return gain; }
+double Grower::adjusted_gain(const Leaf& leaf, std::int32_t feature, double gain) const {
+  if (monotone_.direction_of(feature) != 0) {
+    const double own = own_gain(leaf);
+    gain = own + (gain - own) * monotone_.penalty_at(leaf.depth);
+  }
+  return gain;
+}
 
 // Turns the winning candidate into a split: exact sums of the left side, gain above the leaf's own.
 void Grower::settle(Leaf& leaf) {
   Split& split = leaf.split;
   if (split.feature >= 0) {
     // What rounding leaves of a gain of zero must not pass for a gain.
-    const double gain = split.gain - gain_of(leaf.sums, leaf.output);
+    const double gain = split.gain - own_gain(leaf);
     const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
     split.gain = gain * layout_.gradient_unit * layout_.gradient_unit / layout_.hessian_unit;
     if (is_noise || split.gain <= params_->rules.min_gain_to_split) split = Split{};
   }
   if (split.feature < 0) {
-    pool_.release(std::move(leaf.histogram));
+    if (!monotone_.changes_others()) pool_.release(std::move(leaf.histogram));
     return;
   }
   const Feature& feature = matrix_->features()[at(split.feature)];

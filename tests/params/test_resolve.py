@@ -316,7 +316,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"predict_contrib": True},
         {"categorical_feature": [0, 2]},
         {"categorical_feature": "name:a,b"},
-        {"monotone_constraints": {"a": 1}},
         {"interaction_constraints": [[0, 1], [2]]},
         {"two_round": True},
         {"data": "train.csv"},

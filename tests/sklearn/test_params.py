@@ -103,7 +103,6 @@ def test_arguments_are_checked_in_fit(number_rows: Any, params: Any, what: str) 
     [
         {"boosting_type": "dart"},
         {"linear_tree": True},
-        {"monotone_constraints": [1, 0, 0, 0]},
     ],
 )
 def test_not_yet(number_rows: Any, params: Any) -> None:

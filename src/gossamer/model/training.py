@@ -62,6 +62,7 @@ _FIXED: Final = (
     "lambdarank_normalization",
     "lambdarank_score_normalization",
     "ndcg_exp_gain",
+    "monotone_constraints",
     *BINNING_PARAMS,
 )
 
@@ -109,7 +110,8 @@ class Training:
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
         self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
         self._gradients = self._make_gradients()
-        self._grower = TreeGrower(train_set.binned, params, self.objective)
+        names = train_set.get_feature_name()
+        self._grower = TreeGrower(train_set.binned, params, self.objective, names)
         self._model: Model | None = None
 
     @property

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.params.check_monotone import check_monotone
 from gossamer.params.check_quantiles import check_quantiles
 from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
@@ -325,5 +326,6 @@ def _check_together(params: Params) -> None:
                 hint="Use bagging_fraction instead.",
             )
         )
+    check_monotone(params)
     check_quantiles(params)
     check_sampling(params)

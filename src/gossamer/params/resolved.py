@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from gossamer.params.param import ByColumn
 from gossamer.params.table import CANONICAL
 
 
@@ -168,7 +169,7 @@ class Params(Mapping[str, object]):
     max_cat_to_onehot: int
 
     # Constraints
-    monotone_constraints: tuple[int, ...]
+    monotone_constraints: ByColumn[int]
     monotone_constraints_method: str
     monotone_penalty: float
     interaction_constraints: tuple[tuple[int | str, ...], ...]

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
+from gossamer.data.names import default_names
+from gossamer.errors import ParameterError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import Params
+from gossamer.params.by_column import by_column
+from gossamer.params.check_monotone import has_monotone
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
+
+# Numbers of the native core.
+MONOTONE_METHODS: Final = ("basic", "intermediate", "advanced")
 
 
 def make_grow_params(params: Params) -> _native.GrowParams:
@@ -46,9 +56,23 @@ def make_grow_params(params: Params) -> _native.GrowParams:
 class TreeGrower:
     """Grows trees on one binned table."""
 
-    def __init__(self, table: BinnedTable, params: Params, objective: Objective) -> None:
-        """Make a grower; nothing is computed yet."""
+    def __init__(
+        self,
+        table: BinnedTable,
+        params: Params,
+        objective: Objective,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Make a grower; nothing is computed yet.
+
+        Args:
+            table: What to grow on.
+            params: Settings.
+            objective: What asks for trees.
+            names: Of the columns, for parameters that name some; None: they have none.
+        """
         self._table = table
+        self._names = default_names(table.binning.n_columns) if names is None else names
         self._objective = objective
         self._params = params
         native = _native.VectorGrower if self.has_vector_leaves else _native.Grower
@@ -81,6 +105,8 @@ class TreeGrower:
 
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
+        if has_monotone(self._params):
+            self._set_monotone(settings)
         if self._params.max_delta_step <= 0:  # otherwise the user's own limit holds
             settings.damp_from = self._objective.damp_from
         refit = self._objective.leaf_refit_of(output)
@@ -89,6 +115,23 @@ class TreeGrower:
             settings.refit_alpha = refit.alpha
             settings.refit_delta = refit.delta
         return settings
+
+    def _set_monotone(self, settings: _native.GrowParams) -> None:
+        params = self._params
+        if self.has_vector_leaves:
+            raise ParameterError(
+                message(
+                    "monotone_constraints cannot be combined with multi_strategy=multi_output_tree",
+                    got=params.monotone_constraints,
+                    expected="one value per leaf",
+                    hint="Use multi_strategy=one_output_per_tree.",
+                )
+            )
+        what = "monotone_constraints"
+        directions = by_column(params.monotone_constraints, self._names, what, 0)
+        settings.monotone_directions = [directions[c] for c in self._table.binning.columns]
+        settings.monotone_method = MONOTONE_METHODS.index(params.monotone_constraints_method)
+        settings.monotone_penalty = params.monotone_penalty
 
     @property
     def is_random(self) -> bool:
