@@ -75,6 +75,11 @@ void Grower::search(Team& team, std::vector<Family>& families) {
     }
   }
   allow_columns(families);
+  for (const Family& family : families) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (family.searched(side) >= 0) monotone_.prepare_search(family.searched(side));
+    }
+  }
   constexpr std::int64_t kBlocksPerTask = 8;
   std::vector<SearchTask> tasks;
   for (std::size_t i = 0; i < families.size(); ++i) {

@@ -176,6 +176,28 @@ Limits Monotone::limits_from_neighbours(const Region& region) const {
 
 // ---- search ----
 
+void Monotone::prepare_search(std::int32_t leaf) {
+  if (!is_on_ || params_->method != MonotoneMethod::advanced) return;
+  Region& region = at(leaf);
+  region.cuts.clear();
+  const std::vector<Box::Range>& ranges = region.box.ranges();
+  for (std::size_t i = 0; i < region.neighbours.size(); ++i) {
+    const Neighbour& n = region.neighbours[i];
+    auto own = ranges.begin();
+    for (const Box::Range& range : at(n.leaf).box.ranges()) {
+      if (range.feature == n.feature) continue;
+      while (own != ranges.end() && own->feature < range.feature) ++own;
+      const bool cut = own != ranges.end() && own->feature == range.feature;
+      const std::int32_t first = cut ? own->first : 0;
+      const std::int32_t last = cut ? own->last : (*features_)[at_place(range.feature)].n_value_bins - 1;
+      if (range.first <= first && range.last >= last) continue;
+      region.cuts.push_back({range.feature, static_cast<std::int32_t>(i), range.first, range.last, range.missing});
+    }
+  }
+  std::stable_sort(region.cuts.begin(), region.cuts.end(),
+                   [](const Cut& a, const Cut& b) { return a.feature < b.feature; });
+}
+
 bool Monotone::limit_search(std::int32_t leaf, std::int32_t feature, double scale, int thread, ValueLimits& out) {
   const Region& region = at(leaf);
   const Box::Range own = region.box.range_of(feature, (*features_)[at_place(feature)]);
@@ -184,56 +206,59 @@ bool Monotone::limit_search(std::int32_t leaf, std::int32_t feature, double scal
   out.last_bin = own.last;
   out.low = region.limits.low * scale;
   out.high = region.limits.high * scale;
-  if (params_->method == MonotoneMethod::advanced && limits_vary(region, own)) {
+  const auto by_feature = [](const Cut& cut, std::int32_t f) { return cut.feature < f; };
+  const auto begin = std::lower_bound(region.cuts.begin(), region.cuts.end(), feature, by_feature);
+  const auto end = std::lower_bound(begin, region.cuts.end(), feature + 1, by_feature);
+  if (begin != end) {
     double* const scratch = scratch_[at_place(thread)].data();
     double* const by_threshold[4] = {scratch, scratch + scratch_step_, scratch + 2 * scratch_step_,
                                      scratch + 3 * scratch_step_};
-    limit_by_threshold(region, own, scale, by_threshold);
+    limit_by_threshold(region, own, {begin, end}, scale, by_threshold);
     std::copy_n(by_threshold, 4, out.by_threshold);
     return true;
   }
   return out.direction != 0 || out.low > -kInfinity || out.high < kInfinity;
 }
 
-// Whether some neighbour faces a part of the leaf only.
-bool Monotone::limits_vary(const Region& region, const Box::Range& own) const {
-  const Feature& feature = (*features_)[at_place(own.feature)];
-  return std::any_of(region.neighbours.begin(), region.neighbours.end(), [&](const Neighbour& n) {
-    if (n.feature == own.feature) return false;
-    const Box::Range range = at(n.leaf).box.range_of(own.feature, feature);
-    return range.first > own.first || range.last < own.last;
-  });
-}
-
 // Of each threshold the low and high limit of the left side, then of the right side. Where missing
 // values will go is not known yet: they count for both sides.
-void Monotone::limit_by_threshold(const Region& region, const Box::Range& own, double scale,
+void Monotone::limit_by_threshold(const Region& region, const Box::Range& own, std::span<const Cut> cuts, double scale,
                                   double* const by_threshold[4]) const {
-  const Feature& feature = (*features_)[at_place(own.feature)];
-  const std::int32_t n = feature.n_value_bins;
+  const std::int32_t n = (*features_)[at_place(own.feature)].n_value_bins;
+  Limits both;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < region.neighbours.size(); ++i) {
+    if (next < cuts.size() && cuts[next].neighbour == static_cast<std::int32_t>(i)) {
+      const bool by_missing = own.missing && cuts[next].missing;
+      ++next;
+      if (!by_missing) continue;
+    }
+    const double value = at(region.neighbours[i].leaf).value * scale;
+    if (region.neighbours[i].below) {
+      both.low = std::max(both.low, value);
+    } else {
+      both.high = std::min(both.high, value);
+    }
+  }
   double* const left_low = by_threshold[0];
   double* const left_high = by_threshold[1];
   double* const right_low = by_threshold[2];
   double* const right_high = by_threshold[3];
-  for (int k = 0; k < 4; ++k) std::fill_n(by_threshold[k], scratch_step_, k % 2 == 0 ? -kInfinity : kInfinity);
-  for (const Neighbour& neighbour : region.neighbours) {
-    const Region& other = at(neighbour.leaf);
-    const double value = other.value * scale;
-    const Box::Range range = neighbour.feature == own.feature ? own : other.box.range_of(own.feature, feature);
-    const bool by_missing = neighbour.feature != own.feature && own.missing && range.missing;
-    const bool by_values = std::max(range.first, own.first) <= std::min(range.last, own.last);
-    const auto limit = [&](double* low, double* high, std::int32_t threshold) {
-      if (neighbour.below) {
-        low[threshold] = std::max(low[threshold], value);
-      } else {
-        high[threshold] = std::min(high[threshold], value);
-      }
-    };
-    // The left side faces it from this threshold on, the right side up to that one.
-    const std::int32_t from = by_missing ? 0 : std::max(range.first, own.first);
-    const std::int32_t to = by_missing ? n - 1 : std::min(range.last, own.last) - 1;
-    if (by_missing || by_values) limit(left_low, left_high, from);
-    if ((by_missing || by_values) && to >= 0) limit(right_low, right_high, to);
+  for (int k = 0; k < 4; ++k) std::fill_n(by_threshold[k], scratch_step_, k % 2 == 0 ? both.low : both.high);
+  for (const Cut& cut : cuts) {
+    const Neighbour& neighbour = region.neighbours[at_place(cut.neighbour)];
+    const double value = at(neighbour.leaf).value * scale;
+    const std::int32_t first = std::max(cut.first, own.first);
+    const std::int32_t last = std::min(cut.last, own.last);
+    if (first > last) continue;  // they meet in missing values
+    // The left side faces it from its first bin on, the right side up to the one before its last.
+    if (neighbour.below) {
+      left_low[first] = std::max(left_low[first], value);
+      if (last > 0) right_low[last - 1] = std::max(right_low[last - 1], value);
+    } else {
+      left_high[first] = std::min(left_high[first], value);
+      if (last > 0) right_high[last - 1] = std::min(right_high[last - 1], value);
+    }
   }
   for (std::int32_t t = 1; t < n; ++t) {
     left_low[t] = std::max(left_low[t], left_low[t - 1]);

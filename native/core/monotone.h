@@ -91,6 +91,8 @@ class Monotone {
   // Leaves whose limits the last split has changed.
   std::span<const std::int32_t> changed() const { return changed_; }
 
+  // To be called before a leaf is searched, from one thread.
+  void prepare_search(std::int32_t leaf);
   // Limits of the children's values when `leaf` is split by `feature`, times `scale`. False: none.
   bool limit_search(std::int32_t leaf, std::int32_t feature, double scale, int thread, ValueLimits& out);
 
@@ -103,11 +105,19 @@ class Monotone {
     std::int32_t feature;  // by which one is below the other
     bool below;            // the neighbour is the lower one
   };
+  // A neighbour that faces a part of the leaf only.
+  struct Cut {
+    std::int32_t feature;
+    std::int32_t neighbour;  // its place in the list
+    std::int32_t first, last;
+    bool missing;
+  };
   struct Region {
     Box box;
     Limits limits;
     double value = 0.0;
     std::vector<Neighbour> neighbours;  // leaves below or above; not kept by `basic`
+    std::vector<Cut> cuts;              // by feature, then neighbour; for `advanced`
     std::int32_t children[2] = {-1, -1};
     std::int32_t feature = -1;  // split by it
   };
@@ -119,8 +129,7 @@ class Monotone {
   const Region& at(std::int32_t leaf) const { return regions_[static_cast<std::size_t>(leaf)]; }
   void take_over_neighbours(std::int32_t node, const Split& split);
   Limits limits_from_neighbours(const Region& region) const;
-  bool limits_vary(const Region& region, const Box::Range& own) const;
-  void limit_by_threshold(const Region& region, const Box::Range& own, double scale,
+  void limit_by_threshold(const Region& region, const Box::Range& own, std::span<const Cut> cuts, double scale,
                           double* const by_threshold[4]) const;
   bool is_below(const Box& low, const Box& high) const;
   std::vector<std::int32_t> rising_order(std::span<const std::int32_t> leaves) const;

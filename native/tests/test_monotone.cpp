@@ -236,6 +236,7 @@ TEST_SUITE("monotone") {
       const auto f = static_cast<std::int32_t>(random.below(3));
       const auto t = static_cast<std::int32_t>(random.below(kBins));
       ValueLimits limits;
+      tree.monotone.prepare_search(leaf);
       if (!tree.monotone.limit_search(leaf, f, 1.0, 0, limits) || limits.by_threshold[0] == nullptr) continue;
       if (!limits.orders(t) && (t < limits.first_bin || t >= limits.last_bin)) continue;
       ++n_varying;
