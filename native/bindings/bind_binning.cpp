@@ -358,7 +358,7 @@ void bind_binning(nb::module_& m) {
         "max_bin"_a.noconvert(), "forced"_a, "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
         kFindBounds);
   constexpr const char* kCountCategories =
-      "For each column: (categories, how often each, missing or negative values, a value that is no category).";
+      "For each column: (categories, how often each, missing values, a value that is no category).";
   m.def(
       "count_categories",
       [](const PySparse& matrix, const In<std::int32_t>& columns, int n_threads) {
@@ -404,6 +404,18 @@ void bind_binning(nb::module_& m) {
            "Entries of features in bundles and sparse columns: features, begin, rows, bins.")
       .def("set_sparse", &set_sparse, "features"_a.noconvert(), "begin"_a.noconvert(), "rows"_a.noconvert(),
            "bins"_a.noconvert())
+      .def(
+          "hide",
+          [](BinMatrix& self, std::int64_t feature) { self.features()[checked_feature(self, feature)].hidden = true; },
+          "feature"_a, "No tree will split on the feature.")
+      .def(
+          "set_l2",
+          [](BinMatrix& self, std::int64_t feature, double l2) {
+            if (!(l2 >= 0.0 && l2 <= std::numeric_limits<double>::max()))
+              throw std::invalid_argument("l2 must be >= 0");
+            self.features()[checked_feature(self, feature)].l2 = l2;
+          },
+          "feature"_a, "l2"_a, "Adds to lambda_l2 in splits on the feature.")
       .def_prop_ro("is_trainable", &BinMatrix::is_trainable)
       .def(
           "make_trainable",

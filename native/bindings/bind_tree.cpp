@@ -94,6 +94,10 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
     if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
     if (p.limits) check_limits(*p.limits, *self.matrix);
     p.interrupt = &interrupt;
+    const std::vector<std::int8_t>& directions = p.monotone.direction;
+    if (!directions.empty() && directions.size() != self.matrix->features().size()) {
+      throw std::invalid_argument("monotone_directions and the features differ in length");
+    }
   }
   const RowIdx* const row_data = checked_rows(rows, n);
   const std::optional<RawTable> table = raw_table(raw, n, n_columns(*self.matrix));
@@ -382,6 +386,18 @@ void bind_tree(nb::module_& m) {
       .def_rw("linear_lambda", &GrowParams::linear_lambda)
       .def_rw("linear_extrapolation", &GrowParams::linear_extrapolation)
       .def_rw("damp_from", &GrowParams::damp_from)
+      .def_prop_rw(
+          "monotone_directions", [](const GrowParams& p) { return p.monotone.direction; },
+          [](GrowParams& p, std::vector<std::int8_t> v) { p.monotone.direction = std::move(v); })
+      .def_prop_rw(
+          "monotone_method", [](const GrowParams& p) { return static_cast<int>(p.monotone.method); },
+          [](GrowParams& p, int v) {
+            if (v < 0 || v > 2) throw std::invalid_argument("unknown method of monotone constraints");
+            p.monotone.method = static_cast<MonotoneMethod>(v);
+          })
+      .def_prop_rw(
+          "monotone_penalty", [](const GrowParams& p) { return p.monotone.penalty; },
+          [](GrowParams& p, double v) { p.monotone.penalty = v; })
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
       .def_rw("limits", &GrowParams::limits, nb::arg().none())
       .def_prop_rw(

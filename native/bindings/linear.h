@@ -57,12 +57,11 @@ inline LinearLeaves linear_leaves(const nb::dict& d, std::int64_t n_leaves, std:
   linear.coefficient = to_vector(nb::cast<In<double>>(d["linear_coefficient"], false));
   linear.centre = to_vector(nb::cast<In<double>>(d["linear_centre"], false));
   const auto n_terms = static_cast<std::int64_t>(linear.column.size());
-  const bool is_right = static_cast<std::int64_t>(linear.begin.size()) == n_leaves + 1 && linear.begin.front() == 0 &&
-                        linear.begin.back() == n_terms && std::is_sorted(linear.begin.begin(), linear.begin.end()) &&
-                        linear.coefficient.size() == linear.column.size() &&
-                        linear.centre.size() == linear.column.size() &&
-                        std::all_of(linear.column.begin(), linear.column.end(),
-                                    [&](std::int32_t c) { return c >= 0 && c < n_columns; });
+  const bool is_right =
+      static_cast<std::int64_t>(linear.begin.size()) == n_leaves + 1 && linear.begin.front() == 0 &&
+      linear.begin.back() == n_terms && std::is_sorted(linear.begin.begin(), linear.begin.end()) &&
+      linear.coefficient.size() == linear.column.size() && linear.centre.size() == linear.column.size() &&
+      std::all_of(linear.column.begin(), linear.column.end(), [&](std::int32_t c) { return c >= 0 && c < n_columns; });
   if (!is_right) throw std::invalid_argument("linear leaves do not fit the tree");
   return linear;
 }

@@ -24,7 +24,7 @@ double exponential(std::uint64_t bits) {
   }
   const double s = (m - 1.0) / (m + 1.0);
   double sum = 0.0;
-  for (int k = 19; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;  // log(m) = 2 artanh(s)
+  for (int k = 19; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;             // log(m) = 2 artanh(s)
   return std::max(0.0, -(2.0 * s * sum + exponent * 0.69314718055994531));  // never -0
 }
 

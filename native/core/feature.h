@@ -20,6 +20,8 @@ struct Feature {
   MissingKind missing_kind = MissingKind::nan;
   bool may_miss = true;      // false: no row can be missing, the missing bin needs no room
   bool has_missing = false;  // some row is missing here
+  bool hidden = false;       // never to be split on
+  double l2 = 0.0;           // added to lambda_l2 in splits on it
   bool shared = false;       // other digits live in the same lane
   bool bundled = false;      // other features live in the same digit
   // Its place: digit (lane value / stride) % radix of one lane; group -1: a sparse column.

@@ -55,14 +55,14 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
     const auto best = std::min_element(frontier_.begin(), frontier_.end(), [&](std::int32_t a, std::int32_t b) {
       return comes_before(leaves_[at(a)], leaves_[at(b)]);
     });
-    if (!leaves_[at(*best)].expanded) {
-      if (params.interrupt != nullptr) params.interrupt->check();
-      if (refunds_) paid_[at(leaves_[at(*best)].split.feature)] = 1;  // its children need not pay
-      expand(team, choose_batch(team, n_leaves), n_leaves + 1 == params.num_leaves);
-      continue;
-    }
     const std::int32_t node = *best;
-    frontier_.erase(best);
+    if (!leaves_[at(node)].expanded) {
+      if (params.interrupt != nullptr) params.interrupt->check();
+      if (refunds_) paid_[at(leaves_[at(node)].split.feature)] = 1;  // its children need not pay
+      expand(team, choose_batch(team, n_leaves), n_leaves + 1 == params.num_leaves);
+      if (!monotone_.changes_others()) continue;  // otherwise `node` alone, which counts as split now
+    }
+    std::erase(frontier_, node);
     committed_.push_back(node);
     const std::int32_t* const children = leaves_[at(node)].children;
     for (int side = 0; side < 2; ++side) {
@@ -88,7 +88,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
 // Leaves behind the best `wanted` will not be split: what comes in can only push them further back.
 // Their histograms are free for others, which halves the memory of large trees.
 void Grower::drop_hopeless(std::int64_t wanted) {
-  if (static_cast<std::int64_t>(frontier_.size()) <= wanted) return;
+  if (static_cast<std::int64_t>(frontier_.size()) <= wanted || monotone_.changes_others()) return;
   std::nth_element(frontier_.begin(), frontier_.begin() + wanted, frontier_.end(),
                    [&](std::int32_t a, std::int32_t b) { return comes_before(leaves_[at(a)], leaves_[at(b)]); });
   for (std::size_t i = at(wanted); i < frontier_.size(); ++i) {
@@ -204,7 +204,8 @@ void Grower::start_root(Team& team) {
   Leaf root;
   root.end = n_rows_;
   root.sums = root_sums_;
-  root.output = output_of(root.sums, 0.0, nullptr);  // nothing above it to be smoothed towards
+  root.output = root.wish = output_of(root.sums, 0.0, nullptr);  // nothing above it to be smoothed towards
+  monotone_.start(params_->monotone, matrix_->features(), root.output, team.n_threads());
   if (limits_ != nullptr) start_root_limits(root);
   leaves_.push_back(std::move(root));
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
@@ -223,14 +224,15 @@ bool Grower::may_split(const Leaf& leaf) const {
 
 // The best unexpanded leaf, and while the threads would otherwise idle the next best ones. What has
 // been expanded but not committed stays below half of the leaves still wanted: that much is all but
-// certain to be used.
+// certain to be used. Only one where a split changes what others may do.
 std::vector<std::int32_t> Grower::choose_batch(Team& team, std::int64_t n_leaves) const {
   std::vector<std::int32_t> waiting;
   for (const std::int32_t leaf : frontier_) {
     if (!leaves_[at(leaf)].expanded) waiting.push_back(leaf);
   }
   const auto n_ahead = static_cast<std::int64_t>(frontier_.size() - waiting.size());
-  const std::int64_t limit = std::max<std::int64_t>((params_->num_leaves - n_leaves) / 2 - n_ahead, 1);
+  const std::int64_t most = monotone_.changes_others() ? 1 : (params_->num_leaves - n_leaves) / 2 - n_ahead;
+  const std::int64_t limit = std::max<std::int64_t>(most, 1);
   const std::int64_t enough_rows = team.n_threads() > 1 && !refunds_ ? kBatchRows * team.n_threads() : 1;
   std::sort(waiting.begin(), waiting.end(),
             [&](std::int32_t a, std::int32_t b) { return comes_before(leaves_[at(a)], leaves_[at(b)]); });
@@ -268,7 +270,29 @@ void Grower::expand(Team& team, const std::vector<std::int32_t>& batch, bool las
     }
     families.push_back(std::move(family));
   }
+  std::vector<std::int32_t> changed;
+  if (!last) changed.assign(monotone_.changed().begin(), monotone_.changed().end());
+  search_again(changed, families);
   if (!families.empty()) evaluate(team, families);
+  for (const std::int32_t i : changed) {
+    if (leaves_[at(i)].split.feature >= 0) frontier_.push_back(i);
+  }
+}
+
+// Adds leaves whose limits have changed. Until they have been searched they are not in the frontier, so
+// that nobody takes their histograms.
+void Grower::search_again(const std::vector<std::int32_t>& changed, std::vector<Family>& families) {
+  for (const std::int32_t i : changed) {
+    Leaf& leaf = leaves_[at(i)];
+    std::erase(frontier_, i);
+    if (!may_split(leaf)) continue;
+    Family family;
+    family.built[0] = i;
+    family.again = leaf.histogram != nullptr;
+    if (family.again) family.alive = std::move(leaf.alive);
+    leaf.alive.clear();
+    families.push_back(std::move(family));
+  }
 }
 
 void Grower::make_children(std::int32_t node) {
@@ -285,10 +309,17 @@ void Grower::make_children(std::int32_t node) {
       child.depth = parent.depth + 1;
       child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
       child.l2 = parent.split.l2;
-      child.output = output_of(child.sums, child.l2, &parent.output);
+      child.output = child.wish = output_of(child.sums, child.l2, &parent.output);
       if (limits_ != nullptr) inherit_limits(parent, side, child);
     }
     parent.expanded = true;
+    if (monotone_.is_on()) {
+      double values[2] = {children[0].wish, children[1].wish};
+      const Split& split = parent.split;
+      monotone_.split(node, static_cast<std::int32_t>(leaves_.size()),
+                      {split.feature, split.threshold, split.missing_left}, values);
+      for (int side = 0; side < 2; ++side) children[side].output = values[side];
+    }
   }
   for (int side = 0; side < 2; ++side) {
     leaves_[at(node)].children[side] = static_cast<std::int32_t>(leaves_.size());
@@ -341,7 +372,17 @@ double Grower::gain_of(const Sums& sums, double own_output) const {
   return -(2.0 * s * w + denominator * w * w);
 }
 
-// Limits of leaf values hold for refitted ones too.
+// The same of a leaf as it is: monotone constraints may keep it from the value it would like to have.
+double Grower::own_gain(const Leaf& leaf) const {
+  if (leaf.output == leaf.wish) return gain_of(leaf.sums, leaf.output);
+  const auto gradient = static_cast<double>(leaf.sums.gradient);
+  const auto hessian = static_cast<double>(layout_.constant_hessian() ? leaf.sums.count : leaf.sums.hessian);
+  const double s = std::copysign(std::max(std::abs(gradient) - rules_.lambda_l1, 0.0), gradient);
+  const double w = leaf.output * layout_.hessian_unit / layout_.gradient_unit;
+  return -(2.0 * s * w + (hessian + rules_.lambda_l2) * w * w);
+}
+
+// Limits of leaf values hold for refitted ones too, and monotone constraints.
 void Grower::refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves) {
   std::vector<std::vector<Residual>> scratch(at(team.n_threads()));
   team.for_each(static_cast<std::int64_t>(final_leaves.size()), [&](std::int64_t i, int thread) {
@@ -350,6 +391,16 @@ void Grower::refit_leaves(Team& team, const LeafRefit& refit, const std::vector<
     const double limit = params_->rules.max_delta_step;
     if (limit > 0.0) leaf.output = std::clamp(leaf.output, -limit, limit);
   });
+  if (!monotone_.is_on()) return;
+  std::vector<double> values;
+  std::vector<double> weights;
+  for (const std::int32_t i : final_leaves) {
+    const Leaf& leaf = leaves_[at(i)];
+    values.push_back(leaf.output);
+    weights.push_back(static_cast<double>(layout_.constant_hessian() ? leaf.sums.count : leaf.sums.hessian));
+  }
+  monotone_.reconcile(final_leaves, weights, values);
+  for (std::size_t i = 0; i < values.size(); ++i) leaves_[at(final_leaves[i])].output = values[i];
 }
 
 LinearLeaves Grower::fit_linear(Team& team, const LinearFit& fit, const Tree& tree, double* score) {

@@ -23,6 +23,7 @@
 #include "core/leaf_refit.h"
 #include "core/leaf_rows.h"
 #include "core/memory.h"
+#include "core/monotone.h"
 #include "core/parallel.h"
 #include "core/sparse_rows.h"
 #include "core/tree.h"
@@ -45,12 +46,13 @@ struct GrowParams {
   bool refit = false;       // find leaf values again, see LeafRefit; needs labels
   double refit_alpha = 0.5;
   double refit_delta = 0.0;
+  MonotoneParams monotone;
   double linear_lambda = 0.0;         // ridge of linear leaves, see LinearFit
   double linear_extrapolation = 0.0;  // likewise
   double damp_from = 0.0;             // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
   std::shared_ptr<const FeatureLimits> limits;  // nullptr: none
-  Interrupt* interrupt = nullptr;  // asked between batches of leaves; nullptr: never
+  Interrupt* interrupt = nullptr;               // asked between batches of leaves; nullptr: never
 };
 
 // Where the time went, in seconds; and how much was done.
@@ -105,6 +107,7 @@ class Grower {
     std::uint64_t key = 1;  // its path from the root: random choices hang on it
     double l2 = 0.0;        // added to lambda_l2 for its value
     double output = 0.0;    // leaf value before shrinkage
+    double wish = 0.0;      // what it would be without monotone constraints
     std::unique_ptr<Histogram> histogram;
     std::vector<std::int32_t> alive;  // blocks of sparse columns in which some feature may still split
     Split split;
@@ -124,6 +127,8 @@ class Grower {
     std::int32_t built[2] = {-1, -1};
     std::int32_t rest = -1;
     std::unique_ptr<Histogram> packed_rest;
+    bool again = false;               // built[0] has a histogram and is searched again
+    std::vector<std::int32_t> alive;  // its, then
 
     std::int32_t searched(std::size_t side) const { return side == 0 ? built[0] : rest >= 0 ? rest : built[1]; }
   };
@@ -176,6 +181,7 @@ class Grower {
   void expand(Team& team, const std::vector<std::int32_t>& batch, bool last);
   void partition(Team& team, const std::vector<std::int32_t>& batch);
   void make_children(std::int32_t leaf);
+  void search_again(const std::vector<std::int32_t>& changed, std::vector<Family>& families);
   void evaluate(Team& team, std::vector<Family>& families);
   void build(Team& team, std::vector<Family>& families);
   void search(Team& team, std::vector<Family>& families);
@@ -187,9 +193,9 @@ class Grower {
                            Found& best);
   void merge_sparse_block(Family& family, const SparseRows::Block& block);
   void search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t feature, int thread, Found& best);
-  void search_categories(const Leaf& leaf, const FeatureCells& cells, std::int32_t feature, Found& best);
+  void search_categories(const Leaf& leaf, const FeatureCells& cells, std::int32_t feature, int thread, Found& best);
   std::vector<Category> categories_of(const FeatureCells& cells, const Feature& feature) const;
-  double side_gain(const Sums& sums, double l2, double parent_output) const;
+  double side_gain(const Sums& sums, double l2, double parent_output, const ValueLimits* limits) const;
   Sums sum_left(const FeatureCells& cells, const Split& split) const;
   bool search_right(std::int32_t leaf, const FeatureCells& cells, const std::int32_t* features, int n, Found& best,
                     FeatureCandidate* found = nullptr);
@@ -221,6 +227,7 @@ class Grower {
   bool comes_before(const Leaf& a, const Leaf& b) const;
   double output_of(const Sums& sums, double l2, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;
+  double own_gain(const Leaf& leaf) const;
   Tree finish(Team& team, const LeafRefit& refit, const LinearFit& linear, double* score);
   LinearLeaves fit_linear(Team& team, const LinearFit& fit, const Tree& tree, double* score);
   void refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves);
@@ -242,6 +249,7 @@ class Grower {
   std::vector<char> paid_;      // by feature: its coupled cost, if there are any
   bool adjusts_gains_ = false;  // some features' gains are changed, see adjusted_gain
   bool one_by_one_ = false;     // every feature must be searched on its own
+  Monotone monotone_;
   std::vector<char> group_used_;
   std::vector<char> feature_used_;
   std::vector<LaneBlock> blocks_;

@@ -44,26 +44,33 @@ std::vector<Grower::Category> Grower::categories_of(const FeatureCells& cells, c
 }
 
 // As the search of thresholds, for one side.
-double Grower::side_gain(const Sums& sums, double l2, double parent_output) const {
+double Grower::side_gain(const Sums& sums, double l2, double parent_output, const ValueLimits* limits) const {
   const auto gradient = static_cast<double>(sums.gradient);
   const auto hessian = static_cast<double>(layout_.constant_hessian() ? sums.count : sums.hessian);
   const double denominator = hessian + l2;
   const double s = std::copysign(std::max(std::abs(gradient) - rules_.lambda_l1, 0.0), gradient);
-  if (rules_.plain()) return s * s / denominator;
+  if (rules_.plain() && limits == nullptr) return s * s / denominator;
   double w = -s / denominator;
   if (rules_.max_delta_step > 0.0) w = std::clamp(w, -rules_.max_delta_step, rules_.max_delta_step);
   if (rules_.path_smooth > 0.0) {
     const double trust = static_cast<double>(sums.count) / rules_.path_smooth;
     w = w * trust / (trust + 1.0) + parent_output / (trust + 1.0);
   }
+  if (limits != nullptr) w = std::max(std::min(w, limits->high), limits->low);
   return -(2.0 * s * w + denominator * w * w);
 }
 
-void Grower::search_categories(const Leaf& leaf, const FeatureCells& cells, std::int32_t f, Found& best) {
+void Grower::search_categories(const Leaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best) {
   const Feature& feature = matrix_->features()[at(f)];
   const std::vector<Category> all = categories_of(cells, feature);
   if (all.size() < 2) return;
   std::vector<Category> categories = all;  // that may be told apart
+  ValueLimits room;
+  const ValueLimits* limits = nullptr;
+  if (monotone_.is_on()) {
+    const auto i = static_cast<std::int32_t>(&leaf - leaves_.data());
+    if (monotone_.limit_search(i, f, layout_.hessian_unit / layout_.gradient_unit, thread, room)) limits = &room;
+  }
   const double parent_output = leaf.output * layout_.hessian_unit / layout_.gradient_unit;
   const auto hessian_of = [&](const Sums& s) {
     return static_cast<double>(layout_.constant_hessian() ? s.count : s.hessian);
@@ -111,7 +118,7 @@ void Grower::search_categories(const Leaf& leaf, const FeatureCells& cells, std:
       if (!one_hot && group < rules_.min_data_per_group) continue;
       group = 0.0;
       if (only >= 0 && i != only) continue;
-      const double gain = side_gain(left, l2, parent_output) + side_gain(right, l2, parent_output);
+      const double gain = side_gain(left, l2, parent_output, limits) + side_gain(right, l2, parent_output, limits);
       if (!(gain > best_gain)) continue;
       best_gain = gain;
       first = one_hot || direction == 1 ? place : 0;

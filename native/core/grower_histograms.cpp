@@ -49,6 +49,7 @@ void Grower::build(Team& team, std::vector<Family>& families) {
   const Timer timer(stats_.build);
   std::int64_t total_rows = 0;
   for (const Family& family : families) {
+    if (family.again) continue;
     for (const std::int32_t i : family.built) {
       if (i >= 0) total_rows += leaves_[at(i)].n_rows();
     }
@@ -66,6 +67,7 @@ void Grower::build(Team& team, std::vector<Family>& families) {
       team.n_threads() == 1 ? n_rows_ : std::max(kBuildRows, total_rows * n_units / n_pieces + 1);
   std::vector<BuildTask> tasks;
   for (Family& family : families) {
+    if (family.again) continue;
     for (const std::int32_t i : family.built) {
       if (i < 0) continue;
       Leaf& leaf = leaves_[at(i)];

@@ -90,7 +90,10 @@ double Grower::coupled_cost(std::int32_t feature) const {
 // the leaf's own gain and `min_gain_to_split` is scaled and charged, as in LightGBM.
 double Grower::adjusted_gain(const Leaf& leaf, std::int32_t feature, double gain) const {
   const double unit = layout_.gradient_unit * layout_.gradient_unit / layout_.hessian_unit;
-  const double least = gain_of(leaf.sums, leaf.output) + params_->rules.min_gain_to_split / unit;
+  const double own = own_gain(leaf);
+  if (monotone_.direction_of(feature) != 0) gain = own + (gain - own) * monotone_.penalty_at(leaf.depth);
+  if (limits_ == nullptr) return gain;
+  const double least = own + params_->rules.min_gain_to_split / unit;
   const double factor = limits_->gain_factors.empty() ? 1.0 : limits_->gain_factors[at(feature)];
   double cost = 0.0;
   if (costs_ != nullptr) {

@@ -24,10 +24,14 @@ void Grower::plan_blocks(int n_threads) {
   group_used_.assign(matrix_->groups().size(), 0);
   start_limits();
   sample_nodes_ = p.fractions.by_level < 1.0 || p.fractions.by_node < 1.0 || (p.limits && !p.limits->groups.empty());
-  one_by_one_ = p.extra_trees || adjusts_gains_;
+  const auto& direction = p.monotone.direction;
+  const bool monotone = std::any_of(direction.begin(), direction.end(), [](std::int8_t d) { return d != 0; });
+  adjusts_gains_ = adjusts_gains_ || (monotone && p.monotone.penalty > 0.0);
+  one_by_one_ = p.extra_trees || monotone || adjusts_gains_;
   for (const std::int32_t f : columns_->tree_features()) {
-    feature_used_[at(f)] = 1;
     const Feature& feature = matrix_->features()[at(f)];
+    if (feature.hidden) continue;
+    feature_used_[at(f)] = 1;
     if (!feature.loose()) group_used_[at(feature.group)] = 1;
   }
   n_cells_ = matrix_->n_cells() + (sparse_ ? sparse_->n_heavy : 0);
@@ -58,6 +62,7 @@ void Grower::plan_blocks(int n_threads) {
 
 // Blocks of sparse columns in which the parent's rows still allow a split.
 std::span<const std::int32_t> Grower::alive_before(const Family& family) const {
+  if (family.again) return family.alive;
   return family.parent >= 0 ? leaves_[at(family.parent)].alive : all_blocks_;
 }
 
@@ -74,6 +79,11 @@ void Grower::search(Team& team, std::vector<Family>& families) {
     }
   }
   allow_columns(families);
+  for (const Family& family : families) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (family.searched(side) >= 0) monotone_.prepare_search(family.searched(side));
+    }
+  }
   constexpr std::int64_t kBlocksPerTask = 8;
   std::vector<SearchTask> tasks;
   for (std::size_t i = 0; i < families.size(); ++i) {
@@ -384,7 +394,7 @@ SearchArgs Grower::search_args(const Leaf& leaf, const FeatureCells& cells, cons
 void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best) {
   const Feature& feature = matrix_->features()[at(f)];
   if (feature.is_categorical()) {
-    search_categories(leaf, cells, f, best);
+    search_categories(leaf, cells, f, thread, best);
     return;
   }
   SearchArgs args = search_args(leaf, cells, feature, thread);
@@ -393,17 +403,26 @@ void Grower::search_cells(const Leaf& leaf, const FeatureCells& cells, std::int3
     args.only_threshold = static_cast<int>(random_bits(params_->extra_key ^ leaf.key, static_cast<std::uint64_t>(f)) %
                                            static_cast<std::uint64_t>(n_thresholds));
   }
+  ValueLimits limits;
+  if (monotone_.is_on()) {
+    const auto i = static_cast<std::int32_t>(&leaf - leaves_.data());
+    const double scale = layout_.hessian_unit / layout_.gradient_unit;
+    if (monotone_.limit_search(i, f, scale, thread, limits)) args.limits = &limits;
+  }
   Candidate candidate;
   // A feature seen later in this block but numbered lower must win ties: search it on its own.
   const bool strict = f > best.split.feature && !adjusts_gains_;
   if (strict) candidate.gain = best.gain;
-  if (!kernels().search(args, layout_, rules_, candidate)) return;
+  SplitRules penalised = rules_;
+  penalised.lambda_l2 += feature.l2 / layout_.hessian_unit;
+  if (!kernels().search(args, layout_, penalised, candidate)) return;
   if (adjusts_gains_) candidate.gain = adjusted_gain(leaf, f, candidate.gain);
   Split split;
   split.gain = candidate.gain;
   split.feature = f;
   split.threshold = candidate.threshold;
   split.missing_left = candidate.missing_left;
+  split.l2 = feature.l2;
   if (refunds_) note_offer(leaf, split);
   if (!strict && !best.loses_to(candidate.gain, f)) return;
   best.gain = candidate.gain;
@@ -415,13 +434,13 @@ void Grower::settle(Leaf& leaf) {
   if (leaf.split.feature >= 0) finish_split(leaf, leaf.split);
   if (leaf.limits.offers) settle_offers(leaf);
   if (leaf.limits.forced >= 0) force(leaf);
-  if (leaf.split.feature < 0) pool_.release(std::move(leaf.histogram));
+  if (leaf.split.feature < 0 && !monotone_.changes_others()) pool_.release(std::move(leaf.histogram));
 }
 
 // Exact sums of the left side, gain above the leaf's own; none at all if it is not enough.
 void Grower::finish_split(Leaf& leaf, Split& split) {
   // What rounding leaves of a gain of zero must not pass for a gain.
-  const double gain = split.gain - gain_of(leaf.sums, leaf.output);
+  const double gain = split.gain - own_gain(leaf);
   const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
   split.gain = gain * layout_.gradient_unit * layout_.gradient_unit / layout_.hessian_unit;
   if (is_noise || split.gain <= params_->rules.min_gain_to_split) {

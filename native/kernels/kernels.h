@@ -55,6 +55,20 @@ struct PartitionArgs {
   RowIdx* right = nullptr;  // both hold n_rows entries, whatever the outcome
 };
 
+// What the values of a leaf's children must keep to (monotone constraints), in units of the layout.
+struct ValueLimits {
+  int direction = 0;  // 1: left <= right, -1: left >= right
+  // Bins that the leaf can hold: thresholds that leave one side without any put nothing in order.
+  int first_bin = 0;
+  int last_bin = 0;
+  double low = 0.0;  // of both sides, unless by threshold
+  double high = 0.0;
+  // Low and high of the left side, then of the right side; nullptr: the above. Room for 8 more.
+  const double* by_threshold[4] = {nullptr, nullptr, nullptr, nullptr};
+
+  bool orders(int threshold) const { return direction != 0 && threshold >= first_bin && threshold < last_bin; }
+};
+
 // One feature of one leaf.
 struct SearchArgs {
   const void* cells = nullptr;  // packed or wide cells, or nullptr when `large` is set
@@ -66,7 +80,8 @@ struct SearchArgs {
   double count = 0.0;
   double parent_output = 0.0;  // for path smoothing
   int only_threshold = -1;     // extra_trees: look at this threshold alone
-  double* scratch = nullptr;   // at least search_scratch_size(n_value_bins) doubles
+  const ValueLimits* limits = nullptr;
+  double* scratch = nullptr;  // at least search_scratch_size(n_value_bins) doubles
 };
 
 inline std::int64_t search_scratch_size(int n_value_bins) { return 5 * (static_cast<std::int64_t>(n_value_bins) + 16); }

@@ -93,24 +93,55 @@ inline void prefix_fields(int n, bool constant_hessian, const Read& read, Prefix
   convert(p.count, n);
 }
 
-// LightGBM's gain of a leaf at its constrained value: -(2 S(G) w + (H + l2) w^2).
-inline V8d leaf_gain(const V8d& gradient, const V8d& hessian, const V8d& count, const SplitRules& r,
-                     double parent_output) {
+inline V8d shrink(const V8d& gradient, const SplitRules& r) {
   const V8d shrunk = max8(abs8(gradient) - r.lambda_l1, fill8(0.0));
-  const V8d s = gradient < 0.0 ? -shrunk : shrunk;
-  const V8d denominator = hessian + r.lambda_l2;
+  return gradient < 0.0 ? -shrunk : shrunk;
+}
+
+// The value of a leaf whose shrunk gradient is `s`.
+inline V8d value_of(const V8d& s, const V8d& denominator, const V8d& count, const SplitRules& r, double parent_output) {
   V8d w = -s / denominator;
   if (r.max_delta_step > 0.0) w = max8(min8(w, fill8(r.max_delta_step)), fill8(-r.max_delta_step));
   if (r.path_smooth > 0.0) {
     const V8d trust = count / r.path_smooth;
     w = w * trust / (trust + 1.0) + parent_output / (trust + 1.0);
   }
-  return -(2.0 * s * w + denominator * w * w);
+  return w;
+}
+
+// LightGBM's gain of a leaf at its constrained value: -(2 S(G) w + (H + l2) w^2).
+inline V8d gain_at(const V8d& s, const V8d& denominator, const V8d& w) { return -(2.0 * s * w + denominator * w * w); }
+
+inline V8d leaf_gain(const V8d& gradient, const V8d& hessian, const V8d& count, const SplitRules& r,
+                     double parent_output) {
+  const V8d s = shrink(gradient, r);
+  const V8d denominator = hessian + r.lambda_l2;
+  return gain_at(s, denominator, value_of(s, denominator, count, r, parent_output));
+}
+
+// Limits of eight thresholds.
+struct Limits8 {
+  V8d low, high;
+
+  V8d clamp(const V8d& w) const { return max8(min8(w, high), low); }
+};
+
+inline V8d eight_limits(const double* by_threshold, const Prefix& p, int i) {
+  if (p.bin == nullptr) return load<V8d>(by_threshold + i);
+  V8d limits;
+  for (int k = 0; k < 8; ++k) limits[k] = i + k < p.n ? by_threshold[p.bin[i + k]] : 0.0;
+  return limits;
+}
+
+inline Limits8 limits_of(const ValueLimits& limits, int side, const Prefix& p, int i) {
+  if (limits.by_threshold[0] == nullptr) return {fill8(limits.low), fill8(limits.high)};
+  return {eight_limits(limits.by_threshold[2 * side], p, i), eight_limits(limits.by_threshold[2 * side + 1], p, i)};
 }
 
 // Raises `best` to the first highest gain that exceeds it among thresholds [begin, end), with `add`
 // (the missing rows, or nothing) on the left; returns that threshold, or -1.
-template <bool kPlain>
+// With kLimited, both values keep to a.limits; the gain without limits is never less.
+template <bool kPlain, bool kLimited>
 int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fields& add, int begin, int end,
              double& best) {
   const auto mg = static_cast<double>(add.gradient);
@@ -140,13 +171,29 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
       const V8d denominator = dl * dr;
       admissible &= above(numerator, bar * denominator);
       if (!any(admissible)) continue;
-      gain = numerator / denominator;
+      if constexpr (!kLimited) gain = numerator / denominator;
     } else {
       if (!any(admissible)) continue;
-      gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain(gr, hr, cr, r, a.parent_output);
+      if constexpr (!kLimited) {
+        gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain(gr, hr, cr, r, a.parent_output);
+      }
+    }
+    [[maybe_unused]] V8d rise{};
+    if constexpr (kLimited) {
+      const V8d dl = hl + r.lambda_l2;
+      const V8d dr = hr + r.lambda_l2;
+      const V8d sl = shrink(gl, r);
+      const V8d sr = shrink(gr, r);
+      const V8d wl = limits_of(*a.limits, 0, p, i).clamp(value_of(sl, dl, cl, r, a.parent_output));
+      const V8d wr = limits_of(*a.limits, 1, p, i).clamp(value_of(sr, dr, cr, r, a.parent_output));
+      gain = gain_at(sl, dl, wl) + gain_at(sr, dr, wr);
+      rise = a.limits->direction > 0 ? wr - wl : wl - wr;
     }
     const int lanes = end - i < 8 ? end - i : 8;
     for (int k = 0; k < lanes; ++k) {
+      if constexpr (kLimited) {
+        if (rise[k] < 0.0 && a.limits->orders(p.bin != nullptr ? p.bin[i + k] : i + k)) continue;
+      }
       if (lane_of(admissible, k) && gain[k] > best) {
         best = gain[k];
         found = i + k;
@@ -160,12 +207,31 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
 bool improve(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fields& add, Candidate& best) {
   const int begin = a.only_threshold >= 0 ? a.only_threshold : 0;
   const int end = a.only_threshold >= 0 ? a.only_threshold + 1 : p.n;
-  const int t = r.plain() ? evaluate<true>(a, r, p, add, begin, end, best.gain)
-                          : evaluate<false>(a, r, p, add, begin, end, best.gain);
+  const auto run = a.limits == nullptr ? (r.plain() ? evaluate<true, false> : evaluate<false, false>)
+                                       : (r.plain() ? evaluate<true, true> : evaluate<false, true>);
+  const int t = run(a, r, p, add, begin, end, best.gain);
   if (t < 0) return false;
   best.threshold = p.bin != nullptr ? p.bin[t] : t;
   best.missing_left = add.count > 0;
   return true;
+}
+
+// All values left, what is missing right: nothing to put in order, whatever the direction. The threshold
+// must be the leaf's last bin, be there rows or not.
+bool part_missing(const SearchArgs& a, const SplitRules& r, const Prefix& p, Candidate& best) {
+  ValueLimits limits = *a.limits;
+  limits.direction = 0;
+  SearchArgs all = a;
+  all.limits = &limits;
+  Prefix last = p;
+  int32_t bins[8];
+  for (int k = 0; k < 8; ++k) bins[k] = a.limits->last_bin;
+  last.gradient += p.n - 1;
+  last.hessian += p.n - 1;
+  last.count += p.n - 1;
+  last.n = 1;
+  last.bin = bins;
+  return improve(all, r, last, Fields{0, 0, 0}, best);
 }
 
 bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rules, Candidate& best) {
@@ -191,12 +257,18 @@ bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rul
     if (a.has_missing) missing = unpack(cells[n]);
   } else {
     const auto* const cells = static_cast<const PackedCell*>(a.cells);
-    prefix_packed(cells, n, a.count < 2.0 * n && a.only_threshold < 0, layout, p);
+    // Where limits go by threshold, an empty bin need not repeat the gain of the one before.
+    const bool repeats = a.limits == nullptr || a.limits->by_threshold[0] == nullptr;
+    prefix_packed(cells, n, a.count < 2.0 * n && a.only_threshold < 0 && repeats, layout, p);
     if (a.has_missing) missing = unpack(cells[n]);
   }
   if (constant) missing.hessian = missing.count;
   bool improved = improve(a, rules, p, Fields{0, 0, 0}, best);
   if (missing.count > 0) improved |= improve(a, rules, p, missing, best);
+  const bool ordered = a.limits != nullptr && a.limits->direction != 0 && a.only_threshold < 0;
+  if (ordered && missing.count > 0 && p.n > 0 && a.limits->last_bin >= a.limits->first_bin) {
+    improved |= part_missing(a, rules, p, best);
+  }
   return improved;
 }
 

@@ -67,11 +67,13 @@ Grown grow(const Problem& p, const GrowParams& params, int n_threads, bool with_
            const std::vector<RowIdx>* rows = nullptr) {
   Team team(n_threads);
   Grower grower(p.matrix);
+  GrowParams own = params;
+  if (!own.monotone.direction.empty()) own.monotone.direction.resize(p.matrix->features().size());
   Grown g;
   g.score.assign(at(p.n_rows()), 0.25);
   g.tree = grower.grow(team, p.gradient.data(), with_hessian ? p.hessian.data() : nullptr,
                        rows != nullptr ? rows->data() : nullptr,
-                       rows != nullptr ? static_cast<std::int64_t>(rows->size()) : p.n_rows(), params, g.score.data());
+                       rows != nullptr ? static_cast<std::int64_t>(rows->size()) : p.n_rows(), own, g.score.data());
   return g;
 }
 
@@ -131,7 +133,7 @@ void check_true_to_rows(const Problem& p, const GrowParams& params, const Grown&
   CHECK(first_difference(g.score, expected_score) == -1);
   for (std::size_t l = 0; l < n_leaves; ++l) {
     CHECK(g.tree.leaf_weight[l] == doctest::Approx(hessian[l]).epsilon(1e-12));
-    if (params.rules.plain()) {
+    if (params.rules.plain() && params.monotone.direction.empty()) {
       const double value = -gradient[l] / (hessian[l] + params.rules.lambda_l2) * params.learning_rate;
       CHECK(g.tree.leaf_value[l] == doctest::Approx(value).epsilon(1e-12));
     }
@@ -208,6 +210,18 @@ std::vector<Setting> settings() {
     p.num_leaves = 400;
   });
   add("gain", [](GrowParams& p) { p.rules.min_gain_to_split = 30.0; });
+  for (const MonotoneMethod method : {MonotoneMethod::basic, MonotoneMethod::intermediate, MonotoneMethod::advanced}) {
+    add("monotone", [&](GrowParams& p) {
+      p.monotone.direction = {1, 0, -1, 1};
+      p.monotone.method = method;
+    });
+    add("monotone, many leaves, columns, penalty", [&](GrowParams& p) {
+      p.num_leaves = 100;
+      p.fractions = {0.9, 0.9, 0.7};
+      p.column_key = 777;
+      p.monotone = {{1, -1, 0, -1}, method, 1.5};
+    });
+  }
   return all;
 }
 

@@ -197,6 +197,99 @@ std::vector<SplitRules> all_rules() {
   return rules;
 }
 
+// ---- limits of values ----
+
+struct Limited {
+  ValueLimits limits;
+  std::vector<double> by_threshold[4];
+};
+
+// All but the direction at random; thresholds have limits of their own, or all the same.
+Limited random_limits(const Leaf& leaf, int direction, bool vary, Random& random) {
+  const double scale =
+      0.4 * std::abs(static_cast<double>(leaf.gradient)) / (static_cast<double>(leaf.hessian) + 1.0) + 0.5;
+  Limited l;
+  l.limits.direction = direction;
+  l.limits.first_bin = static_cast<int>(random.below(2));
+  l.limits.last_bin = leaf.n_value_bins - 1 - static_cast<int>(random.below(2));
+  l.limits.low = -scale * random.unit();
+  l.limits.high = scale * random.unit();
+  if (!vary) return l;
+  for (int k = 0; k < 4; ++k) {
+    for (int t = 0; t < leaf.n_value_bins + 16; ++t) {
+      const double bound = random.chance(0.3) ? INFINITY : scale * random.unit();
+      l.by_threshold[k].push_back(k % 2 == 0 ? -bound : bound);
+    }
+    l.limits.by_threshold[k] = l.by_threshold[k].data();
+  }
+  return l;
+}
+
+double limited_gain(const Leaf& leaf, int t, bool missing_left, const SplitRules& r, double parent_output,
+                    const ValueLimits& limits) {
+  if (naive_gain(leaf, t, missing_left, r, parent_output) == kNone) return kNone;
+  double g[2] = {0.0, 0.0}, h[2] = {0.0, 0.0}, c[2] = {0.0, 0.0}, w[2];
+  for (int b = 0; b <= leaf.n_value_bins; ++b) {
+    const int side = b == leaf.n_value_bins ? !missing_left : b > t;
+    g[side] += static_cast<double>(leaf.bins.gradient[at(b)]);
+    h[side] += static_cast<double>(leaf.hessian_of(b));
+    c[side] += leaf.bins.count[at(b)];
+  }
+  double gain = 0.0;
+  for (int side = 0; side < 2; ++side) {
+    const double s = std::copysign(std::max(std::abs(g[side]) - r.lambda_l1, 0.0), g[side]);
+    const double d = h[side] + r.lambda_l2;
+    w[side] = -s / d;
+    if (r.max_delta_step > 0.0) w[side] = std::clamp(w[side], -r.max_delta_step, r.max_delta_step);
+    if (r.path_smooth > 0.0) {
+      const double trust = c[side] / r.path_smooth;
+      w[side] = w[side] * trust / (trust + 1.0) + parent_output / (trust + 1.0);
+    }
+    const bool vary = limits.by_threshold[0] != nullptr;
+    w[side] = std::clamp(w[side], vary ? limits.by_threshold[2 * side][t] : limits.low,
+                         vary ? limits.by_threshold[2 * side + 1][t] : limits.high);
+    gain -= 2.0 * s * w[side] + d * w[side] * w[side];
+  }
+  const bool has_both = t >= limits.first_bin && t < limits.last_bin;
+  if (has_both && limits.direction > 0 && w[0] > w[1]) return kNone;
+  if (has_both && limits.direction < 0 && w[0] < w[1]) return kNone;
+  return gain;
+}
+
+void check_limited(Leaf& leaf, Storage storage, const SplitRules& rules, const ValueLimits& limits) {
+  const double parent_output = 0.25;
+  const bool missing = leaf.has_missing && leaf.bins.count[at(leaf.n_value_bins)] > 0;
+  double expected = kNone;
+  for (int t = 0; t < leaf.n_value_bins; ++t) {
+    expected = std::max(expected, limited_gain(leaf, t, false, rules, parent_output, limits));
+    if (missing) expected = std::max(expected, limited_gain(leaf, t, true, rules, parent_output, limits));
+  }
+  struct Found {
+    double gain;
+    std::int64_t threshold, missing_left;
+  };
+  const auto found = same_at_every_level([&] {
+    std::vector<double> scratch;
+    SearchArgs args = leaf.args(storage, scratch);
+    args.parent_output = parent_output;
+    args.limits = &limits;
+    Candidate best;
+    kernels().search(args, leaf.layout, rules, best);
+    return std::vector<Found>{{best.gain, best.threshold, best.missing_left}};
+  })[0];
+  CAPTURE(leaf.n_value_bins);
+  CAPTURE(leaf.count);
+  CAPTURE(limits.direction);
+  CAPTURE(expected);
+  CAPTURE(found.gain);
+  REQUIRE((found.threshold >= 0) == (expected > kNone));
+  if (found.threshold < 0) return;
+  CHECK(std::abs(found.gain - expected) <= 1e-9 * (std::abs(expected) + 1.0));
+  const double own =
+      limited_gain(leaf, static_cast<int>(found.threshold), found.missing_left != 0, rules, parent_output, limits);
+  CHECK(std::abs(found.gain - own) <= 1e-9 * (std::abs(expected) + 1.0));
+}
+
 // A leaf with several features, each zero (bin 0) in some of its rows and never missing.
 struct Leaves {
   CellLayout layout;
@@ -440,6 +533,46 @@ TEST_SUITE("search") {
       check(leaf, Storage::cells, plain_rules(), -1);
       check(leaf, Storage::large, plain_rules(), -1);
     }
+  }
+
+  TEST_CASE("values within limits and in order: against a plain loop") {
+    Random random(31);
+    for (const Form form : kForms) {
+      for (const int n_bins : {2, 8, 9, 63, 255}) {
+        for (const std::int64_t n_rows : {5, 40, 700}) {
+          for (const bool missing : {false, true}) {
+            Leaf leaf(layout_of(form), n_bins, missing, n_rows, 0.0, random);
+            for (const int direction : {-1, 0, 1}) {
+              for (const bool vary : {false, true}) {
+                const Limited l = random_limits(leaf, direction, vary, random);
+                for (const SplitRules& r : all_rules()) {
+                  for (const Storage storage : {Storage::cells, Storage::large})
+                    check_limited(leaf, storage, r, l.limits);
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("limits that nothing reaches change nothing") {
+    Random random(32);
+    Leaf leaf(layout_of(Form::packed), 63, true, 500, 0.3, random);
+    ValueLimits limits;
+    limits.low = -1e9;
+    limits.high = 1e9;
+    limits.last_bin = 62;
+    std::vector<double> scratch;
+    SearchArgs args = leaf.args(Storage::cells, scratch);
+    Candidate free, limited;
+    REQUIRE(kernels().search(args, leaf.layout, plain_rules(), free));
+    args.limits = &limits;
+    REQUIRE(kernels().search(args, leaf.layout, plain_rules(), limited));
+    CHECK(limited.threshold == free.threshold);
+    CHECK(limited.missing_left == free.missing_left);
+    CHECK(limited.gain == doctest::Approx(free.gain).epsilon(1e-12));
   }
 
   // ---- many splits, one cell each ----

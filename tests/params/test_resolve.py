@@ -312,7 +312,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
         {"device": "cuda"},
         {"tree_learner": "data"},
         {"predict_contrib": True},
-        {"monotone_constraints": {"a": 1}},
         {"two_round": True},
         {"data": "train.csv"},
     ],

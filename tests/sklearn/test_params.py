@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import gossamer
 from gossamer import GossamerClassifier, GossamerModel, GossamerRegressor
-from gossamer.errors import NotSupportedError, ParameterError
+from gossamer.errors import ParameterError
 from gossamer.sklearn.arguments import take_out, to_seed, to_threads, training_params
 from gossamer.threads import available_cpus
 
@@ -96,17 +96,6 @@ def test_arguments_are_checked_in_fit(number_rows: Any, params: Any, what: str) 
     model = GossamerRegressor(**params)
     with pytest.raises(ParameterError, match=what):
         model.fit(*number_rows)
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"monotone_constraints": [1, 0, 0, 0]},
-    ],
-)
-def test_not_yet(number_rows: Any, params: Any) -> None:
-    with pytest.raises(NotSupportedError, match="version"):
-        GossamerRegressor(**params).fit(*number_rows)
 
 
 def test_set_params_of_an_unknown_one() -> None:

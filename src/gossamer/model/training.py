@@ -78,6 +78,7 @@ _FIXED: Final = (
     "lambdarank_normalization",
     "lambdarank_score_normalization",
     "ndcg_exp_gain",
+    "monotone_constraints",
     *BINNING_PARAMS,
 )
 

@@ -45,15 +45,6 @@ def check_linear(params: Params) -> None:
                 hint="Put NaN where a zero means missing.",
             )
         )
-    if any(params.monotone_constraints):
-        raise ParameterError(
-            message(
-                "linear_tree does not keep monotone_constraints: slopes of leaves have any sign",
-                got=params.monotone_constraints,
-                expected="no constraints",
-                hint="Leave one of the two out.",
-            )
-        )
     if params.boosting == "dart":
         raise ParameterError(
             message(

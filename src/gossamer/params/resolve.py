@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.params.check_boosting import check_boosting
 from gossamer.params.check_linear import check_linear
+from gossamer.params.check_monotone import check_monotone
 from gossamer.params.check_quantiles import check_quantiles
 from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
@@ -328,6 +329,7 @@ def _check_together(params: Params) -> None:
             )
         )
     check_linear(params)
+    check_monotone(params)
     check_quantiles(params)
     check_sampling(params)
     check_boosting(params)

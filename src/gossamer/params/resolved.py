@@ -171,7 +171,7 @@ class Params(Mapping[str, object]):
     max_cat_to_onehot: int
 
     # Constraints
-    monotone_constraints: tuple[int, ...]
+    monotone_constraints: ByColumn[int]
     monotone_constraints_method: str
     monotone_penalty: float
     interaction_constraints: tuple[tuple[int | str, ...], ...]

@@ -155,25 +155,32 @@ CONSTRAINTS: Final = (
     _constraint(
         "monotone_constraints",
         ("mc", "monotone_constraint", "monotonic_cst"),
-        "ints",
+        "ints_by_column",
         (),
-        "Per feature 1, -1 or 0: predictions must rise, fall, or may do either.",
+        "Per column 1, -1 or 0: predictions rise with it, fall, or may do either. A list, or a "
+        "dict that may leave columns out.",
+        low=-1,
+        high=1,
+        supported=True,
     ),
     _constraint(
         "monotone_constraints_method",
         ("monotone_constraining_method", "mc_method"),
         "enum",
         "basic",
-        "How monotone bounds are kept: the cheap way or one that constrains less.",
+        "How leaves are kept in order: `basic` is the fastest, `advanced` constrains them least.",
         choices={"basic": (), "intermediate": (), "advanced": ()},
+        supported=True,
     ),
     _constraint(
         "monotone_penalty",
         ("monotone_splits_penalty", "ms_penalty", "mc_penalty"),
         "float",
         0.0,
-        "Levels below the root on which monotone splits are discouraged.",
+        "Discourages splits on monotone columns near the root; the first levels, as many as this "
+        "says, have none.",
         low=0,
+        supported=True,
     ),
     _limit(
         "interaction_constraints",

@@ -13,9 +13,11 @@ from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
 from gossamer.data.matrix import Values
 from gossamer.data.names import default_names
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import Params
+from gossamer.params.by_column import by_column
+from gossamer.params.check_monotone import has_monotone
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
 from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
@@ -27,6 +29,9 @@ _COSTS: Final = (
     "cegb_penalty_feature_lazy",
     "cegb_penalty_feature_coupled",
 )
+
+# Numbers of the native core.
+MONOTONE_METHODS: Final = ("basic", "intermediate", "advanced")
 
 
 def make_grow_params(params: Params) -> _native.GrowParams:
@@ -86,6 +91,7 @@ class TreeGrower:
             feature_weights: Sampling weights of the columns that came with the data.
         """
         self._table = table
+        self._names = default_names(table.binning.n_columns) if names is None else names
         self._objective = objective
         self._params = params
         self._names = default_names(table.binning.n_columns) if names is None else names
@@ -161,6 +167,8 @@ class TreeGrower:
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
+        if has_monotone(self._params):
+            self._set_monotone(settings)
         if self._params.max_delta_step <= 0:  # otherwise the user's own limit holds
             settings.damp_from = self._objective.damp_from
         refit = self._objective.leaf_refit_of(output)
@@ -185,6 +193,23 @@ class TreeGrower:
     def refits_leaves(self) -> bool:
         """Whether leaf values are found again from residuals."""
         return any(settings.refit for settings in self._settings)
+
+    def _set_monotone(self, settings: _native.GrowParams) -> None:
+        params = self._params
+        if self.has_vector_leaves:
+            raise ParameterError(
+                message(
+                    "monotone_constraints cannot be combined with multi_strategy=multi_output_tree",
+                    got=params.monotone_constraints,
+                    expected="one value per leaf",
+                    hint="Use multi_strategy=one_output_per_tree.",
+                )
+            )
+        what = "monotone_constraints"
+        directions = by_column(params.monotone_constraints, self._names, what, 0)
+        settings.monotone_directions = [directions[c] for c in self._table.binning.columns]
+        settings.monotone_method = MONOTONE_METHODS.index(params.monotone_constraints_method)
+        settings.monotone_penalty = params.monotone_penalty
 
     @property
     def is_random(self) -> bool:

@@ -1,0 +1,415 @@
+// Monotone constraints: limits of leaves against the definition, whole trees bin by bin.
+#include <algorithm>
+#include <memory>
+
+#include "core/grower.h"
+#include "core/monotone.h"
+#include "support.h"
+
+namespace gossamer::tests {
+namespace {
+
+constexpr int kBins = 6;
+
+Feature feature_of(std::int32_t column, MissingKind kind = MissingKind::nan) {
+  Feature f;
+  f.column = column;
+  f.n_value_bins = kBins;
+  f.missing_kind = kind;
+  for (int b = 0; b + 1 < kBins; ++b) f.upper.push_back(b + 0.5);
+  f.upper.push_back(INFINITY);
+  return f;
+}
+
+// A tree of random splits, as the grower would report them.
+struct RandomTree {
+  struct Node {
+    Monotone::Split split;
+    std::int32_t children[2] = {-1, -1};
+    double value = 0.0;
+  };
+  MonotoneParams params;
+  std::vector<Feature> features;
+  Monotone monotone;
+  std::vector<Node> nodes{{}};
+  std::vector<std::int32_t> leaves{0};
+
+  RandomTree(MonotoneMethod method, int n_features, int n_splits, Random& random) {
+    for (int f = 0; f < n_features; ++f) {
+      features.push_back(feature_of(f, f % 3 == 2 ? MissingKind::nan_is_zero : MissingKind::nan));
+      params.direction.push_back(static_cast<std::int8_t>(f == 0 ? 1 : random.below(3) - 1));
+    }
+    params.method = method;
+    monotone.start(params, features, 0.0, 1);
+    for (int i = 0; i < n_splits; ++i) split(random);
+  }
+
+  void split(Random& random) {
+    const std::size_t place = at(random.below(static_cast<std::int64_t>(leaves.size())));
+    const std::int32_t leaf = leaves[place];
+    const Monotone::Split s{static_cast<std::int32_t>(random.below(static_cast<std::int64_t>(features.size()))),
+                            static_cast<std::int32_t>(random.below(kBins)), random.chance(0.5)};
+    const auto first = static_cast<std::int32_t>(nodes.size());
+    double values[2] = {random.normal(), random.normal()};
+    monotone.split(leaf, first, s, values);
+    nodes[at(leaf)].split = s;
+    for (int side = 0; side < 2; ++side) {
+      nodes[at(leaf)].children[side] = first + side;
+      nodes.push_back({});
+      nodes.back().value = values[side];
+    }
+    leaves.erase(leaves.begin() + static_cast<std::ptrdiff_t>(place));
+    leaves.push_back(first);
+    leaves.push_back(first + 1);
+  }
+
+  // Bin kBins is missing.
+  std::int32_t leaf_of(const std::vector<int>& row) const {
+    std::int32_t i = 0;
+    while (nodes[at(i)].children[0] >= 0) {
+      const Monotone::Split& s = nodes[at(i)].split;
+      const int bin = row[at(s.feature)];
+      i = nodes[at(i)].children[(bin == kBins ? s.missing_left : bin <= s.threshold) ? 0 : 1];
+    }
+    return i;
+  }
+
+  // Calls body(leaf of the lower side, leaf of the higher one) for all rows that differ in one bin.
+  template <class Body>
+  void for_steps(const Body& body) const {
+    const std::size_t n = features.size();
+    std::vector<int> row(n, 0);
+    while (true) {
+      for (std::size_t f = 0; f < n; ++f) {
+        if (params.direction[f] == 0 || row[f] + 1 >= kBins) continue;
+        std::vector<int> next = row;
+        ++next[f];
+        const bool rises = params.direction[f] > 0;
+        body(leaf_of(rises ? row : next), leaf_of(rises ? next : row));
+      }
+      std::size_t f = 0;
+      const auto last = [&] { return features[f].missing_kind == MissingKind::nan_is_zero ? kBins - 1 : kBins; };
+      while (f < n && row[f] == last()) row[f++] = 0;
+      if (f == n) return;
+      ++row[f];
+    }
+  }
+
+  double value_of(std::int32_t leaf) const { return nodes[at(leaf)].value; }
+};
+
+struct Table {
+  std::shared_ptr<BinMatrix> matrix;
+  std::vector<float> gradient, hessian;
+};
+
+// Gradients against the constraints as often as with them; missing values in two of the features.
+Table make_table(std::int64_t n_rows, int n_features, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Feature> features;
+  for (int f = 0; f < n_features; ++f) {
+    features.push_back(feature_of(f));
+    features.back().may_miss = f < 2;
+  }
+  std::vector<float> values;
+  Table t;
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    double signal = 0.0;
+    for (int f = 0; f < n_features; ++f) {
+      const bool missing = f < 2 && random.chance(0.2);
+      const auto bin = static_cast<float>(random.below(kBins));
+      values.push_back(missing ? NAN : bin);
+      signal += missing ? 1.0 : std::sin(2.0 * static_cast<double>(bin) + f);
+    }
+    t.gradient.push_back(static_cast<float>(std::round(16.0 * (signal + random.normal())) / 16.0));
+    t.hessian.push_back(static_cast<float>(1 + random.below(31)) / 16.0f);
+  }
+  t.matrix = std::make_shared<BinMatrix>(std::move(features), n_rows, true);
+  Team team(1);
+  t.matrix->fill(team, MatrixView{values.data(), DType::f32, n_rows, n_features, n_features, 1}, Use::training);
+  return t;
+}
+
+double predict(const Tree& tree, const std::vector<int>& row) {
+  if (tree.left.empty()) return tree.leaf_value[0];
+  std::int32_t i = 0;
+  while (i >= 0) {
+    const int bin = row[at(tree.feature[at(i)])];
+    const bool left = bin == kBins ? tree.default_left[at(i)] != 0 : bin <= tree.threshold_bin[at(i)];
+    i = left ? tree.left[at(i)] : tree.right[at(i)];
+  }
+  return tree.leaf_value[at(~i)];
+}
+
+int count_violations(const Tree& tree, const std::vector<std::int8_t>& direction, Random& random) {
+  int n = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::vector<int> row;
+    for (std::size_t f = 0; f < direction.size(); ++f) row.push_back(static_cast<int>(random.below(kBins + 1)));
+    for (std::size_t f = 0; f < direction.size(); ++f) {
+      if (direction[f] == 0) continue;
+      std::vector<int> moved = row;
+      double before = 0.0;
+      for (int bin = 0; bin < kBins; ++bin) {
+        moved[f] = bin;
+        const double now = predict(tree, moved);
+        n += bin > 0 && (direction[f] > 0 ? now < before : now > before);
+        before = now;
+      }
+    }
+  }
+  return n;
+}
+
+constexpr MonotoneMethod kMethods[] = {MonotoneMethod::basic, MonotoneMethod::intermediate, MonotoneMethod::advanced};
+
+}  // namespace
+
+TEST_SUITE("monotone") {
+  TEST_CASE("random splits with random values: no step breaks the order") {
+    Random random(41);
+    for (const MonotoneMethod method : kMethods) {
+      for (int i = 0; i < 40; ++i) {
+        const RandomTree tree(method, 3, 1 + i / 2, random);
+        int n = 0;
+        tree.for_steps([&](std::int32_t low, std::int32_t high) { n += tree.value_of(low) > tree.value_of(high); });
+        CHECK(n == 0);
+      }
+    }
+  }
+
+  TEST_CASE("limits of a leaf are the values of the leaves a step away, or reached through missing values") {
+    Random random(42);
+    for (int i = 0; i < 30; ++i) {
+      RandomTree tree(MonotoneMethod::intermediate, 3, 12, random);
+      std::vector<Limits> expected(tree.nodes.size());
+      // Two leaves that a row goes between by a change of one feature, of whatever size.
+      tree.for_steps([&](std::int32_t, std::int32_t) {});
+      const auto visit = [&](std::vector<int>& row, std::size_t f) {
+        std::vector<std::int32_t> met;
+        for (int bin = 0; bin < kBins; ++bin) {
+          row[f] = bin;
+          met.push_back(tree.leaf_of(row));
+        }
+        if (tree.params.direction[f] < 0) std::reverse(met.begin(), met.end());
+        for (std::size_t a = 0; a < met.size(); ++a) {
+          for (std::size_t b = a + 1; b < met.size(); ++b) {
+            if (met[a] == met[b]) continue;
+            Limits& low = expected[at(met[a])];
+            Limits& high = expected[at(met[b])];
+            low.high = std::min(low.high, tree.value_of(met[b]));
+            high.low = std::max(high.low, tree.value_of(met[a]));
+          }
+        }
+      };
+      for (int a = 0; a <= kBins; ++a) {
+        for (int b = 0; b <= kBins; ++b) {
+          for (std::size_t f = 0; f < 3; ++f) {
+            if (tree.params.direction[f] == 0) continue;
+            std::vector<int> row(3, 0);
+            row[(f + 1) % 3] = a;
+            row[(f + 2) % 3] = b;
+            if (row[2] == kBins) continue;  // nothing is missing there
+            visit(row, f);
+          }
+        }
+      }
+      for (const std::int32_t leaf : tree.leaves) {
+        ValueLimits limits;
+        for (std::int32_t f = 0; f < 3; ++f) {
+          const bool any = tree.monotone.limit_search(leaf, f, 2.0, 0, limits);
+          CHECK(limits.low == 2.0 * expected[at(leaf)].low);
+          CHECK(limits.high == 2.0 * expected[at(leaf)].high);
+          CHECK(limits.direction == tree.params.direction[at(f)]);
+          if (!any) CHECK(limits.low == -INFINITY);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("limits by threshold hold for the children, and are no looser than theirs") {
+    Random random(43);
+    int n_varying = 0;
+    for (int i = 0; i < 300; ++i) {
+      RandomTree tree(MonotoneMethod::advanced, 3, 10, random);
+      const std::int32_t leaf = tree.leaves[at(random.below(static_cast<std::int64_t>(tree.leaves.size())))];
+      const auto f = static_cast<std::int32_t>(random.below(3));
+      const auto t = static_cast<std::int32_t>(random.below(kBins));
+      ValueLimits limits;
+      tree.monotone.prepare_search(leaf);
+      if (!tree.monotone.limit_search(leaf, f, 1.0, 0, limits) || limits.by_threshold[0] == nullptr) continue;
+      if (!limits.orders(t) && (t < limits.first_bin || t >= limits.last_bin)) continue;
+      ++n_varying;
+      for (const bool missing_left : {false, true}) {
+        for (const double far : {-1e6, 1e6}) {
+          Monotone copy = tree.monotone;
+          double values[2] = {far, far};  // they are stopped by their limits
+          copy.split(leaf, static_cast<std::int32_t>(tree.nodes.size()), {f, t, missing_left}, values);
+          for (int side = 0; side < 2; ++side) {
+            const double low = limits.by_threshold[2 * side][t];
+            const double high = limits.by_threshold[2 * side + 1][t];
+            // What the search counted on can be had.
+            if (far > 0.0) CHECK(values[side] >= std::min(high, far));
+            if (far < 0.0) CHECK(values[side] <= std::max(low, far));
+            // Without missing values between them, it is all that can be had.
+            if (f == 2 && far > 0.0) CHECK(values[side] == std::min(high, far));
+            if (f == 2 && far < 0.0) CHECK(values[side] == std::max(low, far));
+          }
+        }
+      }
+    }
+    CHECK(n_varying > 50);
+  }
+
+  TEST_CASE("leaves whose limits change are reported") {
+    Random random(44);
+    int n_changed = 0;
+    for (int i = 0; i < 200; ++i) {
+      RandomTree tree(MonotoneMethod::intermediate, 3, 8, random);
+      const auto limits_of = [&](std::int32_t leaf) {
+        ValueLimits limits;
+        tree.monotone.limit_search(leaf, 0, 1.0, 0, limits);
+        return Limits{limits.low, limits.high};
+      };
+      const std::vector<std::int32_t> leaves = tree.leaves;
+      std::vector<Limits> before;
+      for (const std::int32_t leaf : leaves) before.push_back(limits_of(leaf));
+      tree.split(random);
+      const auto changed = tree.monotone.changed();
+      for (std::size_t k = 0; k < leaves.size(); ++k) {
+        if (tree.nodes[at(leaves[k])].children[0] >= 0) continue;
+        const bool said = std::find(changed.begin(), changed.end(), leaves[k]) != changed.end();
+        CHECK(said == !(limits_of(leaves[k]) == before[k]));
+        n_changed += said;
+      }
+    }
+    CHECK(n_changed > 50);
+  }
+
+  TEST_CASE("reconciled values keep the order, and stay where nothing is in the way") {
+    Random random(45);
+    for (int i = 0; i < 60; ++i) {
+      RandomTree tree(kMethods[i % 3], 3, 1 + i / 3, random);
+      std::vector<double> weights, values;
+      for (std::size_t k = 0; k < tree.leaves.size(); ++k) {
+        weights.push_back(random.chance(0.1) ? 0.0 : random.between(0.1, 10.0));
+        values.push_back(random.normal());
+      }
+      const auto put = [&] {
+        for (std::size_t k = 0; k < values.size(); ++k) tree.nodes[at(tree.leaves[k])].value = values[k];
+      };
+      const auto violations = [&] {
+        int n = 0;
+        tree.for_steps([&](std::int32_t low, std::int32_t high) { n += tree.value_of(low) > tree.value_of(high); });
+        return n;
+      };
+      tree.monotone.reconcile(tree.leaves, weights, values);
+      put();
+      CHECK(violations() == 0);
+      const std::vector<double> once = values;
+      tree.monotone.reconcile(tree.leaves, weights, values);
+      CHECK(first_difference(values, once) == -1);
+    }
+  }
+
+  TEST_CASE("two leaves out of order meet at their weighted mean") {
+    Random random(46);
+    RandomTree tree(MonotoneMethod::basic, 1, 0, random);
+    double values[2] = {0.0, 1.0};
+    tree.monotone.split(0, 1, {0, 2, false}, values);
+    const std::vector<std::int32_t> leaves{2, 1};
+    const std::vector<double> weights{1.0, 3.0};
+    std::vector<double> wishes{-2.0, 2.0};  // the upper leaf first
+    tree.monotone.reconcile(leaves, weights, wishes);
+    CHECK(wishes[0] == doctest::Approx(1.0));
+    CHECK(wishes[1] == doctest::Approx(1.0));
+    CHECK(wishes[1] <= wishes[0]);
+  }
+
+  TEST_CASE("the penalty forbids the first levels and fades") {
+    Random random(47);
+    RandomTree tree(MonotoneMethod::basic, 1, 0, random);
+    tree.params.penalty = 2.0;
+    CHECK(tree.monotone.penalty_at(0) == 0.0);
+    CHECK(tree.monotone.penalty_at(1) == 0.0);
+    CHECK(tree.monotone.penalty_at(2) == 0.5);
+    CHECK(tree.monotone.penalty_at(3) == 0.75);
+    tree.params.penalty = 0.5;
+    CHECK(tree.monotone.penalty_at(0) == 0.5);
+    CHECK(tree.monotone.penalty_at(1) == 0.75);
+    tree.params.penalty = 0.0;
+    CHECK(tree.monotone.penalty_at(0) == 1.0);
+  }
+
+  TEST_CASE("whole trees: monotone bin by bin, whatever the rules, the same for any threads") {
+    const int n_features = 5;
+    const Table t = make_table(20000, n_features, 48);
+    std::vector<std::vector<double>> losses(3);
+    for (std::size_t m = 0; m < 3; ++m) {
+      for (int rules = 0; rules < 8; ++rules) {
+        GrowParams params;
+        params.num_leaves = rules == 1 ? 120 : 31;
+        params.monotone.direction = {1, 0, -1, 1, 0};
+        params.monotone.method = kMethods[m];
+        if (rules == 2) params.rules.path_smooth = 50.0;
+        if (rules == 3) params.rules.max_delta_step = 0.2;
+        if (rules == 4) params.rules.lambda_l1 = 100.0;
+        if (rules == 5) params.extra_trees = true;
+        if (rules == 6) params.damp_from = 0.1;
+        if (rules == 7) params.depthwise = true;
+        CAPTURE(m);
+        CAPTURE(rules);
+        const auto grow = [&](int n_threads) {
+          Team team(n_threads);
+          Grower grower(t.matrix);
+          std::vector<double> score(t.gradient.size(), 0.0);
+          Tree tree =
+              grower.grow(team, t.gradient.data(), t.hessian.data(), nullptr, t.matrix->n_rows(), params, score.data());
+          double loss = 0.0;
+          for (std::size_t i = 0; i < score.size(); ++i) {
+            const double w = score[i] / params.learning_rate;
+            loss += static_cast<double>(t.gradient[i]) * w + 0.5 * static_cast<double>(t.hessian[i]) * w * w;
+          }
+          return std::pair{std::move(tree), loss};
+        };
+        const auto [tree, loss] = grow(1);
+        losses[m].push_back(loss);
+        CHECK(tree.n_leaves() > 5);
+        Random random(49);
+        CHECK(count_violations(tree, params.monotone.direction, random) == 0);
+        for (const int n_threads : {2, 3, 8}) {
+          const Tree other = grow(n_threads).first;
+          CHECK(other.feature == tree.feature);
+          CHECK(other.threshold_bin == tree.threshold_bin);
+          CHECK(first_difference(other.leaf_value, tree.leaf_value) == -1);
+        }
+      }
+    }
+    // What constrains less fits better.
+    CHECK(losses[1][0] < losses[0][0]);
+    CHECK(losses[2][0] < losses[0][0]);
+  }
+
+  TEST_CASE("refitted leaves keep the order too") {
+    const Table t = make_table(6000, 5, 50);
+    for (const MonotoneMethod method : kMethods) {
+      GrowParams params;
+      params.monotone.direction = {1, 0, -1, 1, 0};
+      params.monotone.method = method;
+      params.refit = true;
+      params.refit_alpha = 0.7;
+      Team team(2);
+      Grower grower(t.matrix);
+      std::vector<double> score(t.gradient.size(), 0.0);
+      std::vector<float> label;
+      for (const float g : t.gradient) label.push_back(-1000.0f * g);
+      const Tree tree = grower.grow(team, t.gradient.data(), nullptr, nullptr, t.matrix->n_rows(), params, score.data(),
+                                    label.data());
+      Random random(51);
+      CHECK(count_violations(tree, params.monotone.direction, random) == 0);
+      CHECK(tree.largest_value() > 10.0);
+    }
+  }
+}
+
+}  // namespace gossamer::tests
