@@ -39,6 +39,10 @@ def test_monotone_constraints() -> None:
 def test_penalty_and_range_are_checked() -> None:
     params = resolve({"linear_tree": True, "linear_lambda": "0.5", "linear_extrapolation": 0})
     assert (params.linear_lambda, params.linear_extrapolation) == (0.5, 0.0)
-    for name in ("linear_lambda", "linear_extrapolation"):
-        with pytest.raises(ParameterError, match=name):
-            resolve({name: -1})
+    for given in (
+        {"linear_lambda": -1},
+        {"linear_extrapolation": -1},
+        {"linear_extrapolation": 2e9},
+    ):
+        with pytest.raises(ParameterError, match=next(iter(given))):
+            resolve(given)

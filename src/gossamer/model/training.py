@@ -93,6 +93,8 @@ class Training:
 
     def __init__(self, params: Params, train_set: Dataset) -> None:
         """Bin the data if need be, check the labels, make room for scores and gradients."""
+        if train_set.asks_for_linear_tree and "linear_tree" not in params.given:
+            params = params.replace(linear_tree=True)
         self.params = params
         train_set.use_params(params).make_trainable()
         self.objective = make_objective(params, train_set)
