@@ -18,6 +18,7 @@ constexpr double kConstant = 1e-12;
 constexpr double kCollinear = 1e-8;
 // Coefficients are dropped where their effect is less than this share of the leaf's largest.
 constexpr double kNegligible = 1e-10;
+constexpr double kLargest = std::numeric_limits<double>::max();  // bounds are finite
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -334,8 +335,8 @@ LinearLeaves fit_linear_leaves(Team& team, const LinearFit& fit, std::span<const
   for (std::size_t l = 0; l < leaves.size(); ++l) {
     if (!linear.is_linear(l)) continue;
     const double margin = fit.extrapolation * (by_leaf[l].high - by_leaf[l].low);
-    linear.low[l] = std::max(by_leaf[l].low - margin, -limit);
-    linear.high[l] = std::min(by_leaf[l].high + margin, limit);
+    linear.low[l] = std::max(by_leaf[l].low - margin, -std::min(limit, kLargest));
+    linear.high[l] = std::min(by_leaf[l].high + margin, std::min(limit, kLargest));
   }
   return linear;
 }

@@ -105,7 +105,7 @@ def count_categories(
     n_threads: int,
 ) -> list:
     """
-    For each column: (categories, how often each, missing or negative values, a value that is no category).
+    For each column: (categories, how often each, missing values, a value that is no category).
     """
 
 def bin_dense(
@@ -239,6 +239,12 @@ class BinMatrix:
             NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> None: ...
+    def hide(self, feature: int) -> None:
+        """No tree will split on the feature."""
+
+    def set_l2(self, feature: int, l2: float) -> None:
+        """Adds to lambda_l2 in splits on the feature."""
+
     @property
     def is_trainable(self) -> bool: ...
     def make_trainable(self) -> BinMatrix:

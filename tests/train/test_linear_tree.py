@@ -226,6 +226,13 @@ class TestBounds:
         assert np.isfinite(scores).all()
         assert ((scores > 0) == (x[:, 0] > 0)).all()
 
+    def test_bounds_of_huge_values_are_finite(self) -> None:
+        x, y = _rows()
+        params = {**LINEAR, "linear_extrapolation": 1e9}
+        model = gs.train(params, gs.Dataset(x, label=1e25 * y), 5)
+        again = gs.Booster(model_str=model.model_to_string())
+        assert np.isfinite(again.predict(x * 1e300)).all()
+
 
 class TestTraining:
     @pytest.mark.parametrize(
@@ -343,6 +350,19 @@ class TestDataset:
         valid = data.create_valid(x, y).construct()
         with pytest.raises(DataError, match=r"linear_tree needs raw values.*freed"):
             gs.train(LINEAR, data, 2, valid)
+
+    def test_a_parameter_of_the_data_set(self) -> None:
+        """It turns linear leaves on, as in LightGBM, unless the training says otherwise."""
+        x, y = _rows()
+        plain = {name: value for name, value in LINEAR.items() if name != "linear_tree"}
+        data = gs.Dataset(x, label=y, params={"linear_trees": True}).construct()
+        expected = gs.train(LINEAR, data, 4).predict(x)
+        np.testing.assert_array_equal(gs.train(plain, data, 4).predict(x), expected)
+        off = gs.train({**plain, "linear_tree": False}, data, 4)
+        other = gs.Dataset(x, label=y, free_raw_data=False)
+        np.testing.assert_array_equal(off.predict(x), gs.train(plain, other, 4).predict(x))
+        gs.train(LINEAR, other, 4)
+        np.testing.assert_array_equal(off.predict(x), gs.train(plain, other, 4).predict(x))
 
     def test_kept_data(self) -> None:
         x, y = _rows()

@@ -130,6 +130,7 @@ class Dataset:
         self.init_score = init_score
         self.feature_name = feature_name
         self.params: dict[str, Any] = dict(params or {})
+        self._own_params = dict(self.params)  # without those of trainings
         self.free_raw_data = free_raw_data
         self.used_indices: npt.NDArray[np.int64] | None = None
         self.group = group
@@ -315,6 +316,11 @@ class Dataset:
         assert self._binned is not None
         return self._binned
 
+    @property
+    def asks_for_linear_tree(self) -> bool:
+        """Whether `linear_tree` is among its own parameters: trainings then need not say so."""
+        return resolve(self._own_params, context="dataset").linear_tree
+
     def raw_values(self) -> Values:
         """Return the user's own table, for linear leaves; its columns as in the training data.
 
@@ -396,7 +402,10 @@ class Dataset:
             changed: list[str] = [
                 name
                 for name in BINNING_PARAMS
-                if name in params.given and params[name] != mine[name]
+                if name in params.given
+                and params[name] != mine[name]
+                # Raw values that were kept need not be used.
+                and not (name == "linear_tree" and mine.linear_tree)
             ]
             if self._asks_other_categories(params):
                 changed.append("categorical_feature")

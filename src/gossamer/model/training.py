@@ -111,6 +111,8 @@ class Training:
 
     def __init__(self, params: Params, train_set: Dataset, base: BaseModel | None = None) -> None:
         """Bin the data if need be, check the labels, make room for scores and gradients."""
+        if train_set.asks_for_linear_tree and "linear_tree" not in params.given:
+            params = params.replace(linear_tree=True)
         self.params = params
         self._most_threads: int | None = None
         self.base = base

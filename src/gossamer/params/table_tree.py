@@ -105,6 +105,7 @@ TREE: Final = (
         "How far a leaf of `linear_tree` may go beyond the values that its training rows got, as a "
         "multiple of their range; a huge number: as far as the line goes, as in LightGBM.",
         low=0,
+        high=1e9,
     ),
     _tree(
         "forcedsplits_filename",
