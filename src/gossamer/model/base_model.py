@@ -145,6 +145,20 @@ class BaseModel:
                 )
             )
 
+    def check_derived(self) -> None:
+        """Check that the trees know the user's columns only.
+
+        Raises:
+            ParameterError: If they know target statistics.
+        """
+        if self.model.derived is not None:
+            raise ParameterError(
+                message(
+                    "init_model was trained with target statistics, which other data would change",
+                    hint="Train it with cat_target_statistics=off to continue from it.",
+                )
+            )
+
     def check_values_per_leaf(self, n_values: int) -> None:
         """Check that leaves have as many values as those of the training.
 

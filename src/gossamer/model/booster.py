@@ -383,7 +383,8 @@ class Booster:
             importance_type: "split" counts the splits, "gain" adds up their gains.
             iteration: Number of rounds to look at; None: up to the best one, else all.
         """
-        return feature_importance(self._first_rounds(iteration).forest, importance_type)
+        model = self._first_rounds(iteration)
+        return feature_importance(model.forest, importance_type, model.derived)
 
     def lower_bound(self) -> float:
         """Return the lowest raw score that any row could get."""

@@ -141,7 +141,7 @@ def add_tree(
     if tree.n_leaves > 1:
         n_trees = training.trees_per_round
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
-        bins = scored.data.binned.bins
+        bins = scored.table.bins
         _native.add_tree_to_scores(bins, tree, None, score, scored.n_threads, values, scored.raw)
     elif values is None and isinstance(tree, Tree) and tree.leaf_value.any():  # set by the user
         n_trees = training.trees_per_round

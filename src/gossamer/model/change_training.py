@@ -29,7 +29,7 @@ def set_leaf_values(training: Training, t: int, values: npt.NDArray[np.float64])
     arrays = {**vars(Tree.from_arrays(training.trees[t])), "leaf_value": values}
     tree: Any = Tree(**arrays)
     if tree.n_leaves > 1:
-        tree = _native.make_tree(training.train.data.binned.bins, arrays, tree.n_values)
+        tree = _native.make_tree(training.train.table.bins, arrays, tree.n_values)
     training.trees[t] = tree
     training.replay()
 
@@ -75,6 +75,13 @@ def use_data(training: Training, train_set: Dataset) -> None:
     Raises:
         DataError: If it has other bins, or labels that do not fit.
     """
+    if training._derived is not None:
+        raise NotSupportedError(
+            message(
+                "update() cannot change the data of a training with target statistics",
+                hint="Train with cat_target_statistics=off.",
+            )
+        )
     raw = None if training.base is None else RawRows.of(train_set)
     before = training.train.data
     if train_set is not before:
@@ -151,7 +158,7 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
         state["forest"],
         state["linear"],
     )
-    bins, trees = training.train.data.binned.bins, []
+    bins, trees = training.train.table.bins, []
     for t in range(forest.n_trees):
         tree: Any = forest.tree(t)
         trees.append(_native.make_tree(bins, vars(tree), n_values) if tree.n_leaves > 1 else tree)

@@ -96,7 +96,7 @@ class Dart(Boosting):
             self._room = np.empty((n_trees, 2, size))
         self._room[:, 0] = train.score.reshape(n_trees, size)
         self._room[:, 1] = 0.0
-        bins = train.data.binned.bins
+        bins = train.table.bins
         for j, factor in self._dropped.items():
             for t, tree in self._round(training, j):
                 old, new = (self._values(tree, f) for f in (self._factors[j], factor))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gossamer.data.levels import Levels
 from gossamer.data.names import default_names
+from gossamer.model.derived import Derived
 from gossamer.objectives import Objective
 from gossamer.tree import Forest
 
@@ -26,6 +27,7 @@ class Model:
         params: The parameters that were given, by canonical name; for information only.
         levels: What the codes of text and categories stand for; None: all columns are numbers.
         average_output: Whether a score is the start and the mean of the trees, not their sum.
+        derived: Columns that the trees know beside the user's; None: none.
     """
 
     objective: Objective
@@ -35,6 +37,7 @@ class Model:
     params: dict[str, Any]
     levels: Levels | None = None
     average_output: bool = False
+    derived: Derived | None = None
 
     @property
     def n_columns(self) -> int:

@@ -15,10 +15,11 @@ from gossamer import files
 from gossamer.data.levels import Levels
 from gossamer.data.names import check_names
 from gossamer.errors import ModelFileError, message
+from gossamer.model.derived import Derived
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
 from gossamer.tree import Forest
-from gossamer.tree.linear import LINEAR_ARRAYS, Linear
+from gossamer.tree.linear import LINEAR_ARRAYS
 from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS
 
 FORMAT: Final = "gossamer model"
@@ -53,7 +54,7 @@ def to_bytes(model: Model) -> bytes:
         "leaf_begin": forest.leaf_begin,
         **forest.arrays,
     }
-    more: Linear = forest.linear or {}
+    more = {**(forest.linear or {}), **(model.derived.to_arrays() if model.derived else {})}
     facts: dict[str, Any] = {
         "format": FORMAT,
         "version": _version(model),
@@ -76,7 +77,7 @@ def to_bytes(model: Model) -> bytes:
 
 def _version(model: Model) -> int:
     forest = model.forest
-    has_more = forest.linear is not None or "category" in forest.arrays
+    has_more = forest.linear is not None or "category" in forest.arrays or model.derived is not None
     return 2 if has_more or model.average_output else 1
 
 
@@ -117,10 +118,11 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
             raise ValueError(f"the array {name} is missing")
         if arrays[name].dtype != dtype or arrays[name].ndim != 1:
             raise ValueError(f"the array {name} has a wrong type or shape")
+    names = check_names(facts["feature_names"], len(facts["feature_names"]))
     linear = _optional(arrays, facts["version"], "linear leaves")
+    derived = Derived.from_arrays(arrays, len(names)) if facts["version"] >= 2 else None
     categories = _optional(arrays, facts["version"], "splits of categories")
     objective = objective_from_config(facts["objective"])
-    names = check_names(facts["feature_names"], len(facts["feature_names"]))
     start = arrays["start"]
     if facts["n_outputs"] != objective.n_outputs or len(start) != objective.n_outputs:
         raise ValueError("the number of outputs differs from the objective's")
@@ -140,7 +142,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     forest = Forest(
         objective.n_outputs,
         n_values,
-        len(names),
+        len(names) + (0 if derived is None else derived.n_columns),
         arrays["node_begin"],
         arrays["leaf_begin"],
         trees,
@@ -151,7 +153,12 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     average_output = facts.get("average_output", False)
     if type(average_output) is not bool:
         raise ValueError("average_output is neither true nor false")
-    return Model(objective, names, start, forest, dict(facts["parameters"]), levels, average_output)
+    return Model(
+        *(objective, names, start, forest, dict(facts["parameters"])),
+        levels,
+        average_output,
+        derived,
+    )
 
 
 def _optional(arrays: files.Arrays, version: int, group: str) -> files.Arrays | None:

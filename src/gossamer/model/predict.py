@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,8 +13,9 @@ from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.frames import first_columns
 from gossamer.data.levels import NO_LEVELS
+from gossamer.data.matrix import Values
 from gossamer.data.names import match_names
-from gossamer.data.sparse import by_row, read_sparse
+from gossamer.data.sparse import by_row, read_sparse, to_scipy
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.params import Params
@@ -85,11 +86,15 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     n_threads = resolve_threads(options.num_threads, n_rows, n_trees)
     if options.pred_leaf:
         leaves = np.empty(n_rows * n_trees, dtype=np.int32)
-        model.forest.native.predict_leaves(values, first_tree, last_tree, leaves, n_threads)
+        for part, at in _with_derived(model, values, n_threads):
+            found = leaves[at.start * n_trees : at.stop * n_trees]
+            model.forest.native.predict_leaves(part, first_tree, last_tree, found, n_threads)
         return leaves.reshape(n_rows, n_trees)
     start = model.start_from(options.first_round)
     score = np.tile(np.zeros_like(start) if model.average_output else start, n_rows)
-    model.forest.native.predict(values, first_tree, last_tree, score, n_threads)
+    for part, at in _with_derived(model, values, n_threads):
+        out = score[at.start * k : at.stop * k]
+        model.forest.native.predict(part, first_tree, last_tree, out, n_threads)
     if model.average_output:
         score = (score.reshape(n_rows, k) / max(last - first, 1) + start).ravel()
     rows = score.reshape(n_rows, k) if k > 1 else score
@@ -98,6 +103,23 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     # Objectives take scores class after class.
     class_major = np.ascontiguousarray(rows.T).ravel() if k > 1 else score
     return model.objective.to_predictions(class_major, n_threads)
+
+
+def _with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tuple[Values, slice]]:
+    """Rows of a table with all columns that the trees know, in blocks where some are derived."""
+    n_rows = values.n_rows if isinstance(values, _native.SparseMatrix) else len(values)
+    if model.derived is None:
+        yield values, slice(0, n_rows)
+        return
+    for begin in range(0, n_rows, _BLOCK):
+        rows = slice(begin, min(begin + _BLOCK, n_rows))
+        if isinstance(values, _native.SparseMatrix):
+            part = to_scipy(values)[rows].toarray()
+            part = part[:, : model.n_columns]
+            part = np.pad(part, ((0, 0), (0, model.n_columns - part.shape[1])))
+        else:
+            part = values[rows]
+        yield np.hstack([part, model.derived.encode(part, n_threads)]), rows
 
 
 def predict_scores(
@@ -133,14 +155,17 @@ def predict_scores(
         if rows is not None:
             values = by_row(read_sparse(table.matrix[rows]))
         score = np.tile(model.start, n_rows)
-        model.forest.native.predict(values, 0, n_trees, score, n_threads)
+        for part, at in _with_derived(model, values, n_threads):
+            out = score[at.start * k : at.stop * k]
+            model.forest.native.predict(part, 0, n_trees, out, n_threads)
         return np.ascontiguousarray(score.reshape(n_rows, k).T).ravel() if k > 1 else score
     out = np.empty((k, n_rows))
     for begin in range(0, n_rows, _BLOCK):
         block = slice(begin, begin + _BLOCK)
         part = values[block] if rows is None else values[rows[block]]
         score = np.tile(model.start, len(part))
-        model.forest.native.predict(part, 0, n_trees, score, n_threads)
+        ((wide, _),) = _with_derived(model, part, n_threads)
+        model.forest.native.predict(wide, 0, n_trees, score, n_threads)
         out[:, block] = score.reshape(len(part), k).T
     return out.ravel()
 

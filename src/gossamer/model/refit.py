@@ -51,11 +51,15 @@ def refit(model: Model, params: Params, data: Dataset, table: Any, decay_rate: f
                 hint="Pass it: refit(..., objective=...). A model file does not keep it.",
             )
         )
-    if model.average_output or model.forest.linear is not None:
+    if model.average_output or model.forest.linear is not None or model.derived is not None:
         raise NotSupportedError(
             message(
                 "refit() does not know how to change this model",
-                got="a random forest" if model.average_output else "linear leaves",
+                got="a random forest"
+                if model.average_output
+                else "linear leaves"
+                if model.forest.linear is not None
+                else "target statistics",
                 hint="Train a new model, or continue this one with init_model.",
             )
         )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Targets
+from gossamer.data.binned import BinnedTable
 from gossamer.data.dataset import BINNING_PARAMS
 from gossamer.data.matrix import Values
 from gossamer.errors import DataError, GossamerError, ParameterError, message
@@ -17,6 +18,7 @@ from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_met
 from gossamer.model.base_model import BaseModel, RawRows
 from gossamer.model.boosting import Boosting
 from gossamer.model.dart import Dart
+from gossamer.model.derived import derive
 from gossamer.model.model import Model
 from gossamer.model.random_forest import RandomForest
 from gossamer.objectives import (
@@ -94,11 +96,17 @@ class ScoredSet:
     # Scores of the model that training continues from; None: there is none.
     base: npt.NDArray[np.float64] | None = None
     raw: Values | None = None  # where leaves are linear
+    derived: BinnedTable | None = None  # the table with derived columns
 
     @property
     def targets(self) -> Targets:
         """Labels and weights."""
         return self.data.targets
+
+    @property
+    def table(self) -> BinnedTable:
+        """The binned columns, derived ones included."""
+        return self.data.binned if self.derived is None else self.derived
 
     def output(self, k: int) -> npt.NDArray[np.float64]:
         """Scores of one output."""
@@ -122,7 +130,10 @@ class Training:
         self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
         self.boosting = _MODES[params.boosting](params)
+        self._derived = None if base is not None else derive(params, train_set, self.objective)
         self.train = self._scored(train_set, "training", table)
+        if self._derived is not None:
+            self.train = replace(self.train, derived=self._derived.table)
         self.valid: list[ScoredSet] = []
         self.start = np.zeros(self.n_outputs)
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
@@ -138,7 +149,7 @@ class Training:
         self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
         self._gradients = self._make_gradients()
         self._grower = TreeGrower(
-            train_set.binned,
+            self.train.table,
             params,
             self.objective,
             train_set.get_feature_name(),
@@ -147,6 +158,7 @@ class Training:
         self._model: Model | None = None
         if base is not None:
             base.check_mode(self.boosting.averages)
+            base.check_derived()
             base.check_values_per_leaf(self.n_outputs // self.trees_per_round)
 
     @property
@@ -292,6 +304,9 @@ class Training:
         check_same_targets(data.targets, train_set.targets, name)
         self.objective.check_valid(data.targets, train_set.targets, name)
         scored = self._scored(data, name, table)
+        if self._derived is not None:
+            derived = self._derived.extend(data, scored.n_threads)
+            scored = replace(scored, derived=derived)
         if self._is_started:
             self.boosting.start_scores(self, scored)
         self.boosting.add_rounds(self, scored)
@@ -427,7 +442,7 @@ class Training:
 
     def to_model(self) -> Model:
         """Return the model so far."""
-        model, n_columns = self._model, self.train.data.num_feature()
+        model, n_columns = self._model, self.train.table.binning.n_columns
         n_base, names = self.n_base_trees, self.train.data.get_feature_name()
         if model is not None and model.forest.n_trees == n_base + len(self.trees):
             return model
@@ -445,6 +460,7 @@ class Training:
             self.params.to_dict(given_only=True),
             self.train.data.levels,
             self.boosting.averages,
+            None if self._derived is None else self._derived.derived,
         )
         return self._model
 

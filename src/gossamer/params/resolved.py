@@ -169,6 +169,10 @@ class Params(Mapping[str, object]):
     cat_l2: float
     cat_smooth: float
     max_cat_to_onehot: int
+    cat_target_statistics: str
+    cat_combinations: int
+    cat_prior_weight: float
+    cat_statistics_l2: float
 
     # Constraints
     monotone_constraints: ByColumn[int]

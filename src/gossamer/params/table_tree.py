@@ -150,6 +150,41 @@ CATEGORICAL: Final = (
         "Features with at most this many categories are split one against the rest.",
         low=1,
     ),
+    _categorical(
+        "cat_target_statistics",
+        (),
+        "enum",
+        "auto",
+        "Encode categories by the labels of the rows before (ordered target statistics) instead of "
+        "splitting them by sets. `auto`: columns of many categories for their rows.",
+        choices={"auto": (), "on": (), "off": ()},
+    ),
+    _categorical(
+        "cat_combinations",
+        ("max_ctr_complexity",),
+        "int",
+        3,
+        "Most columns whose combined categories are encoded together; 1: none are combined.",
+        low=1,
+        high=4,
+    ),
+    _categorical(
+        "cat_prior_weight",
+        (),
+        "float",
+        10.0,
+        "Rows that the mean of all labels counts for in the statistic of a category.",
+        low=0,
+        low_open=True,
+    ),
+    _categorical(
+        "cat_statistics_l2",
+        (),
+        "float",
+        30.0,
+        "L2 penalty added in splits of target statistics.",
+        low=0,
+    ),
 )
 
 CONSTRAINTS: Final = (

@@ -1,0 +1,258 @@
+"""Derived columns: target statistics of categorical columns, behind the user's own.
+
+Codes of the columns are read from the bins, in training and validation, and from the table itself
+in prediction. The derived columns are binned as any others and put beside the user's; the trees do
+not know that they are derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data import Dataset, Table
+from gossamer.data.binned import BinnedTable, bin_table, put_beside
+from gossamer.data.statistic_sources import choose_sources, is_better_encoded
+from gossamer.data.target_statistics import TargetStatistics
+from gossamer.data.target_sums import class_targets
+from gossamer.errors import DataError, ParameterError, message
+from gossamer.objectives import Objective
+from gossamer.params import Params
+from gossamer.threads import resolve_threads
+
+# Options that speak of the user's columns one by one, and linear leaves, which need their values.
+_NOT_WITH: Final = (
+    "monotone_constraints",
+    "interaction_constraints",
+    "feature_contri",
+    "feature_weights",
+    "cegb_penalty_feature_lazy",
+    "cegb_penalty_feature_coupled",
+    "forcedsplits_filename",
+    "linear_tree",
+)
+_CLASSES: Final = ("multiclass", "multi:softmax", "multiclassova")
+# Labels whose mean says nothing: times, some of which are not known.
+_NO_MEAN: Final = ("survival:cox", "survival:aft")
+
+
+@dataclass(frozen=True, eq=False)
+class Derived:
+    """How categorical columns become derived ones.
+
+    Attributes:
+        columns: The user's columns that are read, increasing.
+        categories: The categories of each that were known in training, increasing; the code of a
+            category is its place, and that of everything else is one more.
+        statistics: What was learned about the codes.
+    """
+
+    columns: tuple[int, ...]
+    categories: tuple[npt.NDArray[np.int32], ...]
+    statistics: TargetStatistics
+
+    @property
+    def n_columns(self) -> int:
+        """Derived columns."""
+        return self.statistics.n_features
+
+    def sources_of(self, derived: int) -> tuple[int, ...]:
+        """Return the user's columns that one of the derived columns is made of."""
+        source = self.statistics.sources[derived // self.statistics.n_statistics]
+        return tuple(self.columns[i] for i in source)
+
+    def encode(self, values: npt.NDArray[Any], num_threads: int) -> npt.NDArray[np.float32]:
+        """Return the derived columns of rows of the user's table (its columns in order)."""
+        codes = [
+            code_values(values[:, column], known)
+            for column, known in zip(self.columns, self.categories, strict=True)
+        ]
+        return self.statistics.transform(codes, num_threads)
+
+    # ---- files ----
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a model file; `from_arrays` is the way back."""
+        sizes = np.cumsum([0, *map(len, self.categories)], dtype=np.int64)
+        own: dict[str, npt.NDArray[Any]] = {
+            "columns": np.array(self.columns, dtype=np.int32),
+            "category_begin": sizes,
+            "category": np.concatenate(self.categories).astype(np.int32),
+        }
+        own |= self.statistics.to_arrays()
+        return {f"derived.{name}": array for name, array in own.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_columns: int) -> Derived | None:
+        """Make it from the arrays of a model file, and check them; None: there are none.
+
+        Raises:
+            ValueError: If they are wrong.
+        """
+        prefix = "derived."
+        own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+        if not own:
+            return None
+        for name, dtype in (("columns", np.int32), ("category_begin", np.int64)):
+            if name not in own or own[name].dtype != dtype or own[name].ndim != 1:
+                raise ValueError(f"derived.{name} is missing, or has a wrong type or shape")
+        columns, begin, category = own["columns"], own["category_begin"], own["category"]
+        if np.any(np.diff(columns) <= 0) or np.any((columns < 0) | (columns >= n_columns)):
+            raise ValueError("derived columns are made of columns that do not exist")
+        if len(begin) != len(columns) + 1 or begin[0] != 0 or begin[-1] != len(category):
+            raise ValueError("categories of derived columns are incomplete")
+        if np.any(np.diff(begin) < 0) or category.dtype != np.int32 or category.ndim != 1:
+            raise ValueError("categories of derived columns are out of order")
+        categories = tuple(np.split(category, begin[1:-1]))
+        if any(np.any(np.diff(known) <= 0) or np.any(known < 0) for known in categories):
+            raise ValueError("categories of derived columns are not increasing")
+        try:
+            statistics = TargetStatistics.from_arrays(own)
+        except DataError as error:
+            raise ValueError(str(error)) from None
+        if statistics.n_codes.tolist() != [len(known) + 1 for known in categories]:
+            raise ValueError("statistics of derived columns are those of other categories")
+        return cls(tuple(columns.tolist()), categories, statistics)
+
+
+def code_values(values: npt.NDArray[Any], known: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """Return the codes of numbers: places among known categories, or one more for all others.
+
+    Example:
+        >>> code_values(np.array([7.0, 3.0, np.nan, 4.0]), np.array([3, 7], np.int32))
+        array([1, 0, 2, 2])
+    """
+    whole = np.asarray(values, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        whole = np.ceil(whole - 0.5)  # rounded as bins of categories are
+    is_number = (whole >= 0) & (whole <= np.iinfo(np.int32).max)
+    numbers = np.where(is_number, whole, -1).astype(np.int64)
+    places = np.searchsorted(known, numbers)
+    found = np.append(known, -2)[places] == numbers
+    return np.where(found, places, len(known))
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedTables:
+    """Derived columns in a training.
+
+    Attributes:
+        derived: How they are made.
+        table: The training data, with all columns.
+        own: The bins of the derived columns alone; it has no rows.
+    """
+
+    derived: Derived
+    table: BinnedTable
+    own: BinnedTable
+
+    def extend(self, data: Dataset, n_threads: int) -> BinnedTable:
+        """Return the table of other data with its derived columns."""
+        binned = data.binned
+        features = np.flatnonzero(binned.binning.is_categorical)
+        values = self.derived.statistics.transform(_codes_of_bins(binned, features)[1], n_threads)
+        right = BinnedTable(self.own.binning, _native.bin_like(self.own.bins, values, n_threads))
+        return put_beside(binned, right, n_threads)
+
+
+def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables | None:
+    """Learn the derived columns of training data, if there are to be any.
+
+    Returns:
+        All about them; None: none are derived.
+
+    Raises:
+        ParameterError: If they were asked for, but do not fit other parameters or the objective.
+    """
+    wanted = params.cat_target_statistics
+    binned = data.binned
+    features = np.flatnonzero(binned.binning.is_categorical)
+    if wanted == "off" or len(features) == 0:
+        return None
+    why = _why_not(params, data, objective)
+    if why:
+        if wanted == "auto":
+            return None
+        raise ParameterError(
+            message(
+                "cat_target_statistics=on does not fit this training",
+                got=why,
+                expected="auto or off",
+            )
+        )
+    categories, codes = _codes_of_bins(binned, features)
+    n_used = [len(np.unique(column)) for column in codes]
+    encoded = [
+        i for i, n in enumerate(n_used) if wanted == "on" or is_better_encoded(n, data.num_data())
+    ]
+    n_codes = [len(known) + 1 for known in categories]
+    sources = choose_sources(codes, n_codes, encoded, params.cat_combinations)
+    if not sources:
+        return None
+    n_threads = resolve_threads(params.num_threads, data.num_data(), len(sources))
+    statistics, values = TargetStatistics.fit(
+        codes,
+        n_codes,
+        _targets(data, objective),
+        data.targets.weight,
+        sources=sources,
+        prior_weight=params.cat_prior_weight,
+        seed=params.data_random_seed,
+        num_threads=n_threads,
+    )
+    columns = tuple(int(column) for column in binned.binning.columns[features])
+    derived = Derived(columns, tuple(categories), statistics)
+    plain = params.replace(enable_bundle=False, is_enable_sparse=False)
+    right = bin_table(Table(values), plain)
+    table = put_beside(binned, right, n_threads)
+    for i in encoded:  # both kinds of splits together are worse than either
+        table.bins.hide(int(features[i]))
+    for feature in range(binned.binning.n_features, table.binning.n_features):
+        table.bins.set_l2(feature, params.cat_statistics_l2)
+    bins = right.binning
+    empty = _native.BinMatrix(bins.columns, bins.upper, bins.offsets, int(bins.missing_kind), 0)
+    return DerivedTables(derived, table, BinnedTable(bins, empty))
+
+
+def _codes_of_bins(
+    binned: BinnedTable, features: npt.NDArray[np.intp]
+) -> tuple[list[npt.NDArray[np.int32]], list[npt.NDArray[np.int32]]]:
+    """For each categorical feature its categories, and the code of every row."""
+    categories: list[npt.NDArray[np.int32]] = []
+    codes: list[npt.NDArray[np.int32]] = []
+    for feature in features:
+        by_bin = binned.binning.categories_of(int(feature))
+        known = by_bin >= 0
+        categories.append(by_bin[known])
+        code = np.full(len(by_bin) + 1, int(known.sum()), dtype=np.int32)
+        code[:-1][known] = np.arange(known.sum(), dtype=np.int32)
+        codes.append(code[binned.bins.copy_column(int(feature))])
+    return categories, codes
+
+
+def _targets(data: Dataset, objective: Objective) -> npt.NDArray[Any]:
+    label = data.targets.label
+    if objective.name in _CLASSES:
+        return class_targets(label, objective.n_outputs)
+    return label
+
+
+def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
+    """What speaks against statistics; nothing: an empty string."""
+    for name in _NOT_WITH:
+        if params[name]:
+            return name
+    if data.feature_weights is not None:
+        return "feature_weights"
+    if data.targets.n_targets > 1:
+        return "several targets"
+    if data.targets.queries is not None:
+        return "queries"
+    if objective.name in _NO_MEAN:
+        return f"objective={objective.name}"
+    return ""
