@@ -43,8 +43,8 @@ def splits_text(value: object) -> str:
     """
     if isinstance(value, str) and not value.lstrip().startswith("{"):
         return value
-    tree = _parse(value, "forcedsplits_filename") if isinstance(value, str) else value
-    return _to_json(_list_splits(tree, "forcedsplits_filename"), 0) if tree else ""
+    tree = _parse(value, "forced_splits") if isinstance(value, str) else value
+    return _to_json(_list_splits(tree, "forced_splits"), 0) if tree else ""
 
 
 def read_splits(text: str) -> list[ForcedNode]:
@@ -58,8 +58,8 @@ def read_splits(text: str) -> list[ForcedNode]:
         >>> [(node.column, node.threshold, node.left, node.right) for node in read_splits(text)]
         [(0, 1.0, -1, 1), ('b', 2.0, -1, -1)]
     """
-    tree = _load(text, "forcedsplits_filename", "{")
-    return _list_splits(tree, "forcedsplits_filename") if tree else []
+    tree = _load(text, "forced_splits", "{")
+    return _list_splits(tree, "forced_splits") if tree else []
 
 
 def bins_text(value: object) -> str:
@@ -78,7 +78,7 @@ def bins_text(value: object) -> str:
     """
     if isinstance(value, str) and not value.lstrip().startswith("["):
         return value
-    found = _parse(value, "forcedbins_filename") if isinstance(value, str) else value
+    found = _parse(value, "forced_bins") if isinstance(value, str) else value
     if isinstance(found, Mapping):
         found = [dict(zip(_BIN_KEYS, item, strict=True)) for item in found.items()]
     bounds = _list_bins(found)
@@ -92,7 +92,7 @@ def read_bins(text: str) -> list[tuple[int | str, list[float]]]:
     Raises:
         ParameterError: If the file cannot be read, or holds something else.
     """
-    found = _load(text, "forcedbins_filename", "[")
+    found = _load(text, "forced_bins", "[")
     return _list_bins(found) if found else []
 
 
@@ -157,7 +157,7 @@ def _list_bins(found: object) -> list[tuple[int | str, list[float]]]:
     if not isinstance(found, (list, tuple)):
         raise ParameterError(
             message(
-                "forcedbins_filename has an unusable value",
+                "forced_bins has an unusable value",
                 got=found,
                 expected="{column: bounds}, or a list of {'feature': column, "
                 "'bin_upper_bound': bounds}",
@@ -165,11 +165,11 @@ def _list_bins(found: object) -> list[tuple[int | str, list[float]]]:
         )
     bins = []
     for i, item in enumerate(found):
-        where = f"forcedbins_filename[{i}]"
+        where = f"forced_bins[{i}]"
         entry = _check_keys(item, where, _BIN_KEYS, _BIN_KEYS)
         column = _check_column(entry["feature"], where)
         bounds = entry["bin_upper_bound"]
-        where = f"forcedbins_filename of {column!r}"
+        where = f"forced_bins of {column!r}"
         if isinstance(bounds, (str, Mapping)) or not isinstance(bounds, Collection):
             raise ParameterError(
                 message(f"{where} is not usable", got=bounds, expected="a list of numbers")
