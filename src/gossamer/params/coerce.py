@@ -49,7 +49,7 @@ def coerce(param: Param, value: object, spelling: str = "") -> object:
             return _to_metrics(param, value)
         result = _CONVERTERS[param.kind](value)
     except ParameterError as error:
-        if param.name in str(error) or spelling and spelling in str(error):
+        if param.name in str(error) or (spelling and spelling in str(error)):
             raise
         raise ParameterError(f"{name}: {error}") from None
     except (TypeError, ValueError, OverflowError):
