@@ -56,6 +56,13 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
       return comes_before(leaves_[at(a)], leaves_[at(b)]);
     });
     const std::int32_t node = *best;
+    if (leaves_[at(node)].stale) {
+      std::vector<Family> families;
+      search_again({node}, families);
+      evaluate(team, families);
+      return_to_frontier({node});
+      continue;
+    }
     if (!leaves_[at(node)].expanded) {
       if (params.interrupt != nullptr) params.interrupt->check();
       if (refunds_) paid_[at(leaves_[at(node)].split.feature)] = 1;  // its children need not pay
@@ -270,28 +277,43 @@ void Grower::expand(Team& team, const std::vector<std::int32_t>& batch, bool las
     }
     families.push_back(std::move(family));
   }
-  std::vector<std::int32_t> changed;
-  if (!last) changed.assign(monotone_.changed().begin(), monotone_.changed().end());
-  search_again(changed, families);
+  std::vector<std::int32_t> again;
+  if (!last) again = note_changes();
+  search_again(again, families);
   if (!families.empty()) evaluate(team, families);
-  for (const std::int32_t i : changed) {
-    if (leaves_[at(i)].split.feature >= 0) frontier_.push_back(i);
-  }
+  return_to_frontier(again);
 }
 
-// Adds leaves whose limits have changed. Until they have been searched they are not in the frontier, so
-// that nobody takes their histograms.
-void Grower::search_again(const std::vector<std::int32_t>& changed, std::vector<Family>& families) {
-  for (const std::int32_t i : changed) {
+// Leaves whose limits have changed are searched again when it is their turn, by the gain they had. Those
+// that could not be split are returned: they may be able to if their limits are wider now.
+std::vector<std::int32_t> Grower::note_changes() {
+  std::vector<std::int32_t> again;
+  for (const Monotone::Change& change : monotone_.changed()) {
+    Leaf& leaf = leaves_[at(change.leaf)];
+    leaf.stale = leaf.split.feature >= 0;
+    if (!leaf.stale && change.widened && may_split(leaf)) again.push_back(change.leaf);
+  }
+  return again;
+}
+
+// Until they have been searched, leaves are not in the frontier, so that nobody takes their histograms.
+void Grower::search_again(const std::vector<std::int32_t>& again, std::vector<Family>& families) {
+  for (const std::int32_t i : again) {
     Leaf& leaf = leaves_[at(i)];
     std::erase(frontier_, i);
-    if (!may_split(leaf)) continue;
+    leaf.stale = false;
     Family family;
     family.built[0] = i;
     family.again = leaf.histogram != nullptr;
     if (family.again) family.alive = std::move(leaf.alive);
     leaf.alive.clear();
     families.push_back(std::move(family));
+  }
+}
+
+void Grower::return_to_frontier(const std::vector<std::int32_t>& searched) {
+  for (const std::int32_t i : searched) {
+    if (leaves_[at(i)].split.feature >= 0) frontier_.push_back(i);
   }
 }
 

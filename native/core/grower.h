@@ -112,6 +112,7 @@ class Grower {
     std::vector<std::int32_t> alive;  // blocks of sparse columns in which some feature may still split
     Split split;
     bool expanded = false;
+    bool stale = false;  // `split` was found within other limits, see monotone.h
     std::int32_t children[2] = {-1, -1};
     std::int64_t order = 0;  // of being committed: breaks ties
     std::int32_t slot = 0;   // leaf number in the finished tree
@@ -181,7 +182,9 @@ class Grower {
   void expand(Team& team, const std::vector<std::int32_t>& batch, bool last);
   void partition(Team& team, const std::vector<std::int32_t>& batch);
   void make_children(std::int32_t leaf);
-  void search_again(const std::vector<std::int32_t>& changed, std::vector<Family>& families);
+  std::vector<std::int32_t> note_changes();
+  void search_again(const std::vector<std::int32_t>& again, std::vector<Family>& families);
+  void return_to_frontier(const std::vector<std::int32_t>& searched);
   void evaluate(Team& team, std::vector<Family>& families);
   void build(Team& team, std::vector<Family>& families);
   void search(Team& team, std::vector<Family>& families);

@@ -155,7 +155,9 @@ void Monotone::split(std::int32_t node, std::int32_t first_child, const Split& g
   for (const Neighbour& n : parent.neighbours) {
     Region& other = at(n.leaf);
     const Limits now = limits_from_neighbours(other);
-    if (params_->method == MonotoneMethod::advanced || now != other.limits) changed_.push_back(n.leaf);
+    if (params_->method == MonotoneMethod::advanced || now != other.limits) {
+      changed_.push_back({n.leaf, now.low < other.limits.low || now.high > other.limits.high});
+    }
     other.limits = now;
   }
   parent.neighbours.clear();

@@ -10,9 +10,9 @@
 //   basic       a split on a monotone feature gives its children a common limit halfway between their
 //               values, and all leaves under them keep to it. Nothing else need be known of a leaf.
 //   the others  a leaf is limited by the values of the leaves that it is below or above now. A split
-//               changes these, so that leaves are split one after another, and the leaves around a split
-//               are searched again. A leaf's own value always lies within its limits: its children could
-//               both have it. `intermediate` searches with the limits of the leaf, `advanced` with those
+//               changes these, so that leaves are split one after another, and one around which another
+//               was split is searched again before its turn. A leaf's own value always lies within its limits: its
+//               children could both have it. `intermediate` searches with the limits of the leaf, `advanced` with those
 //               that each child would have, threshold by threshold.
 #pragma once
 
@@ -76,6 +76,11 @@ class Monotone {
     bool missing_left = false;
   };
 
+  struct Change {
+    std::int32_t leaf;
+    bool widened;  // its own limits, as a whole
+  };
+
   // A new tree with one leaf, number 0.
   void start(const MonotoneParams& params, const std::vector<Feature>& features, double root_value, int n_threads);
   bool is_on() const { return is_on_; }
@@ -92,7 +97,7 @@ class Monotone {
   // children would like to have; they become those they can have.
   void split(std::int32_t node, std::int32_t first_child, const Split& split, double values[2]);
   // Leaves whose limits the last split has changed.
-  std::span<const std::int32_t> changed() const { return changed_; }
+  std::span<const Change> changed() const { return changed_; }
 
   // To be called before a leaf is searched, from one thread.
   void prepare_search(std::int32_t leaf);
@@ -142,7 +147,7 @@ class Monotone {
   const std::vector<Feature>* features_ = nullptr;
   bool is_on_ = false;
   std::vector<Region> regions_;
-  std::vector<std::int32_t> changed_;
+  std::vector<Change> changed_;
   std::int64_t scratch_step_ = 0;
   std::vector<std::vector<double>> scratch_;  // by thread
 };

@@ -210,8 +210,9 @@ Limited random_limits(const Leaf& leaf, int direction, bool vary, Random& random
       0.4 * std::abs(static_cast<double>(leaf.gradient)) / (static_cast<double>(leaf.hessian) + 1.0) + 0.5;
   Limited l;
   l.limits.direction = direction;
-  l.limits.first_bin = static_cast<int>(random.below(2));
-  l.limits.last_bin = leaf.n_value_bins - 1 - static_cast<int>(random.below(2));
+  // Rows lie within the bins that the leaf can hold.
+  l.limits.first_bin = leaf.bins.count[0] == 0 ? 1 : 0;
+  l.limits.last_bin = leaf.n_value_bins - (leaf.bins.count[at(leaf.n_value_bins - 1)] == 0 ? 2 : 1);
   l.limits.low = -scale * random.unit();
   l.limits.high = scale * random.unit();
   if (!vary) return l;

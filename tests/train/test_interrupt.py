@@ -263,7 +263,7 @@ def test_scores_that_were_half_made_again(monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "_add_trees", press)
+        patch.setattr(training.boosting, "add_rounds", press)
         with pytest.raises(KeyboardInterrupt):
             booster.rollback_one_iter()
     assert booster.eval_valid() == expected.eval_valid()

@@ -429,7 +429,7 @@ class TestRefused:
         tree, bins, score = model._training.trees[-1], data.binned.bins, np.zeros(600)
         for raw, what in ((None, "need the raw"), (x[:5], "shape"), (x[:, :2], "shape"), (7, "no")):
             with pytest.raises(ValueError, match=what):
-                _native.add_tree_to_scores(bins, tree, None, score, 1, raw)
+                _native.add_tree_to_scores(bins, tree, None, score, 1, raw=raw)
         assert not score.any()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from gossamer import Dataset, _native, train
 from gossamer.tree import Tree
+from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS
 
 RNG = np.random.default_rng(23)
 TABLE = RNG.normal(size=(500, 5))
@@ -68,7 +69,7 @@ def test_children_that_do_not_exist(data: Dataset, arrays: dict[str, Any], child
 
 
 def test_arrays_that_do_not_fit(data: Dataset, arrays: dict[str, Any]) -> None:
-    for name in arrays:
+    for name in (*NODE_ARRAYS, *LEAF_ARRAYS):
         with pytest.raises(ValueError, match="has length"):
             _native.make_tree(data.binned.bins, {**arrays, name: arrays[name][:-1]}, 1)
         with pytest.raises((RuntimeError, TypeError)):

@@ -17,6 +17,7 @@ from gossamer.model.predict import fitting_table
 from gossamer.objectives import Custom, Gradients, LeafRefit, Objective, make_objective
 from gossamer.objectives.quantiles import weighted_quantile
 from gossamer.params import Params
+from gossamer.params.check_monotone import has_monotone
 from gossamer.threads import resolve_threads
 from gossamer.tree import Tree
 
@@ -61,6 +62,14 @@ def refit(model: Model, params: Params, data: Dataset, table: Any, decay_rate: f
                 if model.forest.linear is not None
                 else "target statistics",
                 hint="Train a new model, or continue this one with init_model.",
+            )
+        )
+    if has_monotone(params):
+        raise NotSupportedError(
+            message(
+                "refit() does not keep monotone_constraints",
+                got=params.monotone_constraints,
+                hint="Train a new model on the new data.",
             )
         )
     objective = make_objective(params, data)

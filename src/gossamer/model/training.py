@@ -419,9 +419,12 @@ class Training:
             n_rounds: Rounds that stay.
             with_scores: Whether training or evaluation will go on from there.
         """
-        n_more = self.n_rounds - n_rounds
-        self.boosting.rewind(self, n_rounds, with_scores)
-        del self._states[len(self._states) - n_more :]
+        self._is_stale = True  # until all of it is done, whatever happens
+        try:
+            self.boosting.rewind(self, n_rounds, with_scores)
+        finally:
+            del self._states[self.n_rounds + 1 :]
+        self._is_stale = not with_scores
         self._grower.recount(self.trees, self.train.n_threads)
         self._model = None
 

@@ -48,8 +48,10 @@ def coerce(param: Param, value: object, spelling: str = "") -> object:
         if param.kind == "metrics":
             return _to_metrics(param, value)
         result = _CONVERTERS[param.kind](value)
-    except ParameterError:
-        raise
+    except ParameterError as error:
+        if param.name in str(error) or (spelling and spelling in str(error)):
+            raise
+        raise ParameterError(f"{name}: {error}") from None
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             message(f"{name} has an unusable value", got=value, expected=_expected(param))
