@@ -56,7 +56,7 @@ def find_bins(
         matrix,
         sample,
         max_bin,
-        forced_bounds(params, names, max_bin),
+        forced_bounds(params, names, max_bin, categorical),
         params.min_data_in_bin,
         params.use_missing,
         params.zero_as_missing,
