@@ -201,6 +201,7 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
         _targets(data, objective),
         data.targets.weight,
         sources=sources,
+        counts=True,
         prior_weight=params.cat_prior_weight,
         seed=params.data_random_seed,
         num_threads=n_threads,
