@@ -41,7 +41,7 @@ def data_set(x: Any, y: Array, **kwargs: Any) -> gs.Dataset:
 
 
 def test_auto_takes_columns_of_many_categories() -> None:
-    x, y = rows()
+    x, y = rows(n_rows=6000)
     derived = gs.train(PARAMS, data_set(x, y), 5)._model.derived
     assert derived is not None
     singles = {s for s in derived.statistics.sources if len(s) == 1}
@@ -56,7 +56,7 @@ def test_auto_takes_columns_of_many_categories() -> None:
 
 
 def test_encoded_columns_are_not_split_by_sets() -> None:
-    x, y = rows()
+    x, y = rows(n_rows=6000)
     forest = gs.train(PARAMS, data_set(x, y), 20)._model.forest
     begin = forest.arrays.get("category_begin", np.zeros(len(forest.arrays["column"]) + 1))
     split_by_sets = forest.arrays["column"][np.diff(begin) > 0]
