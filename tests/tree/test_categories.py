@@ -15,7 +15,13 @@ import gossamer as gs
 from gossamer.tree import Tree
 
 Array = npt.NDArray[Any]
-PARAMS = {"verbosity": -1, "min_data_in_bin": 1, "boost_from_average": False, "learning_rate": 1.0}
+PARAMS = {
+    "verbosity": -1,
+    "min_data_in_bin": 1,
+    "boost_from_average": False,
+    "learning_rate": 1.0,
+    "cat_target_statistics": "off",
+}
 SMALL = {**PARAMS, "min_data_in_leaf": 1, "min_data_per_group": 1, "cat_smooth": 1.0}
 
 

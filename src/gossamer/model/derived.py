@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset, Table
 from gossamer.data.binned import BinnedTable, bin_table, put_beside
-from gossamer.data.statistic_sources import choose_sources, is_better_encoded
+from gossamer.data.statistic_sources import choose_encoded, choose_sources
 from gossamer.data.target_statistics import TargetStatistics
 from gossamer.data.target_sums import class_targets
 from gossamer.errors import DataError, ParameterError, message
@@ -187,9 +187,9 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
         )
     categories, codes = _codes_of_bins(binned, features)
     n_used = [len(np.unique(column)) for column in codes]
-    encoded = [
-        i for i, n in enumerate(n_used) if wanted == "on" or is_better_encoded(n, data.num_data())
-    ]
+    encoded = list(range(len(codes)))
+    if wanted == "auto":
+        encoded = choose_encoded(n_used, data.num_data())
     n_codes = [len(known) + 1 for known in categories]
     sources = choose_sources(codes, n_codes, encoded, params.cat_combinations)
     if not sources:
@@ -201,6 +201,7 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
         _targets(data, objective),
         data.targets.weight,
         sources=sources,
+        counts=True,
         prior_weight=params.cat_prior_weight,
         seed=params.data_random_seed,
         num_threads=n_threads,
