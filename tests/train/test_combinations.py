@@ -334,3 +334,42 @@ def test_target_statistics_cannot_begin_behind_a_model() -> None:
     plain, case = make_case(OPTIONS["codes"]), make_case(OPTIONS["statistics"])
     with pytest.raises(ParameterError, match=r"init_model .*target statistics"):
         case.train(init_model=plain.train())
+
+
+@pytest.mark.parametrize("statistics", ["on", "off"])
+@pytest.mark.parametrize("params", [{"zero_as_missing": True}, {"use_missing": False}])
+@pytest.mark.parametrize("holes", [False, True])
+def test_categories_with_other_missing_values(
+    params: dict[str, Any], statistics: str, holes: bool
+) -> None:
+    chosen = [OPTIONS["codes"], Option({**params, "cat_target_statistics": statistics})]
+    case = make_case(*chosen, *([OPTIONS["missing"]] if holes else []))
+    if statistics == "on" and "use_missing" in params:
+        with pytest.raises(ParameterError, match=r"cat_target_statistics=on .*use_missing"):
+            case.train()
+        return
+    data = case.data()
+    valid = Dataset(case.table, case.label, reference=data)
+    booster = train(case.params, data, N_ROUNDS, valid, keep_training_booster=True)
+    assert booster._training is not None
+    np.testing.assert_array_equal(
+        booster.predict(case.table, raw_score=True), booster._training.valid[0].score
+    )
+    if "zero_as_missing" in params:
+        table = case.table.copy()
+        table["3"] = table["3"].replace(0, np.nan)
+        np.testing.assert_array_equal(booster.predict(table), booster.predict(case.table))
+
+
+def test_levels_have_no_zero() -> None:
+    case = make_case(OPTIONS["levels"], Option({"zero_as_missing": True}))
+    with pytest.raises(ParameterError, match="zero_as_missing does not go together with text"):
+        case.train()
+
+
+@pytest.mark.parametrize("objective", ["cox", "aft"])
+def test_times_have_no_mean(objective: str) -> None:
+    case = make_case(OPTIONS["codes"], Option({"objective": objective}))
+    data = Dataset(case.table, np.abs(case.label) + 0.1, categorical_feature=["3"])
+    with pytest.raises(ParameterError, match=f"cat_target_statistics=on .*objective={objective}"):
+        train({**case.params, "cat_target_statistics": "on"}, data, 2)

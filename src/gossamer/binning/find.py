@@ -65,7 +65,12 @@ def find_bins(
     category = None
     if categorical:
         upper, offsets, missing_seen, category = with_categories(
-            Bounds(upper, offsets, missing_seen), matrix, categorical, n_threads, names
+            Bounds(upper, offsets, missing_seen),
+            matrix,
+            categorical,
+            n_threads,
+            names,
+            zero_is_missing=missing_kind_of(params) == MissingKind.ZERO,
         )
     # One bin and nothing missing: no split can tell the rows of such a column apart.
     n_bins = np.diff(offsets)

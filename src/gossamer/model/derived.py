@@ -38,7 +38,7 @@ _NOT_WITH: Final = (
 )
 _CLASSES: Final = ("multiclass", "multi:softmax", "multiclassova")
 # Labels whose mean says nothing: times, some of which are not known.
-_NO_MEAN: Final = ("survival:cox", "survival:aft")
+_NO_MEAN: Final = ("cox", "aft")
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,6 +268,8 @@ def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
     for name in _NOT_WITH:
         if params[name]:
             return name
+    if not params.use_missing:
+        return "use_missing=false"
     if data.feature_weights is not None:
         return "feature_weights"
     if data.targets.n_targets > 1:
