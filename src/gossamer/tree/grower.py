@@ -31,6 +31,9 @@ _COSTS: Final = (
     "cegb_penalty_feature_coupled",
 )
 
+# More categories than any feature has bins.
+_MAX_BINS: Final = 2**16
+
 # Numbers of the native core.
 MONOTONE_METHODS: Final = ("basic", "intermediate", "advanced")
 
@@ -59,15 +62,15 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.cat_l2 = params.cat_l2
     grow.cat_smooth = params.cat_smooth
     grow.min_data_per_group = params.min_data_per_group
-    grow.max_cat_threshold = params.max_cat_threshold
-    grow.max_cat_to_onehot = params.max_cat_to_onehot
+    grow.max_cat_threshold = min(params.max_cat_threshold, _MAX_BINS)
+    grow.max_cat_to_onehot = min(params.max_cat_to_onehot, _MAX_BINS)
     grow.linear_lambda = params.linear_lambda
     grow.linear_extrapolation = params.linear_extrapolation
     grow.fraction_by_tree = params.feature_fraction
     grow.fraction_by_level = params.feature_fraction_bylevel
     grow.fraction_by_node = params.feature_fraction_bynode
     if params.histogram_pool_size > 0:
-        grow.max_histogram_bytes = int(params.histogram_pool_size * 2**20)
+        grow.max_histogram_bytes = int(min(params.histogram_pool_size, 2.0**40) * 2**20)
     return grow
 
 
