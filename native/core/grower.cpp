@@ -473,13 +473,15 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear,
       if (number[at(child)] < 0) final_leaves.push_back(child);
     }
   }
-  if (refit.label != nullptr && !committed_.empty()) refit_leaves(team, refit, final_leaves);
   std::vector<RowRange> ranges;
+  for (const std::int32_t i : final_leaves) ranges.push_back({leaves_[at(i)].begin, leaves_[at(i)].end});
+  const bool sums_rows = refit.label != nullptr || linear.raw != nullptr;
+  if (sums_rows && !committed_.empty()) rows_.sort(team, ranges);
+  if (refit.label != nullptr && !committed_.empty()) refit_leaves(team, refit, final_leaves);
   std::vector<double> values;
   for (const std::int32_t i : final_leaves) {
     const Leaf& leaf = leaves_[at(i)];
     values.push_back(shrink_output(leaf.output, params_->learning_rate, params_->value_unit));
-    ranges.push_back({leaf.begin, leaf.end});
     tree.leaf_value[at(leaf.slot)] = values.back();
     tree.leaf_weight[at(leaf.slot)] = weight(leaf.sums);
     tree.leaf_count[at(leaf.slot)] = leaf.sums.count;

@@ -32,6 +32,14 @@ std::int64_t LeafRows::stretch_rows(Team& team, std::span<const RowRange> leaves
   return std::max(least, std::min<std::int64_t>(end_row_ / (8 * team.n_threads()) + 1, 65536));
 }
 
+void LeafRows::sort(Team& team, std::span<const RowRange> leaves) {
+  team.for_each(static_cast<std::int64_t>(leaves.size()), [&](std::int64_t i, int) {
+    RowIdx* const begin = rows_.data() + leaves[at(i)].begin;
+    RowIdx* const end = rows_.data() + leaves[at(i)].end;
+    if (!std::is_sorted(begin, end)) std::sort(begin, end);
+  });
+}
+
 const RowIdx* LeafRows::find(RowRange leaf, std::int64_t row) const {
   const RowIdx* const begin = rows_.data() + leaf.begin;
   const RowIdx* const end = rows_.data() + leaf.end;

@@ -30,6 +30,9 @@ class LeafRows {
   void split(Team& team, std::span<const LeafSplit> splits);
   // Rows from `begin` of the range on; nullptr: they are begin, begin + 1, ...
   const RowIdx* from(std::int64_t begin) const { return identity_ ? nullptr : rows_.data() + begin; }
+  // Puts the rows of leaves back in the order of the table, where they were split in vain: sums over them
+  // must not depend on what was tried. Once a leaf has been split.
+  void sort(Team& team, std::span<const RowRange> leaves);
   // Calls body(leaf, rows, n) for pieces of the leaves that together hold all their rows, once a leaf has
   // been split. All rows of one stretch of the table come to one thread: what it writes by row is in no
   // other thread's cache.
