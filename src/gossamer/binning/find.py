@@ -56,7 +56,7 @@ def find_bins(
         matrix,
         sample,
         max_bin,
-        forced_bounds(params, names, max_bin),
+        forced_bounds(params, names, max_bin, categorical),
         params.min_data_in_bin,
         params.use_missing,
         params.zero_as_missing,
@@ -65,7 +65,12 @@ def find_bins(
     category = None
     if categorical:
         upper, offsets, missing_seen, category = with_categories(
-            Bounds(upper, offsets, missing_seen), matrix, categorical, n_threads, names
+            Bounds(upper, offsets, missing_seen),
+            matrix,
+            categorical,
+            n_threads,
+            names,
+            zero_is_missing=missing_kind_of(params) == MissingKind.ZERO,
         )
     # One bin and nothing missing: no split can tell the rows of such a column apart.
     n_bins = np.diff(offsets)

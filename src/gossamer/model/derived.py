@@ -38,7 +38,7 @@ _NOT_WITH: Final = (
 )
 _CLASSES: Final = ("multiclass", "multi:softmax", "multiclassova")
 # Labels whose mean says nothing: times, some of which are not known.
-_NO_MEAN: Final = ("survival:cox", "survival:aft")
+_NO_MEAN: Final = ("cox", "aft")
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +180,8 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
             return None
         raise ParameterError(
             message(
-                "cat_target_statistics=on does not fit this training",
-                got=why,
+                f"cat_target_statistics=on does not fit this training: it has {why}",
+                got="on",
                 expected="auto or off",
             )
         )
@@ -208,7 +208,10 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
     )
     columns = tuple(int(column) for column in binned.binning.columns[features])
     derived = Derived(columns, tuple(categories), statistics)
-    plain = params.replace(enable_bundle=False, is_enable_sparse=False)
+    # What the user says of single columns is not said of these.
+    plain = params.replace(
+        enable_bundle=False, is_enable_sparse=False, max_bin_by_feature=(), forcedbins_filename=""
+    )
     right = bin_table(Table(values), plain)
     table = put_beside(binned, right, n_threads)
     for i in encoded:  # both kinds of splits together are worse than either
@@ -218,6 +221,23 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
     bins = right.binning
     empty = _native.BinMatrix(bins.columns, bins.upper, bins.offsets, int(bins.missing_kind), 0)
     return DerivedTables(derived, table, BinnedTable(bins, empty))
+
+
+def check_options(params: Params) -> None:
+    """Check new parameters of a training that has derived columns.
+
+    Raises:
+        ParameterError: If one of them does not fit.
+    """
+    for name in _NOT_WITH:
+        if params[name]:
+            raise ParameterError(
+                message(
+                    f"{name} does not go together with target statistics, which this training has",
+                    got=params[name],
+                    hint="Train with cat_target_statistics=off.",
+                )
+            )
 
 
 def _codes_of_bins(
@@ -248,6 +268,8 @@ def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
     for name in _NOT_WITH:
         if params[name]:
             return name
+    if not params.use_missing:
+        return "use_missing=false"
     if data.feature_weights is not None:
         return "feature_weights"
     if data.targets.n_targets > 1:
