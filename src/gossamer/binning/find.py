@@ -12,6 +12,7 @@ from gossamer import _native
 from gossamer.binning.bins import Binning, MissingKind
 from gossamer.binning.by_column import forced_bounds, max_bins
 from gossamer.binning.categories import Bounds, is_constant, with_categories
+from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.params import Params
 
 _MASK = 2**64 - 1
@@ -37,6 +38,8 @@ def find_bins(
 
     Raises:
         DataError: If a categorical column holds something else than whole numbers.
+        NotSupportedError: If zero counts as missing, and there are categorical columns.
+        ParameterError: If bounds are forced on a categorical column.
 
     Example:
         >>> from gossamer.params import resolve
@@ -52,11 +55,13 @@ def find_bins(
     sample = sample_rows(n_rows, params.bin_construct_sample_cnt, params.data_random_seed)
     names = [str(i) for i in range(n_columns)] if names is None else names
     max_bin = max_bins(params, names)
+    forced = forced_bounds(params, names, max_bin)
+    _check_categorical(params, names, categorical, forced)
     upper, offsets, missing_seen, zero_share = _native.find_bounds(
         matrix,
         sample,
         max_bin,
-        forced_bounds(params, names, max_bin),
+        forced,
         params.min_data_in_bin,
         params.use_missing,
         params.zero_as_missing,
@@ -89,6 +94,32 @@ def find_bins(
         may_miss,
         zero_share[is_used],
     )
+
+
+def _check_categorical(
+    params: Params,
+    names: Sequence[str],
+    categorical: Sequence[int],
+    forced: Sequence[Sequence[float]],
+) -> None:
+    """Refuse what is about numbers: category 0 is not missing, and categories have no bounds."""
+    if categorical and params.use_missing and params.zero_as_missing:
+        raise NotSupportedError(
+            message(
+                "zero_as_missing does not go together with categorical columns: 0 is a category",
+                got=[names[column] for column in categorical],
+                hint="Leave zero_as_missing out, and put NaN where a number is missing.",
+            )
+        )
+    for column in categorical:
+        if forced and forced[column]:
+            raise ParameterError(
+                message(
+                    "forced_bins names a categorical column, whose bins are its categories",
+                    got=names[column],
+                    expected="columns of numbers",
+                )
+            )
 
 
 def missing_kind_of(params: Params) -> MissingKind:

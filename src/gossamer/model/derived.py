@@ -207,7 +207,10 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
     )
     columns = tuple(int(column) for column in binned.binning.columns[features])
     derived = Derived(columns, tuple(categories), statistics)
-    plain = params.replace(enable_bundle=False, is_enable_sparse=False)
+    # What is said of single columns is about the user's.
+    plain = params.replace(
+        enable_bundle=False, is_enable_sparse=False, max_bin_by_feature=None, forced_bins=None
+    )
     right = bin_table(Table(values), plain)
     table = put_beside(binned, right, n_threads)
     for i in encoded:  # both kinds of splits together are worse than either

@@ -207,7 +207,18 @@ class TreeGrower:
             )
         what = "monotone_constraints"
         directions = by_column(params.monotone_constraints, self._names, what, 0)
-        settings.monotone_directions = [directions[c] for c in self._table.binning.columns]
+        binning = self._table.binning
+        for feature in np.flatnonzero(binning.is_categorical):
+            if directions[binning.columns[feature]]:
+                raise ParameterError(
+                    message(
+                        f"{what} names a categorical column, which has no order",
+                        got=self._names[binning.columns[feature]],
+                        expected="columns of numbers",
+                        hint="An ordered category is taken as numbers if it is not asked for.",
+                    )
+                )
+        settings.monotone_directions = [directions[c] for c in binning.columns]
         settings.monotone_method = MONOTONE_METHODS.index(params.monotone_constraints_method)
         settings.monotone_penalty = params.monotone_penalty
 

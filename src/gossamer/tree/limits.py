@@ -177,6 +177,14 @@ def _forced(
                     expected="a column that is not constant",
                 )
             )
+        if binning.is_categorical[of_column[column]]:
+            raise ParameterError(
+                message(
+                    f"{node.where} cannot be made: categories have no order",
+                    got=node.column,
+                    expected="a column of numbers",
+                )
+            )
         upper = binning.upper_of(of_column[column])
         threshold = int(np.searchsorted(upper, node.threshold))
         if threshold == len(upper) - 1:
