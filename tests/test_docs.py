@@ -78,8 +78,9 @@ def test_linear_trees() -> None:
 
 
 def test_quickstart() -> None:
+    pytest.importorskip("pandas")
     pytest.importorskip("sklearn")
-    names = run("docs/quickstart.md", 6, {})
+    names = run("docs/quickstart.md", 8, {})
     np.testing.assert_array_equal(
         names["again"].predict(names["x_test"]), names["model"].predict(names["x_test"])
     )
