@@ -29,9 +29,7 @@ def run(page: str, n_blocks: int, names: dict[str, Any]) -> dict[str, Any]:
         for statement in ast.parse(block).body:
             exec(compile(ast.Module([statement], []), page, "exec"), names)
             if ast.unparse(statement).startswith("params = "):
-                data = gs.Dataset(
-                    names["x"], names["y"], feature_name=names.get("columns", "auto")
-                )
+                data = gs.Dataset(names["x"], names["y"], feature_name=names.get("columns", "auto"))
                 model = gs.train({**names["params"], "num_threads": 1}, data, 3)
                 assert model.current_iteration() == 3
     return names
@@ -84,3 +82,26 @@ def test_quickstart() -> None:
     np.testing.assert_array_equal(
         names["again"].predict(names["x_test"]), names["model"].predict(names["x_test"])
     )
+
+
+def test_readme() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    # The ranking example speaks of labels that the reader has.
+    given = {"relevance": [0, 1, 2] * 142, "rows_of_each_query": [6] * 71}
+    names = run("README.md", 3, given)
+    assert names["low"].shape == names["x_test"].shape[:1]
+    assert len(names["result"]["valid l1-mean"]) == names["model"].current_iteration()
+
+
+def test_every_page_is_in_the_menu_and_on_no_page_a_link_leads_nowhere() -> None:
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [page.name for page in pages if f": {page.name}" not in menu] == []
+    broken = [
+        f"{page.name}: {link}"
+        for page in [*pages, ROOT / "README.md"]
+        for link in re.findall(r"\]\(([^)#\s:]+)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert broken == []
