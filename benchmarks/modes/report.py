@@ -68,9 +68,9 @@ def _categories(lines: list[Line]) -> list[str]:
                 *_seconds(line, "train_s"),
                 _ratio(ratio),
                 *_seconds(line, "build_s"),
-                *(f"{line.mean(name, metric('auc')):.5f}" for name in (OURS, _PEER)),
+                *(_fixed(line.mean(name, metric("auc")), 5) for name in (OURS, _PEER)),
                 _percent(mean, 3),
-                _error(error, 3),
+                _fixed(error, 3),
                 _verdict(ratio >= CATEGORIES_FASTER, ratio),
                 _not_worse(-mean, error),
             ]
@@ -107,13 +107,13 @@ def _cardinality(lines: list[Line]) -> list[str]:
         allowed = CARDINALITY_PERCENT.get(line.data, 0.0)
         cells = [line.data, "AUC" if is_binary else "accuracy", str(len(line.places()))]
         cells += [_number(means.get(name)) for name in names]
-        cells += [best, _percent(mean, 2), _error(error, 2), f"-{allowed:g}"]
+        cells += [best, _percent(mean, 2), _fixed(error, 2), f"-{allowed:g}"]
         body.append([*cells, _verdict(mean >= -allowed, mean)])
         losses = {name: line.mean(name, loss_of) for name in means}
         mean, error = line.difference(best, loss_of)
         cells = [line.data, "log loss", str(len(line.places()))]
         cells += [_number(losses.get(name)) for name in names]
-        body.append([*cells, best, _percent(mean, 2), _error(error, 2), _NONE, _NONE])
+        body.append([*cells, best, _percent(mean, 2), _fixed(error, 2), _NONE, _NONE])
     note = (
         "Means of the folds; every library as it comes. Difference to the better peer (to CatBoost "
         f"on {_ONLY_CATBOOST}); error: standard error of the difference, paired by fold. More is "
@@ -137,7 +137,7 @@ def _monotone(lines: list[Line]) -> list[str]:
                 str(len(line.places())),
                 *(_number(line.mean(name, metric("rmse"))) for name in (OURS, _PEER)),
                 _percent(mean, 2),
-                _error(error, 2),
+                _fixed(error, 2),
                 _not_worse(mean, error),
                 f"**{violations}**" if violations else "0",
                 str(line.total(_PEER, "violations")) if _PEER in line.runs else _NONE,
@@ -166,7 +166,7 @@ def _boosters(lines: list[Line]) -> list[str]:
                 str(len(line.places())),
                 *(_number(line.mean(name, loss_of)) for name in (OURS, _PEER)),
                 _percent(mean, 2),
-                _error(error, 2),
+                _fixed(error, 2),
                 _not_worse(mean - BOOSTERS_PERCENT, error),
                 *_seconds(line, "train_s"),
                 _ratio(ratio),
@@ -205,8 +205,8 @@ def _cv(lines: list[Line]) -> list[str]:
 
 _NOISE_NOTE = (
     "Means over seeds; error: standard error of the difference, paired by seed; **noise**: above "
-    f"the limit by less than {_NOISE_ERRORS:g} standard errors. Seconds of training, the best of the "
-    "seeds. "
+    f"the limit by less than {_NOISE_ERRORS:g} standard errors. Seconds of training, the best of "
+    "the seeds. "
 )
 
 
@@ -241,10 +241,6 @@ def _fixed(value: float, digits: int) -> str:
 
 def _percent(value: float, digits: int) -> str:
     return _NONE if math.isnan(value) else f"{value:+.{digits}f}"
-
-
-def _error(value: float, digits: int) -> str:
-    return _fixed(value, digits)
 
 
 def _number(value: float | None) -> str:

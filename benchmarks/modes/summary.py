@@ -42,9 +42,9 @@ class Line:
         return self.best(peer, *keys) / ours if ours else math.nan
 
     def mean(self, library: str, figure: Figure) -> float:
-        """Mean over the places (seeds and folds) that all libraries finished."""
-        values = self._by_place(library, figure)
-        return fmean([values[place] for place in self.places()]) if self.places() else math.nan
+        """Mean over the places that all libraries finished; NaN where a library has no run."""
+        values, places = self._by_place(library, figure), self.places()
+        return fmean([values[place] for place in places]) if values and places else math.nan
 
     def places(self) -> list[Place]:
         """Seeds and folds that all libraries finished."""
