@@ -13,7 +13,16 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
 def test_there_are_examples() -> None:
-    assert [path.name[:3] for path in EXAMPLES] == ["01_", "02_", "03_", "04_", "05_", "06_"]
+    assert [path.name[:3] for path in EXAMPLES] == [
+        "01_",
+        "02_",
+        "03_",
+        "04_",
+        "05_",
+        "06_",
+        "07_",
+        "08_",
+    ]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -141,8 +141,12 @@ def test_model_is_the_same_for_any_number_of_threads(
     assert models[0]._model.forest.arrays["category"].size > 0
 
 
-@pytest.mark.parametrize("n_categories", [30, 700])
-def test_scores_of_training_and_validation_are_those_of_predict(n_categories: int) -> None:
+@pytest.mark.parametrize(
+    ("n_categories", "statistics"), [(30, "off"), (700, "off"), (700, "auto"), (30, "on")]
+)
+def test_scores_of_training_and_validation_are_those_of_predict(
+    n_categories: int, statistics: str
+) -> None:
     x, label = make(1, n_categories=n_categories)
     other, other_label = make(2, n_categories=n_categories)
     other[:50, 0] = 10_000  # not known
@@ -151,7 +155,7 @@ def test_scores_of_training_and_validation_are_those_of_predict(n_categories: in
     valid = train_set.create_valid(other, other_label)
     record: dict[str, Any] = {}
     model = gs.train(
-        {**PARAMS, "metric": "l2"},
+        {**PARAMS, "metric": "l2", "cat_target_statistics": statistics},
         train_set,
         20,
         valid_sets=[train_set, valid],
@@ -159,6 +163,8 @@ def test_scores_of_training_and_validation_are_those_of_predict(n_categories: in
         callbacks=[gs.record_evaluation(record)],
     )
     for name, table, target in (("train", x, label), ("valid", other, other_label)):
+        if name == "train" and statistics != "off":
+            continue  # training rows have the statistics of the rows before, not of all
         error = np.mean((model.predict(table) - target.astype(np.float32)) ** 2)
         assert error == pytest.approx(record[name]["l2"][-1], rel=1e-9)
     loaded = gs.Booster(model_str=model.model_to_string())
@@ -287,3 +293,40 @@ def test_vector_leaves_are_refused() -> None:
     params = {**PARAMS, "multi_strategy": "multi_output_tree"}
     with pytest.raises(gs.errors.NotSupportedError, match="do not split categories"):
         gs.train(params, data_set(x, np.column_stack([label, label]), [0]), 5)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"monotone_constraints": {"city": 1}}, "constrains the categorical column 'city'"),
+        ({"forced_splits": {"feature": "city", "threshold": 3}}, "its column is categorical"),
+        ({"forced_bins": {"city": [2.5]}}, "whose bins are its categories"),
+    ],
+)
+def test_what_is_about_numbers_is_refused(params: dict[str, Any], words: str) -> None:
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.integers(0, 8, 500), rng.normal(size=500)])
+    data = gs.Dataset(x, x[:, 0] % 3, feature_name=["city", "size"], categorical_feature=["city"])
+    with pytest.raises(gs.GossamerError, match=words):
+        gs.train({**PARAMS, **params}, data, 2)
+
+
+def test_thresholds_of_categories_are_not_counted() -> None:
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.integers(0, 8, 500), rng.normal(size=500)])
+    model = gs.train(PARAMS, gs.Dataset(x, x[:, 0] % 3 + x[:, 1], categorical_feature=[0]), 3)
+    assert model.get_split_value_histogram(1)[0].sum() > 0
+    with pytest.raises(gs.DataError, match="no thresholds"):
+        model.get_split_value_histogram(0)
+
+
+def test_bins_by_column_are_those_of_the_users_columns() -> None:
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.integers(0, 150, 2000), rng.normal(size=2000)])
+    params = {**PARAMS, "cat_target_statistics": "on", "max_bin_by_feature": [255, 4]}
+    names = ["city", "size"]
+    data = gs.Dataset(x, x[:, 0] % 7 + x[:, 1], feature_name=names, categorical_feature=[0])
+    model = gs.train({**params, "forced_bins": {"size": [0.25]}}, data, 3)
+    assert 0.25 in model._model.forest.arrays["threshold"]
+    assert model._model.derived is not None
+    assert len(set(model._model.forest.arrays["threshold"].tolist())) > 6  # of the statistics

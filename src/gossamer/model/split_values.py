@@ -16,10 +16,19 @@ def split_value_histogram(
     """Count the thresholds of a column, as LightGBM's `get_split_value_histogram` does.
 
     Raises:
-        DataError: If there is no such column.
+        DataError: If there is no such column, or it is split by categories.
     """
     arrays = model.forest.arrays
-    values = arrays["threshold"][arrays["column"] == _column(model, feature)]
+    is_asked = arrays["column"] == _column(model, feature)
+    if "category" in arrays and np.any(np.diff(arrays["category_begin"])[is_asked]):
+        raise DataError(
+            message(
+                "categories have no thresholds to count",
+                got=feature,
+                expected="a column of numbers",
+            )
+        )
+    values = arrays["threshold"][is_asked]
     # A threshold above all values asks whether there is one.
     values = values[np.isfinite(values)]
     if bins is None or (isinstance(bins, int) and xgboost_style):

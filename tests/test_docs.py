@@ -1,0 +1,107 @@
+"""The code of pages that no other test runs, and of the README, runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gossamer as gs
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks_of(page: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def run(page: str, n_blocks: int, names: dict[str, Any]) -> dict[str, Any]:
+    """Run the code of a page; wherever it says `params = ...`, train with them."""
+    blocks = blocks_of(page)
+    assert len(blocks) == n_blocks
+    for block in blocks:
+        for statement in ast.parse(block).body:
+            exec(compile(ast.Module([statement], []), page, "exec"), names)
+            if ast.unparse(statement).startswith("params = "):
+                data = gs.Dataset(names["x"], names["y"], feature_name=names.get("columns", "auto"))
+                model = gs.train({**names["params"], "num_threads": 1}, data, 3)
+                assert model.current_iteration() == 3
+    return names
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_categories(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    names = run("docs/categories.md", 4, {})
+    frame, model = names["frame"], names["model"]
+    oslo, atlantis, nowhere = model.predict(names["new"])
+    assert oslo == pytest.approx(700, abs=20) and atlantis == nowhere
+    expected = model.predict(frame)
+    np.testing.assert_array_equal(names["by_code"].predict(names["codes"]), expected)
+    np.testing.assert_array_equal(names["by_object"].predict(names["objects"]), expected)
+    np.testing.assert_array_equal(names["estimator"].predict(frame), expected)
+    auto, off = (float(line.split()[1]) for line in capsys.readouterr().out.splitlines())
+    assert auto < off
+    assert model.levels.by_column == {0: ("Bern", "Graz", "Lyon", "Oslo", "Rome")}
+
+
+def test_constraints() -> None:
+    Path("splits.json").write_text(json.dumps({"feature": "age", "threshold": 30}))
+    bins = [{"feature": 0, "bin_upper_bound": [17.5, 30]}]
+    Path("bins.json").write_text(json.dumps(bins))
+    names = run("docs/constraints.md", 8, {})
+    assert names["data"].get_field("feature_weights") is not None
+
+
+def test_boosting_modes() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 4))
+    run("docs/boosting_modes.md", 2, {"x": x, "y": x[:, 0]})
+
+
+def test_linear_trees() -> None:
+    names = run("docs/linear_trees.md", 1, {})
+    assert names["linear_error"] < names["plain_error"]
+
+
+def test_quickstart() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    names = run("docs/quickstart.md", 8, {})
+    np.testing.assert_array_equal(
+        names["again"].predict(names["x_test"]), names["model"].predict(names["x_test"])
+    )
+
+
+def test_readme() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    # The ranking example speaks of labels that the reader has.
+    given = {"relevance": [0, 1, 2] * 142, "rows_of_each_query": [6] * 71}
+    names = run("README.md", 3, given)
+    assert names["low"].shape == names["x_test"].shape[:1]
+    assert len(names["result"]["valid l1-mean"]) == names["model"].current_iteration()
+
+
+def test_every_page_is_in_the_menu_and_on_no_page_a_link_leads_nowhere() -> None:
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [page.name for page in pages if f": {page.name}" not in menu] == []
+    broken = [
+        f"{page.name}: {link}"
+        for page in [*pages, ROOT / "README.md"]
+        for link in re.findall(r"\]\(([^)#\s:]+)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert broken == []
