@@ -58,6 +58,8 @@ class LightGBM:
         self._library: Any = importlib.import_module(self.module)
         self._settings = settings
         self._params = {**make_lightgbm_params(settings), **options}
+        # LightGBM ignores it among the parameters.
+        self._categories = self._params.pop("categorical_feature", "auto")
         self._start: Array | float = 0.0
 
     def build(self, train: Part, valid: Part | None) -> Any:
@@ -73,6 +75,7 @@ class LightGBM:
             weight=train.weight,
             group=train.group(),
             init_score=start,
+            categorical_feature=self._categories,
             params=self._binning_params(),
         )
         data.construct()

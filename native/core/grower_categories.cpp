@@ -130,23 +130,15 @@ void Grower::search_categories(const Leaf& leaf, const FeatureCells& cells, std:
   const bool is_better = best.loses_to(best_gain, f);
   if (!is_better && !refunds_) return;
 
-  // Where rows that are not known go, if there are any here; otherwise where most rows go.
-  Sums left;
-  std::int8_t others = -1;
-  for (std::int64_t i = first; i <= last; ++i) {
-    left += categories[at(i)].sums;
-    if (categories[at(i)].bin < 0) others = 1;
-  }
-  if (others < 0) {
-    const bool has_others = all.back().bin < 0;
-    others = !has_others && 2 * left.count >= leaf.sums.count ? 1 : 0;
-  }
+  // What has no rows here goes with the rest, as in LightGBM; so does what is not known, unless it was chosen.
+  std::uint8_t others = 0;
+  for (std::int64_t i = first; i <= last; ++i) others |= categories[at(i)].bin < 0;
   Split split;
   split.gain = best_gain;
   split.feature = f;
   split.missing_left = others != 0;
   split.l2 = one_hot ? 0.0 : params_->rules.cat_l2;
-  split.goes_left.assign(at(feature.n_value_bins) + 1, static_cast<std::uint8_t>(others));
+  split.goes_left.assign(at(feature.n_value_bins) + 1, others);
   for (const Category& c : all) {
     if (c.bin >= 0) split.goes_left[at(c.bin)] = 0;
   }

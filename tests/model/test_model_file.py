@@ -257,6 +257,7 @@ def _drop(name: str) -> Any:
         _set("start", 0, np.inf),
         _set("node_begin", 1, 10**9),
         _set("leaf_begin", 1, -3),
+        _fact("parameters", [["eta", 0.1]]),
         _retype("threshold", "f4"),
         _retype("left", "i8"),
         _shorten("gain"),

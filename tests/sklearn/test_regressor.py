@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import gossamer
 from gossamer import GossamerRegressor
-from gossamer.errors import DataError, GossamerError, NotSupportedError
+from gossamer.errors import DataError, GossamerError
 
 
 def test_it_is_train(number_rows: Any) -> None:
@@ -148,16 +148,6 @@ def test_init_score(number_rows: Any) -> None:
     np.testing.assert_allclose(model.predict(x), 0, atol=1e-5)
     with pytest.raises(DataError, match="init_score"):
         model.fit(x, y, init_score=y[:5])
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [],
-    ids=str,
-)
-def test_not_yet(number_rows: Any, arguments: Any) -> None:
-    with pytest.raises(NotSupportedError, match="not supported in this version"):
-        GossamerRegressor().fit(*number_rows, **arguments)
 
 
 def test_contributions_are_not_there_yet(number_rows: Any) -> None:

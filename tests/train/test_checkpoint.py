@@ -23,6 +23,7 @@ from gossamer import (
     ParameterError,
     checkpoint,
     early_stopping,
+    files,
     record_evaluation,
     reset_parameter,
     threads,
@@ -429,6 +430,39 @@ class TestBadInput:
         content[-100] ^= 1
         path.write_bytes(content)
         with pytest.raises(ModelFileError, match="checksum"):
+            self.go_on(path)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("forest.left", -1),
+            ("forest.left", 0),
+            ("forest.right", 2**31 - 1),
+            ("forest.column", 4),
+            ("forest.threshold", 0.125),
+            ("forest.leaf_value", np.nan),
+            ("forest.column", None),
+            ("start", None),
+            ("start", np.inf),
+        ],
+    )
+    def test_arrays_that_do_not_fit(self, path: Path, name: str, value: Any) -> None:
+        arrays, facts = files.from_bytes(path.read_bytes())
+        found = arrays["state.training." + name].copy()
+        if value is None:  # another type, too long
+            found = np.concatenate([found, found]).astype(np.float32)
+        else:
+            found[-1] = value
+        path.write_bytes(files.to_bytes({**arrays, "state.training." + name: found}, facts))
+        with pytest.raises(ModelFileError, match="is inconsistent"):
+            self.go_on(path)
+
+    @pytest.mark.parametrize("name", ["identity", "state"])
+    @pytest.mark.parametrize("value", [None, 0, "x", [], {}, True])
+    def test_facts_that_do_not_fit(self, path: Path, name: str, value: Any) -> None:
+        arrays, facts = files.from_bytes(path.read_bytes())
+        path.write_bytes(files.to_bytes(arrays, {**facts, name: value}))
+        with pytest.raises(ModelFileError, match="is inconsistent"):
             self.go_on(path)
 
     def test_a_model_is_no_checkpoint(self, path: Path) -> None:

@@ -52,6 +52,9 @@ def make_grower(objective: Objective | None = None, **params: Any) -> TreeGrower
         ({"feature_fraction_bylevel": 0.5}, "fraction_by_level", 0.5),
         ({"feature_fraction_bynode": 0.5}, "fraction_by_node", 0.5),
         ({"histogram_pool_size": 2}, "max_histogram_bytes", 2 * 2**20),
+        ({"histogram_pool_size": 1e300}, "max_histogram_bytes", 2**60),
+        ({"max_cat_threshold": 2**40}, "max_cat_threshold", 2**16),
+        ({"max_cat_to_onehot": 2**40}, "max_cat_to_onehot", 2**16),
     ],
 )
 def test_parameters_reach_the_native_grower(

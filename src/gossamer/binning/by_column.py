@@ -29,12 +29,16 @@ def max_bins(params: Params, names: Sequence[str]) -> npt.NDArray[np.int32]:
 
 
 def forced_bounds(
-    params: Params, names: Sequence[str], max_bin: npt.NDArray[np.int32]
+    params: Params,
+    names: Sequence[str],
+    max_bin: npt.NDArray[np.int32],
+    categorical: Sequence[int] = (),
 ) -> list[list[float]]:
     """Return the bounds that the bins of each column must have; empty: of no column.
 
     Raises:
-        ParameterError: If a column is unknown, comes twice, or has more bounds than bins.
+        ParameterError: If a column is unknown, comes twice, is among the categorical ones, or has
+            more bounds than bins.
 
     Example:
         >>> from gossamer.params import resolve
@@ -50,6 +54,15 @@ def forced_bounds(
         column = column_of(name, names, "forced_bins")
         if found[column]:
             raise ParameterError(message("forced_bins names a column twice", got=names[column]))
+        if column in categorical:
+            raise ParameterError(
+                message(
+                    "forced_bins names a categorical column, whose bins are its categories",
+                    got=names[column],
+                    expected="columns of numbers",
+                    hint="Leave it out of forced_bins, or out of categorical_feature.",
+                )
+            )
         # One bin more than bounds, and one for missing values.
         most = int(max_bin[column]) - 2
         if len(bounds) > most:

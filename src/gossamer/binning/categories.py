@@ -31,6 +31,8 @@ def with_categories(
     columns: Sequence[int],
     n_threads: int,
     names: Sequence[str] | None = None,
+    *,
+    zero_is_missing: bool = False,
 ) -> tuple[
     npt.NDArray[np.float64],
     npt.NDArray[np.int64],
@@ -61,9 +63,10 @@ def with_categories(
                     hint="Give categories as strings or as a pandas category.",
                 )
             )
-        kept = choose_categories(found, count)
+        is_known = found > 0 if zero_is_missing else found >= 0
+        kept = choose_categories(found[is_known], count[is_known])
         uppers[column], categories[column] = bounds_between(kept)
-        missing[column] = n_missing > 0
+        missing[column] = n_missing > 0 or not is_known.all()
     offsets = np.concatenate(([0], np.cumsum([len(upper) for upper in uppers])))
     return np.concatenate(uppers), offsets, missing, np.concatenate(categories)
 

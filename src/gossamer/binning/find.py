@@ -12,7 +12,6 @@ from gossamer import _native
 from gossamer.binning.bins import Binning, MissingKind
 from gossamer.binning.by_column import forced_bounds, max_bins
 from gossamer.binning.categories import Bounds, is_constant, with_categories
-from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.params import Params
 
 _MASK = 2**64 - 1
@@ -38,8 +37,6 @@ def find_bins(
 
     Raises:
         DataError: If a categorical column holds something else than whole numbers.
-        NotSupportedError: If zero counts as missing, and there are categorical columns.
-        ParameterError: If bounds are forced on a categorical column.
 
     Example:
         >>> from gossamer.params import resolve
@@ -55,13 +52,11 @@ def find_bins(
     sample = sample_rows(n_rows, params.bin_construct_sample_cnt, params.data_random_seed)
     names = [str(i) for i in range(n_columns)] if names is None else names
     max_bin = max_bins(params, names)
-    forced = forced_bounds(params, names, max_bin)
-    _check_categorical(params, names, categorical, forced)
     upper, offsets, missing_seen, zero_share = _native.find_bounds(
         matrix,
         sample,
         max_bin,
-        forced,
+        forced_bounds(params, names, max_bin, categorical),
         params.min_data_in_bin,
         params.use_missing,
         params.zero_as_missing,
@@ -70,7 +65,12 @@ def find_bins(
     category = None
     if categorical:
         upper, offsets, missing_seen, category = with_categories(
-            Bounds(upper, offsets, missing_seen), matrix, categorical, n_threads, names
+            Bounds(upper, offsets, missing_seen),
+            matrix,
+            categorical,
+            n_threads,
+            names,
+            zero_is_missing=missing_kind_of(params) == MissingKind.ZERO,
         )
     # One bin and nothing missing: no split can tell the rows of such a column apart.
     n_bins = np.diff(offsets)
@@ -94,32 +94,6 @@ def find_bins(
         may_miss,
         zero_share[is_used],
     )
-
-
-def _check_categorical(
-    params: Params,
-    names: Sequence[str],
-    categorical: Sequence[int],
-    forced: Sequence[Sequence[float]],
-) -> None:
-    """Refuse what is about numbers: category 0 is not missing, and categories have no bounds."""
-    if categorical and params.use_missing and params.zero_as_missing:
-        raise NotSupportedError(
-            message(
-                "zero_as_missing does not go together with categorical columns: 0 is a category",
-                got=[names[column] for column in categorical],
-                hint="Leave zero_as_missing out, and put NaN where a number is missing.",
-            )
-        )
-    for column in categorical:
-        if forced and forced[column]:
-            raise ParameterError(
-                message(
-                    "forced_bins names a categorical column, whose bins are its categories",
-                    got=names[column],
-                    expected="columns of numbers",
-                )
-            )
 
 
 def missing_kind_of(params: Params) -> MissingKind:

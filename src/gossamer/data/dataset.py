@@ -35,7 +35,7 @@ from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
 from gossamer.data.names import check_names, default_names, join_names, match_names
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params, resolve
 from gossamer.threads import resolve_threads
@@ -181,6 +181,7 @@ class Dataset:
                 self._n_columns = table.n_columns
                 found = self._choose_names(table.names or [])
                 self._find_categories(table, params)
+                self._check_zeros(params)
                 self._binned = bin_table(table, params, found, self._categorical_columns)
             else:
                 table = self._like_reference(table)
@@ -224,6 +225,20 @@ class Dataset:
         names = self._choose_names(table.names or [])
         columns = categorical_columns(asked, table.kinds, names)
         self._levels, self._categorical_columns = table.levels, columns
+
+    def _check_zeros(self, params: Params) -> None:
+        """Code 0 stands for a level like any other."""
+        if params.use_missing and params.zero_as_missing and self._levels:
+            column = self._levels.columns[0]
+            raise ParameterError(
+                message(
+                    "zero_as_missing does not go together with text and categories of a frame, "
+                    "the first of which has the code 0",
+                    got=True,
+                    expected="zero_as_missing=false",
+                    hint=f"Column {column} has levels. Put NaN where a zero means missing.",
+                )
+            )
 
     def _take_categories(self, other: Dataset) -> None:
         self._levels = other.levels

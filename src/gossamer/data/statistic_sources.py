@@ -34,6 +34,24 @@ def is_better_encoded(n_categories: int, n_rows: int) -> bool:
     return n_categories >= MIN_CATEGORIES and n_rows < ROWS_PER_CATEGORY * n_categories
 
 
+def choose_encoded(n_categories: Sequence[int], n_rows: int) -> list[int]:
+    """Choose the columns that are encoded instead of being split by sets.
+
+    Where there is one of many categories, so are those of fewer: sets beside statistics fit noise.
+
+    Args:
+        n_categories: Categories of each column that occur in the training rows.
+        n_rows: Training rows.
+
+    Example:
+        >>> choose_encoded([7518, 67, 4], 32_769), choose_encoded([67, 4], 32_769)
+        ([0, 1], [])
+    """
+    if not any(is_better_encoded(n, n_rows) for n in n_categories):
+        return []
+    return [i for i, n in enumerate(n_categories) if n_rows < ROWS_PER_CATEGORY * n]
+
+
 def choose_sources(
     codes: Sequence[npt.NDArray[np.integer[Any]]],
     n_codes: Sequence[int],

@@ -84,7 +84,7 @@ class TargetStatistics:
         *,
         sources: Sequence[Source],
         counts: bool = False,
-        prior_weight: float = 10.0,
+        prior_weight: float = 5.0,
         seed: int = 1,
         num_threads: int = 0,
     ) -> tuple[TargetStatistics, npt.NDArray[np.float32]]:

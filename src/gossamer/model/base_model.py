@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -18,6 +19,8 @@ from gossamer.logger import warn
 from gossamer.model.model import Model
 from gossamer.model.predict import predict_scores
 from gossamer.objectives import Custom, Objective
+from gossamer.params import Params
+from gossamer.tree import Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,11 @@ class BaseModel:
     """
 
     model: Model
+
+    def trees(self) -> Iterator[Tree]:
+        """Return its trees, in order."""
+        forest = self.model.forest
+        return (forest.tree(t) for t in range(forest.n_trees))
 
     def names(self, found: list[str]) -> list[str]:
         """Return the names of the whole model's columns: those of the data, or else the model's."""
@@ -145,12 +153,21 @@ class BaseModel:
                 )
             )
 
-    def check_derived(self) -> None:
-        """Check that the trees know the user's columns only.
+    def check_derived(self, params: Params) -> None:
+        """Check that the trees know the user's columns only, before and after.
 
         Raises:
-            ParameterError: If they know target statistics.
+            ParameterError: If they know target statistics, or are to know them.
         """
+        if params.cat_target_statistics == "on":
+            raise ParameterError(
+                message(
+                    "init_model does not go together with target statistics",
+                    got="cat_target_statistics=on",
+                    expected="auto or off",
+                    hint="A training that continues splits categories by sets.",
+                )
+            )
         if self.model.derived is not None:
             raise ParameterError(
                 message(

@@ -143,12 +143,12 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
     """Take over what `get_state` returned in another process, with the same data.
 
     Raises:
-        ValueError, KeyError, IndexError: If the trees do not fit the data.
+        ValueError, KeyError, IndexError, RuntimeError: If the trees do not fit the data.
     """
     n_values = training.n_outputs // training.trees_per_round
     leaf_begin = np.cumsum([0, *state["n_leaves"]], dtype=np.int64)
     node_begin = leaf_begin - np.arange(len(leaf_begin))
-    n_columns = training.train.data.num_feature()
+    n_columns = training.train.table.binning.n_columns
     forest = Forest(
         training.n_outputs,
         n_values,
@@ -158,12 +158,19 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
         state["forest"],
         state["linear"],
     )
+    forest.native  # noqa: B018  checks every index
+    start = np.asarray(state["start"], dtype=np.float64)
+    if start.shape != training.start.shape or not np.isfinite(start).all():
+        raise ValueError("the start scores are not those of the outputs")
+    n_rounds, rest = divmod(forest.n_trees, training.trees_per_round)
+    if rest or len(state["states"]) != n_rounds + 1:
+        raise ValueError("a round is incomplete")
     bins, trees = training.train.table.bins, []
     for t in range(forest.n_trees):
         tree: Any = forest.tree(t)
         trees.append(_native.make_tree(bins, vars(tree), n_values) if tree.n_leaves > 1 else tree)
     training.trees = trees
-    training.start = np.asarray(state["start"], dtype=np.float64)
+    training.start = start
     training._is_started = bool(state["is_started"])
     training._states = list(state["states"])
     training.boosting.restore(state["mode"])

@@ -126,12 +126,15 @@ def restore(run: Run, path: Path) -> None:
         OSError: If the file cannot be read.
     """
     identity, state = _read(path)
-    _compare(run, identity, path)
     try:
+        _compare(run, identity, path)
         _apply(run, state, path)
     except GossamerError:
         raise
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (
+        *(KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError),
+        RuntimeError,  # arrays of types that the native core does not take
+    ) as error:
         raise ModelFileError(
             message(f"the checkpoint {str(path)!r} is inconsistent ({error!r})")
         ) from None

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset, Table
 from gossamer.data.binned import BinnedTable, bin_table, put_beside
-from gossamer.data.statistic_sources import choose_sources, is_better_encoded
+from gossamer.data.statistic_sources import choose_encoded, choose_sources
 from gossamer.data.target_statistics import TargetStatistics
 from gossamer.data.target_sums import class_targets
 from gossamer.errors import DataError, ParameterError, message
@@ -38,7 +38,7 @@ _NOT_WITH: Final = (
 )
 _CLASSES: Final = ("multiclass", "multi:softmax", "multiclassova")
 # Labels whose mean says nothing: times, some of which are not known.
-_NO_MEAN: Final = ("survival:cox", "survival:aft")
+_NO_MEAN: Final = ("cox", "aft")
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,16 +180,16 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
             return None
         raise ParameterError(
             message(
-                "cat_target_statistics=on does not fit this training",
-                got=why,
+                f"cat_target_statistics=on does not fit this training: it has {why}",
+                got="on",
                 expected="auto or off",
             )
         )
     categories, codes = _codes_of_bins(binned, features)
     n_used = [len(np.unique(column)) for column in codes]
-    encoded = [
-        i for i, n in enumerate(n_used) if wanted == "on" or is_better_encoded(n, data.num_data())
-    ]
+    encoded = list(range(len(codes)))
+    if wanted == "auto":
+        encoded = choose_encoded(n_used, data.num_data())
     n_codes = [len(known) + 1 for known in categories]
     sources = choose_sources(codes, n_codes, encoded, params.cat_combinations)
     if not sources:
@@ -201,15 +201,16 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
         _targets(data, objective),
         data.targets.weight,
         sources=sources,
+        counts=True,
         prior_weight=params.cat_prior_weight,
         seed=params.data_random_seed,
         num_threads=n_threads,
     )
     columns = tuple(int(column) for column in binned.binning.columns[features])
     derived = Derived(columns, tuple(categories), statistics)
-    # What is said of single columns is about the user's.
+    # What the user says of single columns is not said of these.
     plain = params.replace(
-        enable_bundle=False, is_enable_sparse=False, max_bin_by_feature=None, forced_bins=None
+        enable_bundle=False, is_enable_sparse=False, max_bin_by_feature=(), forcedbins_filename=""
     )
     right = bin_table(Table(values), plain)
     table = put_beside(binned, right, n_threads)
@@ -220,6 +221,23 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
     bins = right.binning
     empty = _native.BinMatrix(bins.columns, bins.upper, bins.offsets, int(bins.missing_kind), 0)
     return DerivedTables(derived, table, BinnedTable(bins, empty))
+
+
+def check_options(params: Params) -> None:
+    """Check new parameters of a training that has derived columns.
+
+    Raises:
+        ParameterError: If one of them does not fit.
+    """
+    for name in _NOT_WITH:
+        if params[name]:
+            raise ParameterError(
+                message(
+                    f"{name} does not go together with target statistics, which this training has",
+                    got=params[name],
+                    hint="Train with cat_target_statistics=off.",
+                )
+            )
 
 
 def _codes_of_bins(
@@ -250,6 +268,8 @@ def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
     for name in _NOT_WITH:
         if params[name]:
             return name
+    if not params.use_missing:
+        return "use_missing=false"
     if data.feature_weights is not None:
         return "feature_weights"
     if data.targets.n_targets > 1:

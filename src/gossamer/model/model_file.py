@@ -153,8 +153,10 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     average_output = facts.get("average_output", False)
     if type(average_output) is not bool:
         raise ValueError("average_output is neither true nor false")
+    if not isinstance(facts["parameters"], dict):
+        raise ValueError("the parameters are no pairs of names and values")
     return Model(
-        *(objective, names, start, forest, dict(facts["parameters"])),
+        *(objective, names, start, forest, facts["parameters"]),
         levels,
         average_output,
         derived,

@@ -61,7 +61,9 @@ def refit(model: Model, params: Params, data: Dataset, table: Any, decay_rate: f
                 else "linear leaves"
                 if model.forest.linear is not None
                 else "target statistics",
-                hint="Train a new model on the new data.",
+                hint="Train a new model, or continue this one with init_model."
+                if model.forest.linear is not None and not model.average_output
+                else "Train a new model on the new data.",
             )
         )
     if has_monotone(params):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -18,7 +19,7 @@ from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_met
 from gossamer.model.base_model import BaseModel, RawRows
 from gossamer.model.boosting import Boosting
 from gossamer.model.dart import Dart
-from gossamer.model.derived import derive
+from gossamer.model.derived import check_options, derive
 from gossamer.model.model import Model
 from gossamer.model.random_forest import RandomForest
 from gossamer.objectives import (
@@ -81,6 +82,11 @@ _FIXED: Final = (
     "lambdarank_score_normalization",
     "ndcg_exp_gain",
     "monotone_constraints",
+    "categorical_feature",
+    "cat_target_statistics",
+    "cat_combinations",
+    "cat_prior_weight",
+    "cat_statistics_l2",
     *BINNING_PARAMS,
 )
 
@@ -158,8 +164,9 @@ class Training:
         self._model: Model | None = None
         if base is not None:
             base.check_mode(self.boosting.averages)
-            base.check_derived()
+            base.check_derived(params)
             base.check_values_per_leaf(self.n_outputs // self.trees_per_round)
+            self._recount()
 
     @property
     def trees_per_round(self) -> int:
@@ -391,21 +398,30 @@ class Training:
                         expected=repr(self.params[name]),
                     )
                 )
-        names = ("data_sample_strategy", *self._sampler.uses)
+        if self._derived is not None:
+            check_options(params)
+        # Nothing is changed before all of it is known to fit.
+        sampler, metrics = self._sampler, self.metrics
+        names = ("data_sample_strategy", *sampler.uses)
         if any(params[name] != self.params[name] for name in names):
-            weighs_rows = self._sampler.weighs_rows
-            self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
-            if self._sampler.weighs_rows != weighs_rows:
-                self._gradients = self._make_gradients()
-        self.params = params
+            sampler = make_row_sampler(params, self._targets, self.n_outputs)
         if params.metric is not None or not isinstance(self.objective, Custom):
             n_targets = self.train.targets.n_targets
-            self.metrics = make_metrics(params, self.objective, n_targets)
+            metrics = make_metrics(params, self.objective, n_targets)
         self._grower.set_params(params)
+        weighs_rows = self._sampler.weighs_rows
+        self.params, self._sampler, self.metrics = params, sampler, metrics
+        if sampler.weighs_rows != weighs_rows:
+            self._gradients = self._make_gradients()
         self.boosting.set_params(params)
-        self._grower.recount(self.trees, self.train.n_threads)
+        self._recount()
         self._choose_threads()
         self._model = None
+
+    def _recount(self) -> None:
+        """Costs of features are paid by the trees so far, those of the base model among them."""
+        base = () if self.base is None else self.base.trees()
+        self._grower.recount(itertools.chain(base, self.trees), self.train.n_threads)
 
     def rollback(self) -> None:
         """Take the last round back; scores become what they were, bit for bit."""
@@ -425,7 +441,7 @@ class Training:
         finally:
             del self._states[self.n_rounds + 1 :]
         self._is_stale = not with_scores
-        self._grower.recount(self.trees, self.train.n_threads)
+        self._recount()
         self._model = None
 
     def refresh(self) -> None:
@@ -441,7 +457,7 @@ class Training:
             self.boosting.start_scores(self, scored)
             self.boosting.add_rounds(self, scored)
         self._is_stale = False
-        self._grower.recount(self.trees, self.train.n_threads)
+        self._recount()
 
     def to_model(self) -> Model:
         """Return the model so far."""

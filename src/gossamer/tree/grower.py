@@ -21,6 +21,7 @@ from gossamer.params.check_monotone import has_monotone
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
 from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
+from gossamer.tree.tree import Tree
 
 # What the costs of features depend on.
 _COSTS: Final = (
@@ -29,6 +30,9 @@ _COSTS: Final = (
     "cegb_penalty_feature_lazy",
     "cegb_penalty_feature_coupled",
 )
+
+# More categories than any feature has bins.
+_MAX_BINS: Final = 2**16
 
 # Numbers of the native core.
 MONOTONE_METHODS: Final = ("basic", "intermediate", "advanced")
@@ -58,15 +62,15 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.cat_l2 = params.cat_l2
     grow.cat_smooth = params.cat_smooth
     grow.min_data_per_group = params.min_data_per_group
-    grow.max_cat_threshold = params.max_cat_threshold
-    grow.max_cat_to_onehot = params.max_cat_to_onehot
+    grow.max_cat_threshold = min(params.max_cat_threshold, _MAX_BINS)
+    grow.max_cat_to_onehot = min(params.max_cat_to_onehot, _MAX_BINS)
     grow.linear_lambda = params.linear_lambda
     grow.linear_extrapolation = params.linear_extrapolation
     grow.fraction_by_tree = params.feature_fraction
     grow.fraction_by_level = params.feature_fraction_bylevel
     grow.fraction_by_node = params.feature_fraction_bynode
     if params.histogram_pool_size > 0:
-        grow.max_histogram_bytes = int(params.histogram_pool_size * 2**20)
+        grow.max_histogram_bytes = int(min(params.histogram_pool_size, 2.0**40) * 2**20)
     return grow
 
 
@@ -94,7 +98,6 @@ class TreeGrower:
         self._names = default_names(table.binning.n_columns) if names is None else names
         self._objective = objective
         self._params = params
-        self._names = default_names(table.binning.n_columns) if names is None else names
         self._feature_weights = feature_weights
         self._costs: _native.FeatureCosts | None = None
         self._costs_of: list[object] = []  # the parameters they were made from
@@ -102,8 +105,8 @@ class TreeGrower:
             raise NotSupportedError(
                 message(
                     "trees with several values per leaf do not split categories",
-                    got="multi_strategy='multi_output_tree' and categorical columns",
-                    expected="multi_strategy='one_output_per_tree'",
+                    got="categorical columns",
+                    expected="multi_strategy=one_output_per_tree, not multi_output_tree",
                     hint="Leave multi_strategy out, or encode the categories as numbers.",
                 )
             )
@@ -123,7 +126,15 @@ class TreeGrower:
         self.set_params(self._params)
 
     def set_params(self, params: Params) -> None:
-        """Take other settings for the trees to come."""
+        """Take other settings for the trees to come; those before stay where they do not fit."""
+        before = vars(self).copy()
+        try:
+            self._take(params)
+        except BaseException:
+            vars(self).update(before)
+            raise
+
+    def _take(self, params: Params) -> None:
         self._params = params
         self._limits = self._make_limits()
         self._settings = [self._make_settings(k) for k in range(self._objective.n_outputs)]
@@ -150,19 +161,29 @@ class TreeGrower:
         """Forget which features have been paid for, but by these trees.
 
         Args:
-            trees: The trees of the model. Those of this training have been passed by its rows; of
-                others (`Tree`) it is only known which columns they use, which pays coupled costs.
+            trees: The trees of the model. Rows pay for what they pass; of trees of other bins
+                (`Tree`) it is only known which columns they use, which pays coupled costs.
             n_threads: Threads to use.
         """
         if self._costs is None or not self._costs.remembers:
             return
         self._costs.clear()
         for tree in trees:
-            if isinstance(tree, _native.Tree):
-                self._costs.add_tree(self._table.bins, tree, n_threads)
+            found = tree if isinstance(tree, _native.Tree) else self._with_bins(tree)
+            if found is not None:
+                self._costs.add_tree(self._table.bins, found, n_threads)
                 continue
             for feature in np.flatnonzero(np.isin(self._table.binning.columns, tree.column)):
                 self._costs.use(int(feature))
+
+    def _with_bins(self, tree: Tree) -> _native.Tree | None:
+        """Return a tree of the same bins; None: of others, or without a split."""
+        if tree.n_leaves == 1:
+            return None
+        try:
+            return _native.make_tree(self._table.bins, vars(tree), tree.n_values)
+        except IndexError:
+            return None
 
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
@@ -208,14 +229,15 @@ class TreeGrower:
         what = "monotone_constraints"
         directions = by_column(params.monotone_constraints, self._names, what, 0)
         binning = self._table.binning
-        for feature in np.flatnonzero(binning.is_categorical):
-            if directions[binning.columns[feature]]:
+        for column in binning.columns[binning.is_categorical]:
+            if directions[column] != 0:
                 raise ParameterError(
                     message(
-                        f"{what} names a categorical column, which has no order",
-                        got=self._names[binning.columns[feature]],
-                        expected="columns of numbers",
-                        hint="An ordered category is taken as numbers if it is not asked for.",
+                        f"{what} constrains the categorical column {self._names[column]!r}",
+                        got=directions[column],
+                        expected="0",
+                        hint="Categories have no order; give the column as numbers, not in "
+                        "categorical_feature, if its values have one.",
                     )
                 )
         settings.monotone_directions = [directions[c] for c in binning.columns]

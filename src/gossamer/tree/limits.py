@@ -180,9 +180,11 @@ def _forced(
         if binning.is_categorical[of_column[column]]:
             raise ParameterError(
                 message(
-                    f"{node.where} cannot be made: categories have no order",
+                    f"{node.where} cannot be made: its column is categorical",
                     got=node.column,
                     expected="a column of numbers",
+                    hint="Forced splits have thresholds; leave the column out of forced_splits or "
+                    "of categorical_feature.",
                 )
             )
         upper = binning.upper_of(of_column[column])

@@ -1,0 +1,1 @@
+"""Categories, constraints, modes and ``cv`` beside the peers: ``python -m benchmarks.modes``."""
