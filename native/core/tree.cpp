@@ -47,7 +47,7 @@ std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree) {
   std::vector<Node> nodes;
   nodes.reserve(tree.feature.size());
   for (std::size_t i = 0; i < tree.feature.size(); ++i) {
-    const std::vector<std::uint8_t>& by_bin = tree.goes_left[i];
+    const std::span<const std::uint8_t> by_bin = tree.left_bins(i);
     nodes.push_back({by_bin.empty()
                          ? RowSplitter(matrix, tree.feature[i], tree.threshold_bin[i], tree.default_left[i] != 0)
                          : RowSplitter(matrix, tree.feature[i], by_bin),
@@ -154,7 +154,7 @@ std::vector<std::vector<std::int32_t>> path_columns(const Tree& tree) {
   std::vector<std::vector<std::int32_t>> by_leaf(tree.leaf_count.size());
   for (std::size_t i = 0; i < tree.column.size(); ++i) {  // parents come before their children
     std::vector<std::int32_t> columns = std::move(by_node[i]);
-    if (tree.goes_left[i].empty()) {  // categories are no numbers
+    if (tree.left_bins(i).empty()) {  // categories are no numbers
       const auto place = std::lower_bound(columns.begin(), columns.end(), tree.column[i]);
       if (place == columns.end() || *place != tree.column[i]) columns.insert(place, tree.column[i]);
     }

@@ -52,6 +52,10 @@ struct Tree {
     right.push_back(right_child);
     gain.push_back(split_gain);
   }
+  // By bin whether a node sends categories left; empty: it has a threshold.
+  std::span<const std::uint8_t> left_bins(std::size_t node) const {
+    return node < goes_left.size() ? std::span<const std::uint8_t>(goes_left[node]) : std::span<const std::uint8_t>();
+  }
   // Tells which categories the node just added sends left, by bin.
   void set_categories(const Feature& f, std::vector<std::uint8_t> left_bins) {
     const bool default_side = left_bins.back() != 0;

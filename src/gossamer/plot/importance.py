@@ -63,7 +63,7 @@ def plot_importance(
         >>> rows = [[i, i % 7] for i in range(100)]
         >>> data = Dataset(rows, label=range(100), feature_name=["a", "b"])
         >>> ax = plot_importance(train({}, data, 3), ax=Figure().add_subplot())
-        >>> [text.get_text() for text in ax.get_yticklabels()][-1]
+        >>> ax.get_yticklabels()[0].get_text()
         'a'
     """
     model, kind = _find_model(booster, importance_type)
