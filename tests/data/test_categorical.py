@@ -321,3 +321,8 @@ class TestModel:
         booster = train({"verbosity": -1}, Dataset(np.eye(30), np.arange(30)), 1)
         assert booster.pandas_categorical is None and booster.levels is None
         assert "levels" not in files.from_bytes(model_file.to_bytes(booster._model))[1]
+
+
+def test_missing_values_are_no_level() -> None:
+    with pytest.raises(ParameterError, match="use_missing=false does not go together with text"):
+        Dataset(frame(), LABEL, params={"use_missing": False}).construct()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gossamer.data.columns import LevelColumn, factorise, read_objects
@@ -323,6 +323,7 @@ LEVELS = st.dictionaries(
 
 
 class TestJson:
+    @settings(suppress_health_check=[HealthCheck.too_slow])
     @given(LEVELS)
     def test_round_trip(self, by_column: Any) -> None:
         levels = Levels({column: tuple(found) for column, found in by_column.items()})

@@ -227,7 +227,16 @@ class Dataset:
         self._levels, self._categorical_columns = table.levels, columns
 
     def _check_zeros(self, params: Params) -> None:
-        """Code 0 stands for a level like any other."""
+        """Code 0 stands for a level like any other, and missing values for no level."""
+        if not params.use_missing and self._levels:
+            raise ParameterError(
+                message(
+                    "use_missing=false does not go together with text and categories of a frame: "
+                    "missing and unseen ones would be taken for the first",
+                    got=False,
+                    expected="use_missing=true",
+                )
+            )
         if params.use_missing and params.zero_as_missing and self._levels:
             column = self._levels.columns[0]
             raise ParameterError(
