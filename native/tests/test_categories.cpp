@@ -97,6 +97,25 @@ Forest as_forest(const Tree& t) {
   return f;
 }
 
+// One node; the categories of its set go right, to the value 2, all else to the value 1.
+Forest one_set(std::vector<std::int64_t> begin, std::vector<std::int32_t> category) {
+  Forest f;
+  f.n_columns = 1;
+  f.node_begin = {0, 1};
+  f.leaf_begin = {0, 2};
+  f.column = {0};
+  f.threshold = {0.0};
+  f.missing_kind = {0};
+  f.default_left = {1};
+  f.left = {~0};
+  f.right = {~1};
+  f.leaf_value = {1.0, 2.0};
+  f.category_begin = std::move(begin);
+  f.category = std::move(category);
+  prepare_forest(f);
+  return f;
+}
+
 GrowParams small_groups() {
   GrowParams params;
   params.num_leaves = 40;
@@ -186,20 +205,7 @@ TEST_CASE("categories that a table does not know are told") {
 
 TEST_CASE("sets of small and of large numbers") {
   for (const std::int32_t factor : {1, 1000000}) {
-    Forest f;
-    f.n_columns = 1;
-    f.node_begin = {0, 1};
-    f.leaf_begin = {0, 2};
-    f.column = {0};
-    f.threshold = {0.0};
-    f.missing_kind = {0};
-    f.default_left = {1};
-    f.left = {~0};
-    f.right = {~1};
-    f.leaf_value = {1.0, 2.0};
-    f.category_begin = {0, 2};
-    f.category = {3 * factor, 70 * factor};
-    prepare_forest(f);
+    const Forest f = one_set({0, 2}, {3 * factor, 70 * factor});
     const std::vector<double> x{3.0 * factor, 70.0 * factor, 4.0 * factor, NAN, -1, 0, 1e300, INFINITY, -INFINITY};
     std::vector<double> out(x.size(), 0.0);
     Team team(1);
@@ -210,30 +216,14 @@ TEST_CASE("sets of small and of large numbers") {
 }
 
 TEST_CASE("broken sets are refused") {
-  const auto make = [](std::vector<std::int64_t> begin, std::vector<std::int32_t> category) {
-    Forest f;
-    f.n_columns = 1;
-    f.node_begin = {0, 1};
-    f.leaf_begin = {0, 2};
-    f.column = {0};
-    f.threshold = {0.0};
-    f.missing_kind = {0};
-    f.default_left = {1};
-    f.left = {~0};
-    f.right = {~1};
-    f.leaf_value = {1.0, 2.0};
-    f.category_begin = std::move(begin);
-    f.category = std::move(category);
-    prepare_forest(f);
-  };
-  CHECK_NOTHROW(make({0, 2}, {1, 2}));
-  CHECK_THROWS(make({0, 3}, {1, 2}));
-  CHECK_THROWS(make({0}, {1, 2}));
-  CHECK_THROWS(make({1, 2}, {1, 2}));
-  CHECK_THROWS(make({0, 2}, {2, 1}));
-  CHECK_THROWS(make({0, 2}, {1, 1}));
-  CHECK_THROWS(make({0, 2}, {-1, 1}));
-  CHECK_THROWS(make({}, {1, 1}));
+  CHECK_NOTHROW(one_set({0, 2}, {1, 2}));
+  CHECK_THROWS(one_set({0, 3}, {1, 2}));
+  CHECK_THROWS(one_set({0}, {1, 2}));
+  CHECK_THROWS(one_set({1, 2}, {1, 2}));
+  CHECK_THROWS(one_set({0, 2}, {2, 1}));
+  CHECK_THROWS(one_set({0, 2}, {1, 1}));
+  CHECK_THROWS(one_set({0, 2}, {-1, 1}));
+  CHECK_THROWS(one_set({}, {1, 1}));
 }
 
 TEST_SUITE_END();

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import json
 import os
@@ -25,6 +27,30 @@ _KEY = "gossamer"
 
 class BrokenFile(ValueError):
     """The bytes are not what this version, or any version, wrote."""
+
+
+def to_text(content: bytes, header: str) -> str:
+    """Return bytes as text: a header line, then base64.
+
+    Example:
+        >>> from_text(to_text(b"abc", "demo 1").partition("\\n")[2])
+        b'abc'
+    """
+    encoded = base64.b64encode(content).decode("ascii")
+    lines = (encoded[i : i + 100] for i in range(0, len(encoded), 100))
+    return "\n".join([header, *lines, ""])
+
+
+def from_text(encoded: str) -> bytes:
+    """Return the bytes of what `to_text` wrote behind the header line.
+
+    Raises:
+        BrokenFile: If it is something else.
+    """
+    try:
+        return base64.b64decode("".join(encoded.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BrokenFile(str(error)) from None
 
 
 def to_bytes(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> bytes:

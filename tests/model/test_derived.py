@@ -231,3 +231,14 @@ def test_codes() -> None:
     assert code_values(values, known).tolist() == [0, 1, 2, 3, 3, 3, 3, 3, 3]
     assert code_values(np.array([5], np.uint8), known).tolist() == [1]
     assert code_values(np.empty(0), known[:0]).tolist() == []
+
+
+def test_sparse_rows_without_the_last_columns() -> None:
+    """What a narrow table lacks is missing, be it dense or sparse."""
+    x, y = rows()
+    x = np.nan_to_num(x)
+    model = gs.train(PARAMS, data_set(x, y), 5)
+    narrow = x[:20, :3]
+    dense = model.predict(narrow, predict_disable_shape_check=True)
+    found = model.predict(sparse.csr_matrix(narrow), predict_disable_shape_check=True)
+    assert np.array_equal(dense, found)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,9 +98,7 @@ def load(path: str | os.PathLike[str]) -> tuple[list[Model], int]:
 
 def to_text(models: Sequence[Model], best_iteration: int) -> str:
     """Return the models as text: a header line, then the file's bytes in base64."""
-    encoded = base64.b64encode(to_bytes(models, best_iteration)).decode("ascii")
-    lines = (encoded[i : i + 100] for i in range(0, len(encoded), 100))
-    return "\n".join([TEXT_HEADER, *lines, ""])
+    return files.to_text(to_bytes(models, best_iteration), TEXT_HEADER)
 
 
 def from_text(text: str) -> tuple[list[Model], int]:
@@ -124,7 +120,7 @@ def from_text(text: str) -> tuple[list[Model], int]:
             )
         )
     try:
-        content = base64.b64decode("".join(encoded.split()), validate=True)
-    except (binascii.Error, ValueError) as error:
+        content = files.from_text(encoded)
+    except files.BrokenFile as error:
         raise ModelFileError(message(f"the string is damaged ({error})")) from None
     return from_bytes(content, source="the string")

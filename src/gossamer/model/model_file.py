@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 from pathlib import Path
 from typing import Any, Final
@@ -195,9 +193,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 def to_text(model: Model) -> str:
     """Return the model as text: a header line, then the file's bytes in base64."""
-    encoded = base64.b64encode(to_bytes(model)).decode("ascii")
-    lines = (encoded[i : i + 100] for i in range(0, len(encoded), 100))
-    return "\n".join([f"{FORMAT} {_version(model)}", *lines, ""])
+    return files.to_text(to_bytes(model), f"{FORMAT} {_version(model)}")
 
 
 def from_text(text: str) -> Model:
@@ -219,7 +215,7 @@ def from_text(text: str) -> Model:
             )
         )
     try:
-        content = base64.b64decode("".join(encoded.split()), validate=True)
-    except (binascii.Error, ValueError) as error:
+        content = files.from_text(encoded)
+    except files.BrokenFile as error:
         raise ModelFileError(message(f"the string is damaged ({error})")) from None
     return from_bytes(content, source="the string")

@@ -23,6 +23,7 @@ from gossamer.threads import resolve_threads
 
 # Rows that are predicted together where the result is laid out in another way.
 _BLOCK: Final = 65_536
+_DENSE_VALUES: Final = 2**22  # of a block of sparse rows
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,13 @@ def _with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tupl
     if model.derived is None:
         yield values, slice(0, n_rows)
         return
-    for begin in range(0, n_rows, _BLOCK):
-        rows = slice(begin, min(begin + _BLOCK, n_rows))
+    is_sparse = isinstance(values, _native.SparseMatrix)
+    # A sparse table may be wide: few of its rows are made dense at a time.
+    step = min(_BLOCK, max(_DENSE_VALUES // model.n_columns, 1)) if is_sparse else _BLOCK
+    for begin in range(0, n_rows, step):
+        rows = slice(begin, min(begin + step, n_rows))
         if isinstance(values, _native.SparseMatrix):
-            part = to_scipy(values)[rows].toarray()
-            part = part[:, : model.n_columns]
-            part = np.pad(part, ((0, 0), (0, model.n_columns - part.shape[1])))
+            part = _of_width(to_scipy(values)[rows].toarray(), model.n_columns)
         else:
             part = values[rows]
         yield np.hstack([part, model.derived.encode(part, n_threads)]), rows
