@@ -98,7 +98,8 @@ def _limit_rows(problem: Problem, rows: int) -> Problem:
 
 
 def _run(case: Case, name: str, folder: str, limits: Limits) -> Run:
-    settings = Settings(case.task, case.n_classes, case.num_leaves, limits.rounds, limits.threads)
+    rounds = case.rounds or limits.rounds
+    settings = Settings(case.task, case.n_classes, case.num_leaves, rounds, limits.threads)
     options = dict(case.contenders[name])
     if name == "catboost" and limits.catboost_rounds:
         options["rounds"] = limits.catboost_rounds

@@ -104,7 +104,7 @@ def _cardinality(lines: list[Line]) -> list[str]:
         peers = {name: value for name, value in means.items() if name in among}
         best = max(peers, key=peers.__getitem__) if peers else _NONE
         mean, error = line.difference(best, chosen)
-        allowed = CARDINALITY_PERCENT.get(line.data, 0.0)
+        allowed = CARDINALITY_PERCENT.get(line.data.split(",")[0], 0.0)
         cells = [line.data, "AUC" if is_binary else "accuracy", str(len(line.places()))]
         cells += [_number(means.get(name)) for name in names]
         cells += [best, _percent(mean, 2), _fixed(error, 2), f"-{allowed:g}"]
@@ -115,7 +115,8 @@ def _cardinality(lines: list[Line]) -> list[str]:
         cells += [_number(losses.get(name)) for name in names]
         body.append([*cells, best, _percent(mean, 2), _fixed(error, 2), _NONE, _NONE])
     note = (
-        "Means of the folds; every library as it comes. Difference to the better peer (to CatBoost "
+        "Means of the folds; every library as it comes: 100 rounds, CatBoost's 1,000, and all of "
+        "them 1,000 where that is said. Difference to the better peer (to CatBoost "
         f"on {_ONLY_CATBOOST}); error: standard error of the difference, paired by fold. More is "
         "better but for the log loss, which is shown beside."
     )
