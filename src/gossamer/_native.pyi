@@ -1048,6 +1048,19 @@ class FeatureLimits:
         right are places in the list, or -1.
         """
 
+class SortedTable:
+    """Columns with their rows in the order of their values."""
+
+    @property
+    def n_sorted(self) -> int:
+        """Features that are sorted; the bins of the others hold one value each."""
+
+    @property
+    def n_bytes(self) -> int: ...
+
+def sort_columns(matrix: BinMatrix, raw: object, n_threads: int) -> SortedTable:
+    """Sorts the columns of a table that has been binned."""
+
 class GrowParams:
     """Typed settings of one tree."""
 
@@ -1128,6 +1141,14 @@ class GrowParams:
     def limits(self) -> FeatureLimits: ...
     @limits.setter
     def limits(self, arg: FeatureLimits | None, /) -> None: ...
+    @property
+    def sorted(self) -> SortedTable: ...
+    @sorted.setter
+    def sorted(self, arg: SortedTable | None, /) -> None: ...
+    @property
+    def local_eps(self) -> float: ...
+    @local_eps.setter
+    def local_eps(self, arg: float, /) -> None: ...
     @property
     def lambda_l1(self) -> float: ...
     @lambda_l1.setter
@@ -1305,10 +1326,10 @@ class VectorGrower:
 def join_trees(trees: list) -> dict:
     """The arrays of several trees, one after another, by name."""
 
-def make_tree(matrix: BinMatrix, arrays: dict, n_values: int) -> Tree:
+def make_tree(matrix: BinMatrix, arrays: dict, n_values: int, by_value: bool = False) -> Tree:
     """
     A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot
-    answer.
+    answer. With `by_value` rows will be asked for their values instead.
     """
 
 def add_tree_to_scores(
