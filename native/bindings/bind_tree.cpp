@@ -399,6 +399,18 @@ void bind_tree(nb::module_& m) {
         return std::make_shared<SortedTable>(sort_columns(*team, *table, matrix.features()));
       },
       "matrix"_a, "raw"_a, "n_threads"_a, nb::keep_alive<0, 2>(), "Sorts the columns of a table that has been binned.");
+  nb::class_<Proposals>(m, "Proposals", "Candidates for the splits of each tree, and the table binned by them.")
+      .def(
+          "__init__",
+          [](Proposals* self, const BinMatrix& binned, std::shared_ptr<SortedTable> sorted, double eps) {
+            if (!(eps > 0.0 && eps < 1.0)) throw std::invalid_argument("eps must be between 0 and 1");
+            if (sorted->place_of.size() != binned.features().size() || sorted->raw.n_rows() != binned.n_rows()) {
+              throw std::invalid_argument("the sorted columns are those of another table");
+            }
+            new (self) Proposals(binned, std::move(sorted), eps);
+          },
+          "binned"_a, "sorted"_a, "eps"_a)
+      .def_prop_ro("matrix", &Proposals::matrix, "The table to make a Grower of.");
   nb::class_<GrowParams>(m, "GrowParams", "Typed settings of one tree.")
       .def(nb::init<>())
       .def_rw("num_leaves", &GrowParams::num_leaves)
@@ -431,6 +443,8 @@ void bind_tree(nb::module_& m) {
       .def_rw("limits", &GrowParams::limits, nb::arg().none())
       .def_rw("sorted", &GrowParams::sorted, nb::arg().none())
       .def_rw("local_eps", &GrowParams::local_eps)
+      .def_rw("global_eps", &GrowParams::global_eps)
+      .def_rw("proposals", &GrowParams::proposals, nb::arg().none())
       .def_prop_rw(
           "lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },
           [](GrowParams& p, double v) { p.rules.lambda_l1 = v; })

@@ -461,7 +461,7 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear,
   stats_.committed += static_cast<std::int64_t>(committed_.size());
   const auto n_leaves = committed_.size() + 1;
   Tree tree;
-  tree.by_value = sorted_ != nullptr;
+  tree.by_value = sorted_ != nullptr || params_->proposals != nullptr;
   tree.leaf_value.resize(n_leaves);
   tree.leaf_weight.resize(n_leaves);
   tree.leaf_count.resize(n_leaves);

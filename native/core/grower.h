@@ -25,6 +25,7 @@
 #include "core/memory.h"
 #include "core/monotone.h"
 #include "core/parallel.h"
+#include "core/proposals.h"
 #include "core/sorted_lists.h"
 #include "core/sorted_table.h"
 #include "core/sparse_rows.h"
@@ -57,6 +58,8 @@ struct GrowParams {
   // With it, features whose bins hold several values are searched value by value, and thresholds lie halfway between
   // the values of the leaf. Trees then ask for values, not for bins.
   std::shared_ptr<SortedTable> sorted;
+  std::shared_ptr<Proposals> proposals;  // bins are proposed for every tree; see RoundGrower
+  double global_eps = 0.0;               // with `sorted`: least share of a tree's hessian between two thresholds
   double local_eps = 0.0;  // with `sorted`: least share of a leaf's hessian between two thresholds; 0: every value
   Interrupt* interrupt = nullptr;  // asked between batches of leaves; nullptr: never
 };
@@ -231,6 +234,7 @@ class Grower {
 
   void plan_sorted();
   void start_sorted(Team& team);
+  void keep_proposals(Team& team);
   SortedSearchArgs sorted_args(std::size_t place, const SortedLists::Stretch& stretch, std::int64_t first,
                                std::int64_t n) const;
   Unlisted unlisted(const Leaf& leaf, std::size_t place) const;

@@ -51,6 +51,35 @@ void Grower::start_sorted(Team& team) {
     });
   }
   leaves_[0].stretches = lists_.start(team, *sorted_, list_used_, user_rows_, n_rows_);
+  if (params_->global_eps > 0.0) keep_proposals(team);
+}
+
+// Leaves a threshold only where enough weight has come together since the last one: candidates of the whole tree.
+void Grower::keep_proposals(Team& team) {
+  const auto weight_of = [&](const Sums& sums) { return layout_.constant_hessian() ? sums.count : sums.hessian; };
+  const auto places = lists_.used();
+  team.for_each(static_cast<std::int64_t>(places.size()), [&](std::int64_t i, int) {
+    const auto place = at(places[at(i)]);
+    const SortedLists::Stretch& stretch = leaves_[0].stretches[place];
+    const Unlisted sums = unlisted(leaves_[0], place);
+    const std::int64_t total = weight_of(leaves_[0].sums) - weight_of(sums.missing);
+    const double step = params_->global_eps * static_cast<double>(total);
+    double weight = 0.0;
+    SortedEntry* const entries = lists_.entries(place, stretch);
+    for (std::int64_t e = 0; e < stretch.n_values; ++e) {
+      // Zero, where it is the rest, is parted from its neighbours anyway.
+      if (e == stretch.n_low && sorted_->columns[place].rest_is_zero) weight = 0.0;
+      if (entries[e] & kNewValue) {
+        if (e > 0 && weight < step) {
+          entries[e] &= ~kNewValue;
+        } else {
+          weight = 0.0;
+        }
+      }
+      const SortedSearchArgs one = sorted_args(place, stretch, e, 1);
+      weight += static_cast<double>(weight_of(kernels().sum_sorted(one, layout_)));
+    }
+  });
 }
 
 SortedSearchArgs Grower::sorted_args(std::size_t place, const SortedLists::Stretch& stretch, std::int64_t first,

@@ -42,6 +42,7 @@ class SortedLists {
   const SortedEntry* entries(std::size_t place, const Stretch& stretch) const {
     return lists_[place].data() + stretch.begin;
   }
+  SortedEntry* entries(std::size_t place, const Stretch& stretch) { return lists_[place].data() + stretch.begin; }
   // Places of the columns that are kept.
   std::span<const std::int32_t> used() const { return used_; }
 

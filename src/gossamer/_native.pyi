@@ -1061,6 +1061,14 @@ class SortedTable:
 def sort_columns(matrix: BinMatrix, raw: object, n_threads: int) -> SortedTable:
     """Sorts the columns of a table that has been binned."""
 
+class Proposals:
+    """Candidates for the splits of each tree, and the table binned by them."""
+
+    def __init__(self, binned: BinMatrix, sorted: SortedTable, eps: float) -> None: ...
+    @property
+    def matrix(self) -> BinMatrix:
+        """The table to make a Grower of."""
+
 class GrowParams:
     """Typed settings of one tree."""
 
@@ -1149,6 +1157,14 @@ class GrowParams:
     def local_eps(self) -> float: ...
     @local_eps.setter
     def local_eps(self, arg: float, /) -> None: ...
+    @property
+    def global_eps(self) -> float: ...
+    @global_eps.setter
+    def global_eps(self, arg: float, /) -> None: ...
+    @property
+    def proposals(self) -> Proposals: ...
+    @proposals.setter
+    def proposals(self, arg: Proposals | None, /) -> None: ...
     @property
     def lambda_l1(self) -> float: ...
     @lambda_l1.setter

@@ -108,6 +108,7 @@ class TreeGrower:
         self._feature_weights = feature_weights
         self._raw = raw
         self._sorted: _native.SortedTable | None = None
+        self._proposals: _native.Proposals | None = None
         self._costs: _native.FeatureCosts | None = None
         self._costs_of: list[object] = []  # the parameters they were made from
         if self.has_vector_leaves and table.binning.is_categorical.any():
@@ -181,6 +182,11 @@ class TreeGrower:
             )
         n_threads = resolve_threads(params.num_threads, self._table.n_rows, binning.n_columns)
         self._sorted = _native.sort_columns(self._table.bins, self._raw, n_threads)
+        is_sparse = isinstance(self._raw, _native.SparseMatrix)
+        if params.tree_method == "approx" and params.proposal == "global" and not is_sparse:
+            bins = self._table.bins
+            self._proposals = _native.Proposals(bins, self._sorted, params.sketch_eps)
+            self._native = _native.Grower(self._proposals.matrix)
 
     def _make_limits(self) -> _native.FeatureLimits | None:
         params, binning = self._params, self._table.binning
@@ -223,10 +229,12 @@ class TreeGrower:
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
-        if self._sorted is not None:
+        if self._proposals is not None:
+            settings.proposals = self._proposals
+        elif self._sorted is not None:
             settings.sorted = self._sorted
-        if self._params.proposal == "local":
-            settings.local_eps = self._params.sketch_eps
+            if self._params.tree_method == "approx":
+                setattr(settings, f"{self._params.proposal}_eps", self._params.sketch_eps)
         if has_monotone(self._params):
             self._set_monotone(settings)
         if self._params.max_delta_step <= 0:  # otherwise the user's own limit holds
