@@ -45,15 +45,18 @@ SummaryEntry sum(const SummaryEntry& a, const SummaryEntry& b) {
 }  // namespace
 
 double QuantileSummary::error() const {
+  // Of an entry and what lies between it and the next, the latter has the larger error: rank_high of the one
+  // is at most high_before() of the other. The last entry has none.
   double largest = 0.0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    largest = std::max(largest, entries[i].rank_high - entries[i].low_after());
-    if (i > 0) largest = std::max(largest, entries[i].high_before() - entries[i - 1].low_after());
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    largest = std::max(largest, entries[i].high_before() - entries[i - 1].low_after());
   }
   return largest;
 }
 
 double QuantileSummary::query(double rank) const {
+  // By rounding, the middle of an entry that weighs next to nothing may lie beyond the total.
+  if (rank >= total_weight()) return entries.back().value;
   const auto above = std::upper_bound(entries.begin(), entries.end(), 2.0 * rank,
                                       [](double twice, const SummaryEntry& e) { return twice < twice_middle(e); });
   if (above == entries.begin()) return entries.front().value;
