@@ -55,7 +55,8 @@ struct RankBounds {
 // Cuts in increasing order. Their buckets are (cuts[i - 1], cuts[i]], the first one has no lower end.
 struct Cuts {
   std::vector<double> values;  // the last one is the largest value of all
-  // The values that follow them, one fewer: any number from values[i] to before next_values[i] would cut alike.
+  // The values that follow them, one fewer. If nothing was pruned, any number from values[i] to before
+  // next_values[i] cuts alike.
   std::vector<double> next_values;
 };
 
