@@ -1010,6 +1010,85 @@ def mean_step(
 ) -> float:
     """Sum of |gradient| over sum of hessian."""
 
+class QuantileSketch:
+    """Quantiles of a stream of weighted values."""
+
+    def __init__(self, eps: float) -> None: ...
+    def update(
+        self,
+        values: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ) -> None:
+        """Adds values; NaN counts as missing, and what weighs 0 not at all."""
+
+    def merge(self, other: QuantileSketch) -> None:
+        """Adds all that the other sketch has seen."""
+
+    def query(
+        self,
+        shares: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """The values at these shares of the total weight."""
+
+    def rank(
+        self,
+        values: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    ]:
+        """
+        Lower bounds of the weight below values, and upper bounds of that at and below them.
+        """
+
+    def propose(self, eps: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        Increasing cuts; from each to the next lies at most eps of the weight, or one heavy value.
+        """
+
+    def state(self) -> tuple:
+        """
+        (eps, missing_weight, buffer, level sizes, entries).
+
+        The buffer is pairs (value, weight), an entry is (value, rank_low, rank_high, weight).
+        """
+
+    @staticmethod
+    def from_state(
+        eps: float,
+        missing_weight: float,
+        buffer: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        level_sizes: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        entries: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> QuantileSketch:
+        """The sketch that had this state; ValueError if there can be none."""
+
+    @property
+    def eps(self) -> float: ...
+    @property
+    def total_weight(self) -> float: ...
+    @property
+    def missing_weight(self) -> float: ...
+    @property
+    def n_entries(self) -> int: ...
+    @property
+    def error_bound(self) -> float: ...
+
 class FeatureCosts:
     """Costs of splits and features, and what has been paid."""
 
