@@ -406,7 +406,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         pred_contrib: bool = False,
         validate_features: bool = False,
         **kwargs: Any,
-    ) -> npt.NDArray[Any]:
+    ) -> Any:
         """Predict rows.
 
         Args:
@@ -416,7 +416,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             num_iteration: Number of rounds; None: up to the best one where early stopping found
                 one, else all; 0 or less: all.
             pred_leaf: Whether to return the leaf of each row in each tree.
-            pred_contrib: Not supported in this version.
+            pred_contrib: Whether to return Shapley values, see `Booster.predict`.
             validate_features: Names are always checked where both sides have some.
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
