@@ -34,6 +34,7 @@ STAGES = [
     "sklearn",
     "plot",
     "cli",
+    "compat",
 ]
 
 # Where text may go straight to the terminal.
