@@ -74,6 +74,7 @@ class Booster:
         self._attributes: dict[str, str] = {}
         self._names: list[str] | None = None
         self._types: list[str] | None = None
+        self._predicts_classes = False  # though the objective gives probabilities
         self._forget()
         if isinstance(model_file, Booster):
             self._take(model_file)
@@ -93,6 +94,7 @@ class Booster:
         self._core = copy.copy(other._core)
         self._attributes = dict(other._attributes)
         self._names, self._types = other._names, other._types
+        self._predicts_classes = other._predicts_classes
         self._params = {**other._params, **self._params}
 
     # ---- training ----
@@ -146,9 +148,8 @@ class Booster:
         self._faces.known.append((train_set, data))
         params = self._training_params(data)
         if has_function:
-            params["objective"] = as_objective(
-                self._call_function, params, self._faces, bool(self._params.get("eval_metric"))
-            )
+            self._predicts_classes = params["objective"] == "multi:softmax"
+            params["objective"] = as_objective(self._call_function, params, self._faces)
         self._core = CoreBooster(params, train_set, init_model=base)
         self._names, self._types = data.feature_names, data.feature_types
 
@@ -221,18 +222,19 @@ class Booster:
         for data, name in evals:
             _check_data(data)
             found += self._evaluate_one(data, name)
-            if feval is not None:
-                predictions = self._scores_of(data)
-                if not output_margin:
-                    predictions = self._link(predictions)
-                found += [Score(name, *each) for each in call_metric(feval, predictions, data)]
+        for data, name in evals if feval is not None else ():
+            assert feval is not None
+            predictions = self._scores_of(data)
+            if not output_margin:
+                predictions = self._link(predictions)
+            found += [Score(name, *each) for each in call_metric(feval, predictions, data)]
         return found
 
     def _evaluate_one(self, data: DMatrix, name: str) -> list[Score]:
         core = self._fitted
         training = core._training
         if training is None:
-            return evaluate_scores(core, data, name, self._raw(data, 0, 0))
+            return evaluate_scores(core, data, name, self._raw(data))
         results = training.evaluate(self._scored(data), name)
         return [Score(name, their_metric(each.metric_name), each.metric_value) for each in results]
 
@@ -267,7 +269,7 @@ class Booster:
         """Raw scores, (rows,) or (rows, outputs)."""
         training = self._fitted._training
         if training is None:
-            return self._raw(data, 0, 0)
+            return self._raw(data)
         training.refresh()
         score: npt.NDArray[np.float64] = training.boosting.current(training, self._scored(data))
         k = training.n_outputs
@@ -315,7 +317,7 @@ class Booster:
             leaves = self._leaves(data.get_data(), *self._range(iteration_range))
             k = self._fitted.num_model_per_iteration()
             return leaves.reshape(len(leaves), -1, k, 1) if strict_shape else leaves
-        score = self._raw(data, *iteration_range)
+        score = self._raw(data, iteration_range)
         found = (score if output_margin else self._link(score)).astype(np.float32)
         return found.reshape(len(found), -1) if strict_shape else found
 
@@ -356,10 +358,10 @@ class Booster:
             strict_shape=strict_shape,
         )
 
-    def _raw(self, data: DMatrix, first: Any, last: Any) -> npt.NDArray[np.float64]:
-        """Raw scores of the rounds from `first` to before `last`, (rows,) or (rows, outputs)."""
+    def _raw(self, data: DMatrix, iteration_range: Any = (0, 0)) -> npt.NDArray[np.float64]:
+        """Raw scores of some rounds, (rows,) or (rows, outputs)."""
         core, model = self._fitted, self._model
-        first, last = self._range((first, last))
+        first, last = self._range(iteration_range)
         if first == last:
             score = np.tile(model.start_from(first), (data.num_row(), 1))
             score = score if score.shape[1] > 1 else score[:, 0]
@@ -430,7 +432,8 @@ class Booster:
             return score
         n_threads = resolve_threads(self._fitted.resolved_params.num_threads, len(score), 1)
         class_major = np.ascontiguousarray(score.T).ravel()
-        return objective.to_predictions(class_major, n_threads)
+        found = objective.to_predictions(class_major, n_threads)
+        return found.argmax(axis=1) if self._predicts_classes else found
 
     def _check_names(self, names: list[str] | None) -> None:
         if self._names is not None and names is not None and names != self._names:
@@ -621,7 +624,7 @@ class Booster:
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep the model, not the data."""
-        kept = ("_params", "_core", "_attributes", "_names", "_types")
+        kept = ("_params", "_core", "_attributes", "_names", "_types", "_predicts_classes")
         return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -635,7 +638,11 @@ class Booster:
 
     def save_raw(self, raw_format: str = "ubj") -> bytearray:
         """Return the bytes of the model file, in our own format."""
-        facts = {"attributes": self._attributes, "feature_types": self._types}
+        facts = {
+            "attributes": self._attributes,
+            "feature_types": self._types,
+            "predicts_classes": self._predicts_classes,
+        }
         return bytearray(model_file.to_bytes(self._model, facts))
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray | bytes) -> None:
@@ -653,6 +660,7 @@ class Booster:
         self._forget()
         self._names = list(model.names) if model.has_own_names else None
         self._types = facts.get("feature_types")
+        self._predicts_classes = facts.get("predicts_classes") is True
         self._attributes = {str(k): str(v) for k, v in facts.get("attributes", {}).items()}
 
 

@@ -127,7 +127,7 @@ def _core_params(
         params["max_bin"] = data._max_bin
     if obj is None:
         return params
-    objective = as_objective(obj, params, faces, bool(given.get("eval_metric")))
+    objective = as_objective(obj, params, faces)
     if custom_metric is not None and objective.link != "identity":
         if params["metric"]:
             raise NotSupportedError(

@@ -26,6 +26,7 @@ _LINKS: Final = {
     "binary:logistic": "sigmoid",
     "reg:logistic": "sigmoid",
     "multi:softprob": "softmax",
+    "multi:softmax": "softmax",  # classes follow from the probabilities
     "count:poisson": "exp",
     "reg:gamma": "exp",
     "reg:tweedie": "exp",
@@ -57,7 +58,7 @@ class Faces:
 
 
 def as_objective(
-    function: ObjectiveFunction, params: dict[str, Any], faces: Faces, has_metrics: bool
+    function: ObjectiveFunction, params: dict[str, Any], faces: Faces
 ) -> CustomObjective:
     """Return a function as an objective that starts and predicts as the one in `params`.
 
@@ -65,19 +66,18 @@ def as_objective(
         function: Takes scores and the training data.
         params: Our parameters, with the name of an objective; `base_score` is taken out.
         faces: What the function is shown.
-        has_metrics: Whether metrics were asked for.
 
     Raises:
         NotSupportedError: If the objective's predictions are classes.
     """
     objective = params["objective"]
-    if objective in ("multi:softmax", "binary:hinge"):
+    if objective == "binary:hinge":
         raise NotSupportedError(
             message(
                 f"objective={objective} does not go together with a function for the gradients",
                 got=objective,
                 expected="an objective that predicts numbers",
-                hint="Use multi:softprob, or leave objective out and read the scores.",
+                hint="Leave objective out and read the scores.",
             )
         )
     link = _LINKS.get(objective, "identity")
@@ -88,8 +88,6 @@ def as_objective(
     def gradient(score: npt.NDArray[np.float64], data: Dataset) -> tuple[Any, Any]:
         return function(score.astype(np.float32), faces.of(data))
 
-    if n_classes > 1 and link != "softmax" and not has_metrics:
-        params["metric"] = []  # the objective's own would read one score
     n_outputs = n_classes if n_classes > 1 else None
     return CustomObjective(gradient, start=start, link=link, n_outputs=n_outputs)
 

@@ -208,7 +208,8 @@ def translate(
         >>> params["lambda_l1"], params["learning_rate"], params["num_leaves"]
         (2, 0.3, 8)
     """
-    objective = given.get("objective", "reg:squarederror")
+    has_classes = _as_int("num_class", given.get("num_class", 0)) > 1
+    objective = given.get("objective", "multi:softmax" if has_classes else "reg:squarederror")
     given = {**given, "objective": objective}
     config = get_config()
     found: dict[str, Any] = {
@@ -230,6 +231,8 @@ def translate(
     if objective == "count:poisson":
         found["poisson_max_delta_step"] = found.setdefault("max_delta_step", 0.7) or 1e-9
     found.setdefault("cat_smooth", found["lambda_l2"])
+    if found.get("num_class") == 0:  # XGBoost's default
+        del found["num_class"]
     for name in ("interaction_constraints", "monotone_constraints"):
         if name in given:
             found[name] = _CONSTRAINTS[name](given[name], names, n_columns)
