@@ -150,19 +150,43 @@ def test_margins_of_classes_come_row_by_row() -> None:
 def test_setting_a_label_keeps_the_bins(numbers: Any) -> None:
     data = ours.DMatrix(numbers.x, numbers.y)
     ours.train({}, data, 2)
-    bins = data._as_train_set().binned
+    train_set = data._train_set
+    assert train_set is not None
+    bins = train_set.binned
     data.set_label(-numbers.y)
-    assert data._as_train_set().binned is bins
     low = ours.train({}, data, 20).predict(data)
     assert np.corrcoef(low, -numbers.y)[0, 1] > 0.9
+    assert data._train_set is train_set and train_set.binned is bins
+
+
+def n_bins(data: Any) -> int:
+    return int(data._train_set.feature_num_bin(0))
 
 
 def test_bins_of_a_quantile_matrix(numbers: Any) -> None:
     data = ours.QuantileDMatrix(numbers.x, numbers.y, max_bin=4)
     ours.train({}, data, 1)
-    assert data._as_train_set().feature_num_bin(0) <= 4
+    assert n_bins(data) <= 4
     ours.train({"max_bin": 16}, data, 1)
-    assert data._as_train_set().feature_num_bin(0) > 4
+    assert 4 < n_bins(data) <= 16
+
+
+def test_trainings_with_other_bins_do_not_disturb_each_other(numbers: Any) -> None:
+    data = ours.DMatrix(numbers.x, numbers.y)
+    expected = ours.train({"max_bin": 16}, data, 4).predict(data)
+    first, second = ours.Booster({"max_bin": 16}), ours.Booster({"max_bin": 64})
+    for i in range(4):
+        first.update(data, i)
+        second.update(data, i)
+    np.testing.assert_array_equal(first.predict(data), expected)
+    assert not np.array_equal(second.predict(data), expected)
+
+
+def test_labels_may_be_one_column(xgb: Any) -> None:
+    column = np.array([[0], [1], [2]])
+    data = xgb.DMatrix(X, label=column)
+    assert data.get_label().tolist() == [0, 1, 2]
+    assert xgb.train({"min_child_weight": 0}, data, 2).predict(data).shape == (3,)
 
 
 def test_it_is_not_saved() -> None:

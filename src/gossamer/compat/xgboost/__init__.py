@@ -9,7 +9,11 @@ from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.config import config_context, get_config, set_config
 from gossamer.compat.xgboost.cv import cv
 from gossamer.compat.xgboost.dmatrix import DMatrix, QuantileDMatrix
+from gossamer.compat.xgboost.plotting import plot_importance
 from gossamer.compat.xgboost.training import train
+
+# The XGBoost whose names these are: scripts ask for it.
+__version__ = "3.2.0"
 
 if TYPE_CHECKING:
     from gossamer.compat.xgboost.sklearn import (
@@ -36,6 +40,7 @@ __all__ = [
     "core",
     "cv",
     "get_config",
+    "plot_importance",
     "set_config",
     "train",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -144,9 +145,10 @@ class Booster:
             return
         base = None if core is None or core.num_trees() == 0 else core
         self._forget()
-        train_set, self._train_data, self._has_function = data._as_train_set(), data, has_function
-        self._faces.known.append((train_set, data))
         params = self._training_params(data)
+        train_set = data._as_train_set(params)
+        self._train_data, self._has_function = data, has_function
+        self._faces.known.append((train_set, data))
         if has_function:
             self._predicts_classes = params["objective"] == "multi:softmax"
             params["objective"] = as_objective(self._call_function, params, self._faces)
@@ -582,7 +584,8 @@ class Booster:
     def __getitem__(self, rounds: int | slice) -> Booster:
         """Return a model of some of the rounds, all starting from the same score."""
         n_rounds = self.num_boosted_rounds()
-        if isinstance(rounds, int):
+        if not isinstance(rounds, slice):
+            rounds = operator.index(rounds)
             if not -n_rounds <= rounds < n_rounds:
                 raise IndexError(f"there is no round {rounds} among {n_rounds}")
             rounds = slice(rounds % n_rounds, rounds % n_rounds + 1)

@@ -96,7 +96,7 @@ def cv(
     core_params = _core_params(given, dtrain, obj, custom_metric, faces)
     found = core_cv(
         core_params,
-        dtrain._as_train_set(),
+        dtrain._as_train_set(core_params),
         num_boost_round,
         folds=folds,
         nfold=nfold,
@@ -247,7 +247,7 @@ class _Prepare:
             changed |= {name: self.params[name] for name in ("objective", "metric")}
             changed.pop("base_score", None)
         changed["zero_as_missing"] = new_train.is_sparse
-        train_set = new_train._as_train_set()
+        train_set = new_train._as_train_set(changed)
         return train_set, new_test._as_valid_set(train_set, not new_train.is_sparse), changed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from gossamer.compat.xgboost.table import (
     to_dense,
 )
 from gossamer.data import Dataset
+from gossamer.data.dataset import BINNING_PARAMS
 from gossamer.data.fields import check_feature_weights, check_init_score, check_label, check_weight
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_query, take_queries
@@ -110,6 +111,7 @@ class DMatrix:
         self._group: Array | None = None
         self._feature_weights: Array | None = None
         self._train_set: Dataset | None = None
+        self._train_set_params: dict[str, Any] = {}
 
     @classmethod
     def _of(cls, data: Dataset) -> DMatrix:
@@ -191,6 +193,8 @@ class DMatrix:
 
     def _checked(self, name: str, values: Any) -> Array:
         n_rows = self._n_rows
+        if name in ("label", "weight") and np.ndim(values) == 2 and np.shape(values)[1] == 1:
+            values = np.asarray(values).ravel()
         if name == "weight" and self._group is not None and len(values) == len(self._group):
             values = np.repeat(np.asarray(values), self._group)  # weights of queries
         if name == "base_margin":
@@ -372,11 +376,17 @@ class DMatrix:
 
     # ---- for training ----
 
-    def _as_train_set(self) -> Dataset:
-        """Return the data set to train on; made once, so that the bins are."""
-        if self._train_set is None:
-            params: dict[str, Any] = {"zero_as_missing": True} if self.is_sparse else {}
-            self._train_set = self._make(self.get_data(), None, params)
+    def _as_train_set(self, params: Mapping[str, Any]) -> Dataset:
+        """Return the data set to train on; made once for the same kind of bins.
+
+        Args:
+            params: Our parameters of the training.
+        """
+        wanted = {name: params[name] for name in BINNING_PARAMS if name in params}
+        # With other bins it is another data set: some training may still use this one.
+        if self._train_set is None or self._train_set_params != wanted:
+            self._train_set = self._make(self.get_data(), None, wanted)
+            self._train_set_params = wanted
         return self._train_set
 
     def _as_valid_set(self, train_set: Dataset, has_zeros: bool) -> Dataset:

@@ -20,6 +20,7 @@ from gossamer.compat.xgboost.params import metric_list
 from gossamer.compat.xgboost.sklearn.functions import as_metric, as_objective
 from gossamer.compat.xgboost.table import check_numeric, read_table, take_rows
 from gossamer.compat.xgboost.training import train
+from gossamer.data import Table
 from gossamer.errors import DataError, message
 from gossamer.sklearn.arguments import to_seed, to_threads
 from gossamer.sklearn.inputs import (
@@ -323,15 +324,16 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
             _per_set("base_margin_eval_set", base_margin_eval_set, len(pairs)),
             _per_set("eval_qid", eval_qid, len(pairs)),
         )
+        levels = values.levels if isinstance(values, Table) else None
         evals: list[tuple[DMatrix, str]] = []
         for i, (valid_x, valid_y) in enumerate(pairs):
             name = f"validation_{i}"
             is_train = valid_x is x and valid_y is y and each[0][i] is sample_weight
             data = dtrain
             if not is_train or each[2][i] is not qid or base_margin is not each[1][i]:
-                rows = check_rows(self, self._read(valid_x), dtrain._as_train_set().levels)
+                rows = check_rows(self, self._read(valid_x), levels)
                 labels = self._encode_labels(check_eval_labels(valid_y), name)
-                data = self._rows(rows, labels, *(values[i] for values in each))
+                data = self._rows(rows, labels, *(given[i] for given in each))
             evals.append((data, name))
         history: EvalsLog = {}
         params, functions = self._training_params()
