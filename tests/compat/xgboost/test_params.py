@@ -69,6 +69,20 @@ def test_ways_to_find_splits_go_by_their_names(method: str) -> None:
     assert translate({"tree_method": method})["tree_method"] == method
 
 
+def test_exact_has_no_bins() -> None:
+    params = translate({"tree_method": "exact", "max_bin": 16})
+    assert "max_bin" not in params and "min_data_in_bin" not in params
+    assert translate({"tree_method": "approx"})["max_bin"] == 256
+
+
+def test_where_to_start() -> None:
+    assert translate({"base_score": [0.25]})["base_score"] == 0.25
+    softmax = translate({"base_score": 0.5, "objective": "multi:softprob", "num_class": 3})
+    assert "base_score" not in softmax and softmax["boost_from_average"] is False
+    with pytest.raises(ParameterError, match="base_score"):
+        resolved(base_score=[1.0, 2.0])
+
+
 def test_every_name_of_ours_is_one() -> None:
     # Some may be of another version; `translate` says so when they are asked for.
     others = {"max_leaves", "num_parallel_tree", "sampling_method", "sketch_eps"}

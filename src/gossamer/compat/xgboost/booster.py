@@ -25,7 +25,7 @@ from gossamer.compat.xgboost.objective import (
     as_objective,
     call_metric,
 )
-from gossamer.compat.xgboost.params import read_params, translate
+from gossamer.compat.xgboost.params import params_for, read_params
 from gossamer.compat.xgboost.table import names_of, to_dense
 from gossamer.data import Dataset, as_table
 from gossamer.data.levels import NO_LEVELS
@@ -145,7 +145,7 @@ class Booster:
             return
         base = None if core is None or core.num_trees() == 0 else core
         self._forget()
-        params = self._training_params(data)
+        params = params_for(self._params, data)
         train_set = data._as_train_set(params)
         self._train_data, self._has_function = data, has_function
         self._faces.known.append((train_set, data))
@@ -154,12 +154,6 @@ class Booster:
             params["objective"] = as_objective(self._call_function, params, self._faces)
         self._core = CoreBooster(params, train_set, init_model=base)
         self._names, self._types = data.feature_names, data.feature_types
-
-    def _training_params(self, data: DMatrix) -> dict[str, Any]:
-        params = translate(self._params, data.feature_names, data.num_col())
-        if data._max_bin is not None and "max_bin" not in self._params:
-            params["max_bin"] = data._max_bin
-        return params | {"zero_as_missing": data.is_sparse}
 
     def _call_function(self, score: npt.NDArray[np.float32], data: DMatrix) -> tuple[Any, Any]:
         assert self._function is not None
@@ -173,11 +167,11 @@ class Booster:
             value: Its value.
         """
         data, core = self._train_data, self._core
-        before = {} if data is None else self._training_params(data)
+        before = {} if data is None else params_for(self._params, data)
         self._params |= read_params({params: value} if isinstance(params, str) else params)
         if data is None or core is None:
             return
-        after = self._training_params(data)
+        after = params_for(self._params, data)
         changed = {name: new for name, new in after.items() if new != before.get(name)}
         if self._has_function:
             changed.pop("objective", None)

@@ -21,7 +21,7 @@ from gossamer.compat.xgboost.objective import (
     as_feval,
     as_objective,
 )
-from gossamer.compat.xgboost.params import metric_list, read_params, translate, translate_given
+from gossamer.compat.xgboost.params import metric_list, params_for, read_params, translate_given
 from gossamer.cv import cv as core_cv
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, message
@@ -121,10 +121,7 @@ def _core_params(
     faces: Faces,
 ) -> dict[str, Any]:
     """Our parameters, with the user's loss in them."""
-    params = translate(given, data.feature_names, data.num_col())
-    params["zero_as_missing"] = data.is_sparse
-    if data._max_bin is not None and "max_bin" not in given:
-        params["max_bin"] = data._max_bin
+    params = params_for(given, data)
     if obj is None:
         return params
     objective = as_objective(obj, params, faces)
@@ -242,11 +239,10 @@ class _Prepare:
                     expected="(training DMatrix, test DMatrix, parameters)",
                 )
             )
-        changed = translate(read_params(given), new_train.feature_names, new_train.num_col())
+        changed = params_for(read_params(given), new_train)
         if callable(self.params["objective"]):
             changed |= {name: self.params[name] for name in ("objective", "metric")}
             changed.pop("base_score", None)
-        changed["zero_as_missing"] = new_train.is_sparse
         train_set = new_train._as_train_set(changed)
         return train_set, new_test._as_valid_set(train_set, not new_train.is_sparse), changed
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gossamer.compat.xgboost.config import get_config
 from gossamer.compat.xgboost.metrics import default_metric, our_metric
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.params import CANONICAL, TABLE
 from gossamer.params.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from gossamer.compat.xgboost.dmatrix import DMatrix
 
 # XGBoost's second names.
 _ALIASES: Final = {
@@ -136,6 +139,7 @@ _ONLY: Final[Mapping[str, Any]] = {
 # Our parameters that XGBoost has as arguments of `train`.
 _ARGUMENTS: Final = ("num_iterations", "early_stopping_round", "is_provide_training_metric")
 
+_ABOUT_BINS: Final = ("max_bin", "min_data_in_bin")
 _MOST_LEAVES: Final = TABLE["num_leaves"].high or 0
 KNOWN: Final = frozenset({*_ALIASES, *RENAMED, *_TRANSLATED, *_NO_EFFECT, *_ONLY})
 
@@ -189,6 +193,14 @@ def metric_list(metrics: Any) -> list[Any]:
     return list(metrics) if is_several else [metrics]
 
 
+def params_for(given: Mapping[str, Any], data: DMatrix) -> dict[str, Any]:
+    """Return all parameters of a training on this data, by our names."""
+    if data._max_bin is not None:
+        given = {"max_bin": data._max_bin, **given}
+    params = translate(given, data.feature_names, data.num_col())
+    return params | {"zero_as_missing": data.is_sparse}
+
+
 def translate(
     given: Mapping[str, Any], names: Sequence[str] | None = None, n_columns: int = 0
 ) -> dict[str, Any]:
@@ -220,6 +232,8 @@ def translate(
     if given.get("booster") == "dart":
         found |= _DART_DEFAULTS
     found |= translate_given(given)
+    if found.get("tree_method") == "exact":  # it has no bins, and XGBoost takes no notice of these
+        found = {name: value for name, value in found.items() if name not in _ABOUT_BINS}
     found["objective"] = objective
     metrics = _metrics(given)
     if metrics is not None:
@@ -233,6 +247,8 @@ def translate(
     found.setdefault("cat_smooth", found["lambda_l2"])
     if found.get("num_class") == 0:  # XGBoost's default
         del found["num_class"]
+    if "base_score" in found:
+        found |= _start(found.pop("base_score"), objective)
     for name in ("interaction_constraints", "monotone_constraints"):
         if name in given:
             found[name] = _CONSTRAINTS[name](given[name], names, n_columns)
@@ -356,6 +372,16 @@ def _metrics(given: Mapping[str, Any]) -> list[str] | None:
                 )
             )
     return [our_metric(name, objective) for name in names]
+
+
+def _start(base_score: Any, objective: Any) -> dict[str, Any]:
+    """Where to start: one number, alone or in a list. To softmax, the same for all is nothing."""
+    is_list = isinstance(base_score, Sequence) and not isinstance(base_score, str)
+    if is_list and len(base_score) == 1:
+        base_score = base_score[0]
+    if not is_list and isinstance(objective, str) and objective.startswith("multi:"):
+        return {"boost_from_average": False}
+    return {"base_score": base_score}
 
 
 def _is_on(value: Any) -> bool:
