@@ -43,7 +43,9 @@ OURS = {
     "multi_strategy",
     "mvs_reg",
     "ndcg_exp_gain",
+    "proposal",
     "quantile_alpha",
+    "sketch_eps",
     "tree_method",
 }
 TYPES: dict[str, Any] = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.binned import BinnedTable
 from gossamer.data.dataset import BINNING_PARAMS
@@ -32,6 +33,7 @@ from gossamer.objectives import (
 from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
+from gossamer.params.check_method import keeps_raw_values, splits_by_value
 from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
 from gossamer.tree import Forest, Tree, TreeGrower
@@ -82,6 +84,8 @@ _FIXED: Final = (
     "lambdarank_score_normalization",
     "ndcg_exp_gain",
     "monotone_constraints",
+    "sketch_eps",
+    "proposal",
     "categorical_feature",
     "cat_target_statistics",
     "cat_combinations",
@@ -101,7 +105,7 @@ class ScoredSet:
     n_threads: int
     # Scores of the model that training continues from; None: there is none.
     base: npt.NDArray[np.float64] | None = None
-    raw: Values | None = None  # where leaves are linear
+    raw: Values | None = None  # where leaves are linear, or splits found by value
     derived: BinnedTable | None = None  # the table with derived columns
 
     @property
@@ -160,6 +164,7 @@ class Training:
             self.objective,
             train_set.get_feature_name(),
             train_set.feature_weights,
+            self.train.raw,
         )
         self._model: Model | None = None
         if base is not None:
@@ -215,9 +220,15 @@ class Training:
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
         bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
         # As in LightGBM, leaves of the first round are plain.
-        raw = train.raw if n_round > 0 else None
+        is_linear = self.params.linear_tree and n_round > 0
         trees: list[Any] = self._grower.grow(
-            self._gradients, bag, n_round, scores.into, self._targets, train.n_threads, raw
+            self._gradients,
+            bag,
+            n_round,
+            scores.into,
+            self._targets,
+            train.n_threads,
+            is_linear=is_linear,
         )
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
@@ -290,6 +301,11 @@ class Training:
         """Grows the trees."""
         return self._grower
 
+    def native_tree(self, arrays: Mapping[str, Any], n_values: int) -> _native.Tree:
+        """Return a tree of this training from its arrays by name."""
+        by_value = splits_by_value(self.params)
+        return _native.make_tree(self.train.table.bins, dict(arrays), n_values, by_value)
+
     def stage_stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work of all trees so far."""
         return self._grower.stats()
@@ -325,7 +341,10 @@ class Training:
         n_rows = data.num_data()
         size = n_rows * self.n_outputs
         score = np.zeros(size)
-        raw = data.raw_values() if self.params.linear_tree else None
+        raw = None
+        if keeps_raw_values(self.params):
+            method = f"tree_method={self.params.tree_method}"
+            raw = data.raw_values(method if splits_by_value(self.params) else "linear_tree")
         if self.base is not None:
             self.base.check_fits(data, self.objective)
             self.base.check_levels(data)

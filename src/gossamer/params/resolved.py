@@ -35,6 +35,8 @@ class Params(Mapping[str, object]):
     learning_rate: float
     num_leaves: int
     tree_method: str
+    sketch_eps: float
+    proposal: str
     grow_policy: str
     tree_learner: str
     num_threads: int
