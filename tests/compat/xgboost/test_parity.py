@@ -89,6 +89,24 @@ def test_a_sparse_table_for_a_model_of_a_dense_one(few_values: Any) -> None:
     np.testing.assert_allclose(my_errors, their_errors, rtol=1e-4)
 
 
+@pytest.mark.parametrize("objective", ["reg:squarederror", "binary:logistic"])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_exact_trees_are_the_same(numbers: Any, objective: str, is_sparse: bool) -> None:
+    label = numbers.y if objective.startswith("reg") else (numbers.y > 1).astype(np.float32)
+    table = numbers.x
+    if is_sparse:
+        table = scipy.sparse.csr_matrix(np.nan_to_num(np.maximum(table, 0)))
+
+    def script(xgb: Any) -> Any:
+        data = xgb.DMatrix(table, label)
+        model = xgb.train({"tree_method": "exact", "objective": objective}, data, 10)
+        return model.predict(data), model.get_fscore()
+
+    (mine, my_counts), (other, their_counts) = both(script)
+    np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-5)
+    assert my_counts == their_counts
+
+
 def test_rounds_by_range_and_by_slice(few_values: Any) -> None:
     def script(xgb: Any) -> Any:
         data = xgb.DMatrix(few_values.x, few_values.y)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +26,16 @@ from gossamer.compat.xgboost.objective import (
     call_metric,
 )
 from gossamer.compat.xgboost.params import params_for, read_params
-from gossamer.compat.xgboost.table import names_of, to_dense
-from gossamer.data import Dataset, as_table
-from gossamer.data.levels import NO_LEVELS
-from gossamer.data.sparse import is_sparse
+from gossamer.compat.xgboost.prediction import leaf_numbers, raw_scores, to_predictions
+from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.edit import permute_rounds
 from gossamer.model.model import Model
 from gossamer.model.model_file import to_text
-from gossamer.threads import resolve_threads
 
 Array = npt.NDArray[Any]
-
-# Values of sparse rows that are made dense at a time, for models that know zeros as values.
-_DENSE_VALUES: Final = 2**22
 
 
 class Booster:
@@ -310,7 +304,7 @@ class Booster:
         if validate_features:
             self._check_names(data.feature_names)
         if pred_leaf:
-            leaves = self._leaves(data.get_data(), *self._range(iteration_range))
+            leaves = leaf_numbers(self._fitted, data, *self._range(iteration_range))
             k = self._fitted.num_model_per_iteration()
             return leaves.reshape(len(leaves), -1, k, 1) if strict_shape else leaves
         score = self._raw(data, iteration_range)
@@ -355,54 +349,7 @@ class Booster:
         )
 
     def _raw(self, data: DMatrix, iteration_range: Any = (0, 0)) -> npt.NDArray[np.float64]:
-        """Raw scores of some rounds, (rows,) or (rows, outputs)."""
-        core, model = self._fitted, self._model
-        first, last = self._range(iteration_range)
-        if first == last:
-            score = np.tile(model.start_from(first), (data.num_row(), 1))
-            score = score if score.shape[1] > 1 else score[:, 0]
-        else:
-            score = np.concatenate(
-                [
-                    core.predict(part, first, last - first, raw_score=True)
-                    for part in self._parts(data.get_data())
-                ]
-            )
-        start: Any = model.start if score.ndim == 2 else model.start[0]
-        if first > 0 and not model.average_output:
-            score = score + start
-        margin = data._fields.get("base_margin")
-        if margin is not None:
-            if margin.size != score.size:
-                raise DataError(
-                    message(
-                        "base_margin does not fit the model",
-                        got=f"shape {margin.shape}",
-                        expected=f"{score.shape}",
-                    )
-                )
-            score = score - start + margin.reshape(score.shape)
-        return score
-
-    def _leaves(self, table: Any, first: int, last: int) -> npt.NDArray[np.float32]:
-        core = self._fitted
-        parts = [
-            core.predict(part, first, last - first, pred_leaf=True) for part in self._parts(table)
-        ]
-        return np.concatenate(parts).astype(np.float32)
-
-    def _parts(self, table: Any) -> Iterator[Any]:
-        """The table as the model can predict it; of sparse ones some rows at a time."""
-        core = self._fitted
-        if is_sparse(table) and not core.resolved_params.zero_as_missing:
-            step = max(_DENSE_VALUES // max(table.shape[1], 1), 1)
-            rows = table.tocsr()
-            for begin in range(0, max(table.shape[0], 1), step):
-                yield to_dense(rows[begin : begin + step])
-        elif names_of(table) is None:
-            yield table
-        else:  # names are checked by now, and may be others than the frame's
-            yield replace(as_table(table, core.levels or NO_LEVELS), names=None)
+        return raw_scores(self._fitted, data, *self._range(iteration_range))
 
     def _range(self, iteration_range: Any) -> tuple[int, int]:
         try:
@@ -423,12 +370,7 @@ class Booster:
 
     def _link(self, score: npt.NDArray[np.float64]) -> Array:
         """Turn raw scores into predictions."""
-        objective = self._model.objective
-        if not objective.has_link:
-            return score
-        n_threads = resolve_threads(self._fitted.resolved_params.num_threads, len(score), 1)
-        class_major = np.ascontiguousarray(score.T).ravel()
-        found = objective.to_predictions(class_major, n_threads)
+        found = to_predictions(self._fitted, score)
         return found.argmax(axis=1) if self._predicts_classes else found
 
     def _check_names(self, names: list[str] | None) -> None:
