@@ -197,8 +197,9 @@ def test_what_cannot_be_asked(few_values: Any) -> None:
         model.get_score("names.txt")
     with pytest.raises(ParameterError, match="predict_type"):
         model.inplace_predict(few_values.x, predict_type="leaf")
-    with pytest.raises(NotSupportedError, match="dumped"):
-        model.get_dump()
+    for method in (model.get_dump, model.trees_to_dataframe, model.save_config):
+        with pytest.raises(NotSupportedError, match="is not supported"):
+            method()
     with pytest.raises(DataError, match="no model yet"):
         ours.Booster().predict(data)
     with pytest.raises(DataError, match="number of columns"):

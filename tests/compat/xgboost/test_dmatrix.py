@@ -5,10 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given
+from hypothesis.extra.numpy import array_shapes, arrays
+from hypothesis.strategies import sampled_from
 
 import gossamer.compat.xgboost as ours
 from gossamer.errors import DataError, NotSupportedError
 
+VALUES = [0.0, 1.0, -9.0, 2.5, np.nan]
 X = np.array([[1.0, -9.0], [2.0, 5.0], [np.nan, 0.0]], dtype=np.float32)
 
 
@@ -135,6 +139,31 @@ def test_missing_values_of_frames_and_sparse_tables() -> None:
     data = ours.DMatrix(sparse, missing=-1)
     assert data.num_nonmissing() == 2 and sparse[1, 0] == -1
     assert ours.DMatrix(sparse, missing=0).get_data() is sparse
+
+
+@given(
+    table=arrays(
+        np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=sampled_from(VALUES)
+    ),
+    missing=sampled_from(VALUES),
+    kind=sampled_from(["dense", "float32", "frame", "csr", "csc"]),
+)
+def test_a_number_that_stands_for_missing_values(table: Any, missing: float, kind: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    before = table.copy()
+    make: dict[str, Any] = {
+        "dense": np.asarray,
+        "float32": np.float32,
+        "frame": pandas.DataFrame,
+        "csr": scipy.sparse.csr_matrix,
+        "csc": scipy.sparse.csc_matrix,
+    }
+    found = ours.DMatrix(make[kind](table), missing=missing)
+    is_missing = np.isnan(table) | (table == missing)
+    if kind in ("csr", "csc"):
+        is_missing |= table == 0
+    assert found.num_nonmissing() == (~is_missing).sum()
+    np.testing.assert_array_equal(table, before)
 
 
 def test_weights_of_queries() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import operator
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,17 @@ from gossamer.model.model import Model
 from gossamer.model.model_file import to_text
 
 Array = npt.NDArray[Any]
+
+
+def _not_there(name: str) -> Callable[..., NoReturn]:
+    """Make a method that only says that it is not there."""
+
+    def refuse(self: Booster, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotSupportedError(
+            message(f"Booster.{name}() is not supported in this version of Gossamer")
+        )
+
+    return refuse
 
 
 class Booster:
@@ -505,15 +516,11 @@ class Booster:
         found = self._fitted.get_split_value_histogram(column, bins, xgboost_style=True)
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
-    def get_dump(self, *args: Any, **kwargs: Any) -> list[str]:
-        """Not supported.
-
-        Raises:
-            NotSupportedError: Always.
-        """
-        raise NotSupportedError(message("models are not dumped as text in this version"))
-
-    dump_model = trees_to_dataframe = save_config = load_config = get_dump
+    get_dump = _not_there("get_dump")
+    dump_model = _not_there("dump_model")
+    trees_to_dataframe = _not_there("trees_to_dataframe")
+    save_config = _not_there("save_config")
+    load_config = _not_there("load_config")
 
     # ---- parts, copies, files ----
 
