@@ -92,10 +92,13 @@ def test_every_name_of_ours_is_one() -> None:
 def test_what_a_version_does_not_have_is_refused_unless_it_asks_for_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(CANONICAL, "num_parallel_tree", raising=False)
+    known = {name: ours for name, ours in CANONICAL.items() if name != "num_parallel_tree"}
+    monkeypatch.setattr("gossamer.compat.xgboost.params.CANONICAL", known)
     assert "num_parallel_tree" not in translate({"num_parallel_tree": 1})
     with pytest.raises(NotSupportedError, match="num_parallel_tree"):
         translate({"num_parallel_tree": 4})
+    known["num_parallel_tree"] = "num_parallel_tree"
+    assert translate({"num_parallel_tree": 4})["num_parallel_tree"] == 4
 
 
 @pytest.mark.parametrize(
