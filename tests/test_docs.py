@@ -70,6 +70,20 @@ def test_boosting_modes() -> None:
     run("docs/boosting_modes.md", 2, {"x": x, "y": x[:, 0]})
 
 
+def test_explaining(capsys: pytest.CaptureFixture[str]) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    names = run("docs/explaining.md", 7, {})
+    values, model, background = names["values"], names["model"], names["background"]
+    raw = model.predict(background, raw_score=True).mean()
+    assert abs(values[0, -1] - raw) < 1e-12 and values.shape == (200, 5)
+    assert names["names"][names["strength"].max(axis=0).argmax()] in ("age", "floor")
+    lines = capsys.readouterr().out.splitlines()
+    means = {line.split()[0]: float(line.split()[1]) for line in lines}
+    assert list(means) == names["names"] and means["size"] > means["age"] > 0.3 > means["noise"]
+    assert names["each"].values.shape == (200, 100) and names["plane"].values.shape == (20, 20)
+    pyplot.close("all")
+
+
 def test_linear_trees() -> None:
     names = run("docs/linear_trees.md", 1, {})
     assert names["linear_error"] < names["plain_error"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,6 +102,22 @@ def test_plots_of_the_package(shap: Any) -> None:
         shap.plots.waterfall(found[0], show=False)
         shap.plots.beeswarm(found, show=False)
     pyplot.close("all")
+
+
+def test_the_page_about_it(shap: Any) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    page = (Path(__file__).parents[2] / "docs/explaining.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:py|python)\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 9
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for block in blocks:
+            exec(compile(block, "docs/explaining.md", "exec"), names)
+    pyplot.close("all")
+    expected = names["model"].shap_values(names["x_test"], background=names["background"])
+    found = names["explainer"].shap_values(names["x_test"])
+    np.testing.assert_allclose(found, expected[:, :-1], atol=1e-6)
 
 
 def test_a_model_without_splits(shap: Any) -> None:
