@@ -21,7 +21,7 @@ from gossamer import (
     early_stopping,
     train,
 )
-from gossamer.model import model_file
+from gossamer.model import explain, model_file
 from gossamer.model.model import Model
 from gossamer.model.predict import with_derived
 from gossamer.objectives import objective_from_config
@@ -485,6 +485,13 @@ class TestSparse:
         found = booster.predict(sparse.csr_matrix(table), pred_contrib=True)
         np.testing.assert_array_equal(found.toarray(), booster.predict(table, pred_contrib=True))
 
+    def test_small_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        booster, table = fit("multiclass"), sparse.csr_matrix(self.TABLE)
+        whole = booster.predict(table, pred_contrib=True)
+        monkeypatch.setattr(explain, "_DENSE_VALUES", 100)  # six rows
+        for part, expected in zip(booster.predict(table, pred_contrib=True), whole, strict=True):
+            np.testing.assert_array_equal(part.toarray(), expected.toarray())
+
     def test_no_rows(self) -> None:
         found = fit("regression").predict(sparse.csr_matrix((0, 4)), pred_contrib=True)
         assert found.shape == (0, N_COLUMNS + 1)
@@ -511,7 +518,7 @@ class TestBadInput:
     @pytest.mark.parametrize("rows", [NEW[:, :3], np.column_stack([NEW, NEW])])
     def test_widths(self, plain: Booster, rows: Any) -> None:
         words = f"number of columns .*got {rows.shape[1]}, expected 4"
-        for explain in (
+        for ask in (
             lambda: plain.predict(rows, pred_contrib=True),
             lambda: plain.predict(sparse.csr_matrix(rows), pred_contrib=True),
             lambda: plain.shap_values(rows),
@@ -519,7 +526,7 @@ class TestBadInput:
             lambda: plain.shap_interactions(rows),
         ):
             with pytest.raises(DataError, match=words):
-                explain()
+                ask()
 
     def test_background(self, plain: Booster) -> None:
         with pytest.raises(DataError, match="background data has no rows"):
@@ -530,9 +537,9 @@ class TestBadInput:
             plain.shap_values(NEW, background=Dataset(NEW))
 
     def test_rounds(self, plain: Booster) -> None:
-        for explain in (plain.shap_values, plain.shap_interactions):
+        for ask in (plain.shap_values, plain.shap_interactions):
             with pytest.raises(ParameterError, match="start_iteration"):
-                explain(NEW, start_iteration=-1)
+                ask(NEW, start_iteration=-1)
 
     def test_target_statistics(self) -> None:
         with pytest.raises(NotSupportedError, match=r"target statistics .*cat_target_statistics"):
@@ -546,9 +553,9 @@ class TestBadInput:
             values = booster.shap_values(rows)
             np.testing.assert_allclose(values.sum(axis=1), raw_scores(booster, rows)[:, 0])
         else:
-            for explain in (booster.shap_values, booster.shap_interactions):
+            for ask in (booster.shap_values, booster.shap_interactions):
                 with pytest.raises(GossamerError, match=f"asks about {n_columns} columns"):
-                    explain(rows)
+                    ask(rows)
         with pytest.raises(GossamerError, match="more than 64 columns"):
             booster.shap_values(rows, background=rows)
 

@@ -17,7 +17,9 @@ from gossamer.model.predict import PredictOptions, fitting_table, tree_range, wi
 from gossamer.threads import resolve_threads
 
 Floats = npt.NDArray[np.float64]
-_BLOCK: Final = 4096  # sparse rows whose values are dense at a time
+# Of sparse rows, so many rows and values of these are dense at a time.
+_BLOCK: Final = 4096
+_DENSE_VALUES: Final = 2**24
 
 
 def shap_values(
@@ -89,10 +91,8 @@ def _over_rows(model: Model, values: Any, options: PredictOptions, add: Add, n_a
     n_threads = resolve_threads(options.num_threads, n_rows, last - first)
     out = np.zeros((n_rows, k, *[width] * n_axes))
     for part, rows in with_derived(model, values, n_threads):
-        block = np.zeros((rows.stop - rows.start, *out.shape[1:]))
         with _limits():
-            add(part, first, last, block.reshape(-1), n_threads)
-        out[rows] = block
+            add(part, first, last, out[rows].reshape(-1), n_threads)  # rows of `out` itself
     return out
 
 
@@ -122,7 +122,7 @@ def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptio
     scale = max((last - first) // forest.trees_per_round, 1) if model.average_output else 1
     columns = np.append(_native.used_columns(forest.native), model.n_columns)
     blocks: list[list[Any]] = [[] for _ in range(k)]
-    for part, n_rows in _row_blocks(values):
+    for part, n_rows in _row_blocks(values, max(_DENSE_VALUES // (k * len(columns)), 1)):
         n_threads = resolve_threads(options.num_threads, n_rows, last - first)
         out = np.zeros((n_rows, k, len(columns)))
         flat = out.reshape(-1)
@@ -140,15 +140,16 @@ def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptio
     return [scipy.sparse.vstack(parts, format="csr") for parts in blocks]
 
 
-def _row_blocks(values: _native.SparseMatrix) -> Any:
+def _row_blocks(values: _native.SparseMatrix, most_rows: int) -> Any:
     from gossamer.data.sparse import by_row, read_sparse, to_scipy
 
-    if values.n_rows <= _BLOCK:
+    step = min(most_rows, _BLOCK)
+    if values.n_rows <= step:
         yield values, values.n_rows
         return
     matrix = to_scipy(values)
-    for begin in range(0, values.n_rows, _BLOCK):
-        part = by_row(read_sparse(matrix[begin : begin + _BLOCK]))
+    for begin in range(0, values.n_rows, step):
+        part = by_row(read_sparse(matrix[begin : begin + step]))
         yield part, part.n_rows
 
 
