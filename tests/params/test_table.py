@@ -43,8 +43,12 @@ OURS = {
     "multi_strategy",
     "mvs_reg",
     "ndcg_exp_gain",
+    "num_parallel_tree",
+    "prune",
     "quantile_alpha",
+    "sampling_method",
     "tree_method",
+    "weighted_bins",
 }
 TYPES: dict[str, Any] = {
     "bool": bool,

@@ -62,6 +62,8 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"use_missing": False},
     {"histogram_pool_size": 0.01},
     {"max_bin": 7},
+    {"prune": True, "min_gain_to_split": 4.0},
+    {"prune": True, "min_gain_to_split": 0.5, "grow_policy": "depthwise", "max_depth": 4},
 )
 OBJECTIVES = ("regression", "regression_l1", "quantile", "huber", "binary", "poisson", "multiclass")
 
