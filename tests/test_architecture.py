@@ -23,6 +23,7 @@ STAGES = [
     "files",
     "binning",
     "data",
+    "sketch",
     "objectives",
     "metrics",
     "sampling",

@@ -81,6 +81,14 @@ def test_linear_trees() -> None:
     assert names["linear_error"] < names["plain_error"]
 
 
+def test_quantile_sketch() -> None:
+    names = run("docs/quantile_sketch.md", 2, {})
+    sketch = names["sketch"]
+    assert sketch.quantile([0.1, 0.5, 0.9]) == pytest.approx([-0.28, 1, 2.28], abs=0.1)
+    assert 9 <= len(sketch.cuts(0.1)) <= 14 and sketch.error_bound <= 0.01
+    assert names["again"].to_bytes() == names["data"]
+
+
 def test_quickstart() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("sklearn")

@@ -94,6 +94,9 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
     if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
     if (p.limits) check_limits(*p.limits, *self.matrix);
     p.interrupt = &interrupt;
+    if (p.sorted && (p.sorted->place_of.size() != self.matrix->features().size() || p.sorted->raw.n_rows() != n)) {
+      throw std::invalid_argument("the sorted columns are those of another table");
+    }
     const std::vector<std::int8_t>& directions = p.monotone.direction;
     if (!directions.empty() && directions.size() != self.matrix->features().size()) {
       throw std::invalid_argument("monotone_directions and the features differ in length");
@@ -158,6 +161,7 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
   const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns(matrix));
+  if (tree.by_value && !table) throw std::invalid_argument("the tree asks for values: it needs the raw table");
   if (!tree.linear.empty() && (!table || values)) {
     throw std::invalid_argument("linear leaves need the raw table, and have values of their own");
   }
@@ -165,7 +169,8 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
   TeamLease team(n_threads);
   const std::int64_t n_added = rows ? length(*rows) : matrix.n_rows();
   if (values) {
-    add_tree_to_scores(*team, matrix, tree, values->data(), n_values, row_data, n_added, score.data());
+    add_tree_to_scores(*team, matrix, tree, values->data(), n_values, row_data, n_added, score.data(),
+                       table ? &*table : nullptr);
   } else {
     add_tree_to_scores(*team, matrix, tree, row_data, n_added, score.data(), table ? &*table : nullptr);
   }
@@ -193,7 +198,7 @@ void join_categories(const nb::list& trees, nb::dict& d) {
   std::vector<std::int32_t> category;
   for (const nb::handle handle : trees) {
     const Tree& tree = nb::cast<const Tree&>(handle);
-    for (std::size_t i = 0; i < tree.feature.size(); ++i) {
+    for (std::size_t i = 0; i < tree.column.size(); ++i) {
       begin.push_back(static_cast<std::int64_t>(category.size()) + tree.category_begin[i + 1]);
     }
     category.insert(category.end(), tree.category.begin(), tree.category.end());
@@ -230,7 +235,7 @@ std::vector<T> array_of(const nb::dict& arrays, const char* name, std::int64_t e
 }
 
 // The way back from `join_trees`, for one tree.
-Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_values) {
+Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_values, bool by_value) {
   const std::int64_t n_leaves = length(nb::cast<In<std::int64_t>>(arrays["leaf_count"], false));
   if (n_leaves < 1 || n_values < 1) throw std::invalid_argument("a tree has at least one leaf and one value");
   const std::int64_t n_nodes = n_leaves - 1;
@@ -267,6 +272,14 @@ Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_v
   }
   if (arrays.contains("linear") && !arrays["linear"].is_none()) {
     tree.linear = linear_leaves(nb::cast<nb::dict>(arrays["linear"]), n_leaves, n_columns(matrix));
+  }
+  if (by_value) {
+    tree.by_value = true;
+    tree.category_begin.resize(tree.column.size() + 1, static_cast<std::int64_t>(tree.category.size()));
+    for (const std::int32_t c : tree.column) {
+      if (c < 0 || c >= n_columns(matrix)) throw std::invalid_argument("a node asks about a column that is not there");
+    }
+    return tree;
   }
   const std::int64_t misfit = tree.find_bins(matrix.features());
   if (misfit >= 0) throw nb::index_error(std::to_string(misfit).c_str());
@@ -370,6 +383,34 @@ void bind_limits(nb::module_& m) {
 
 void bind_tree(nb::module_& m) {
   bind_limits(m);
+  nb::class_<SortedTable>(m, "SortedTable", "Columns with their rows in the order of their values.")
+      .def_prop_ro(
+          "n_sorted", [](const SortedTable& t) { return static_cast<std::int64_t>(t.columns.size()); },
+          "Features that are sorted; the bins of the others hold one value each.")
+      .def_prop_ro("n_bytes", &SortedTable::n_bytes);
+  m.def(
+      "sort_columns",
+      [](const BinMatrix& matrix, const nb::object& raw, int n_threads) {
+        if (matrix.n_rows() > kMaxSortedRows) throw std::invalid_argument("too many rows to be sorted");
+        const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns(matrix));
+        if (!table) throw std::invalid_argument("there is no table to sort");
+        nb::gil_scoped_release release;
+        TeamLease team(n_threads);
+        return std::make_shared<SortedTable>(sort_columns(*team, *table, matrix.features()));
+      },
+      "matrix"_a, "raw"_a, "n_threads"_a, nb::keep_alive<0, 2>(), "Sorts the columns of a table that has been binned.");
+  nb::class_<Proposals>(m, "Proposals", "Candidates for the splits of each tree, and the table binned by them.")
+      .def(
+          "__init__",
+          [](Proposals* self, const BinMatrix& binned, std::shared_ptr<SortedTable> sorted, double eps) {
+            if (!(eps > 0.0 && eps < 1.0)) throw std::invalid_argument("eps must be between 0 and 1");
+            if (sorted->place_of.size() != binned.features().size() || sorted->raw.n_rows() != binned.n_rows()) {
+              throw std::invalid_argument("the sorted columns are those of another table");
+            }
+            new (self) Proposals(binned, std::move(sorted), eps);
+          },
+          "binned"_a, "sorted"_a, "eps"_a)
+      .def_prop_ro("matrix", &Proposals::matrix, "The table to make a Grower of.");
   nb::class_<GrowParams>(m, "GrowParams", "Typed settings of one tree.")
       .def(nb::init<>())
       .def_rw("num_leaves", &GrowParams::num_leaves)
@@ -401,6 +442,10 @@ void bind_tree(nb::module_& m) {
           [](GrowParams& p, double v) { p.monotone.penalty = v; })
       .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
       .def_rw("limits", &GrowParams::limits, nb::arg().none())
+      .def_rw("sorted", &GrowParams::sorted, nb::arg().none())
+      .def_rw("local_eps", &GrowParams::local_eps)
+      .def_rw("global_eps", &GrowParams::global_eps)
+      .def_rw("proposals", &GrowParams::proposals, nb::arg().none())
       .def_prop_rw(
           "lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },
           [](GrowParams& p, double v) { p.rules.lambda_l1 = v; })
@@ -477,9 +522,9 @@ void bind_tree(nb::module_& m) {
                             "As Grower.grow, but one tree whose leaves have a value for each output.");
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
-  m.def("make_tree", &make_tree, "matrix"_a, "arrays"_a, "n_values"_a,
+  m.def("make_tree", &make_tree, "matrix"_a, "arrays"_a, "n_values"_a, "by_value"_a = false,
         "A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot\n"
-        "answer.");
+        "answer. With `by_value` rows will be asked for their values instead.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
         "n_threads"_a, "values"_a.noconvert() = nb::none(), "raw"_a = nb::none(),
         "Adds the tree's values, or `values` (one or more per leaf), to the scores of rows.");

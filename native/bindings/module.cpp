@@ -10,6 +10,7 @@ void bind_distribution(nanobind::module_& m);
 void bind_metrics(nanobind::module_& m);
 void bind_ranking(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
+void bind_sketch(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_tree(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
@@ -28,6 +29,7 @@ NB_MODULE(_native, m) {
   bind_metrics(m);
   bind_ranking(m);
   bind_sampling(m);
+  bind_sketch(m);
   bind_tree(m);
   bind_predict(m);
 }

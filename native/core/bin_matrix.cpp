@@ -220,6 +220,23 @@ void BinMatrix::make_columns(Team& team) {
   has_columns_.store(true, std::memory_order_release);
 }
 
+void BinMatrix::rows_from_columns(Team& team, std::span<const std::int32_t> features) {
+  for_blocks(team, n_rows_, kTileRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    for (const std::int32_t f : features) {
+      const Feature& feature = features_[at(f)];
+      Group& group = groups_[at(feature.group)];
+      const std::int64_t first = column_begin_[at(feature.group)][at(feature.lane)];
+      if (group.two_bytes) {
+        const std::uint16_t* const from = columns16_.data() + first;
+        for (std::int64_t r = begin; r < end; ++r) group.bins16[r * group.row_stride + feature.lane] = from[r];
+      } else {
+        const std::uint8_t* const from = columns8_.data() + first;
+        for (std::int64_t r = begin; r < end; ++r) group.bins8[r * group.row_stride + feature.lane] = from[r];
+      }
+    }
+  });
+}
+
 const void* BinMatrix::column(const Feature& feature) const {
   const std::int64_t first = column_begin_[at(feature.group)][at(feature.lane)];
   return groups_[at(feature.group)].two_bytes ? static_cast<const void*>(columns16_.data() + first)

@@ -110,6 +110,10 @@ class BinMatrix {
   void find_missing();
   // The lanes one by one, made from the rows when first needed.
   void make_columns(Team& team);
+  // For who fills lanes by hand: the copy of a lane, by row; and the way from there to the rows. Only lanes that one
+  // feature has for itself.
+  void* lane_data(const Feature& feature) { return const_cast<void*>(column(feature)); }
+  void rows_from_columns(Team& team, std::span<const std::int32_t> features);
 
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cells() const { return n_cells_; }

@@ -170,7 +170,7 @@ void Grower::quantize(Team& team, const float* gradient, const float* hessian) {
     total.max_hessian = std::max(total.max_hessian, blocks[b].max_hessian);
     total.min_hessian = std::min(total.min_hessian, blocks[b].min_hessian);
   }
-  layout_ = choose_layout(total, n_rows_, hessian != nullptr);
+  layout_ = choose_layout(total, n_rows_, hessian != nullptr, sorted_ != nullptr);
   stats_.rounds += 1;
   stats_.wide_rounds += layout_.wide;
 
@@ -221,9 +221,11 @@ void Grower::start_root(Team& team) {
   root.end = n_rows_;
   root.sums = root_sums_;
   root.output = root.wish = output_of(root.sums, 0.0, nullptr);  // nothing above it to be smoothed towards
-  monotone_.start(params_->monotone, matrix_->features(), root.output, team.n_threads());
+  monotone_.start(params_->monotone, sorted_ != nullptr ? box_features_ : matrix_->features(), root.output,
+                  team.n_threads());
   if (limits_ != nullptr) start_root_limits(root);
   leaves_.push_back(std::move(root));
+  start_sorted(team);
   if (params_->num_leaves < 2 || !may_split(leaves_[0])) return;
   std::vector<Family> families(1);
   families[0].built[0] = 0;
@@ -266,6 +268,7 @@ void Grower::expand(Team& team, const std::vector<std::int32_t>& batch, bool las
   stats_.expanded += static_cast<std::int64_t>(batch.size());
   partition(team, batch);
   std::vector<Family> families;
+  std::vector<std::int32_t> searched;  // nodes whose children are
   for (const std::int32_t node : batch) {
     make_children(node);
     const Leaf& parent = leaves_[at(node)];
@@ -275,6 +278,7 @@ void Grower::expand(Team& team, const std::vector<std::int32_t>& batch, bool las
       pool_.release(std::move(leaves_[at(node)].histogram));
       continue;
     }
+    searched.push_back(node);
     const int smaller = left.n_rows() <= right.n_rows() ? 0 : 1;
     Family family;
     family.parent = node;
@@ -286,6 +290,7 @@ void Grower::expand(Team& team, const std::vector<std::int32_t>& batch, bool las
     }
     families.push_back(std::move(family));
   }
+  if (sorted_ != nullptr) split_lists(team, searched);
   std::vector<std::int32_t> again;
   if (!last) again = note_changes();
   search_again(again, families);
@@ -348,7 +353,9 @@ void Grower::make_children(std::int32_t node) {
       double values[2] = {children[0].wish, children[1].wish};
       const Split& split = parent.split;
       monotone_.split(node, static_cast<std::int32_t>(leaves_.size()),
-                      {split.feature, split.threshold, split.missing_left}, values);
+                      {split.feature, sorted_ != nullptr ? static_cast<std::int32_t>(split.place) : split.threshold,
+                       split.missing_left},
+                      values);
       for (int side = 0; side < 2; ++side) children[side].output = values[side];
     }
   }
@@ -366,12 +373,20 @@ void Grower::partition(Team& team, const std::vector<std::int32_t>& batch) {
     const Leaf& leaf = leaves_[at(node)];
     const Split& split = leaf.split;
     stats_.partitioned_rows += leaf.n_rows();
+    if (is_listed(split.feature)) {
+      splits.push_back({leaf.begin, leaf.end, split.left.count, mark_sides(leaf)});
+      continue;
+    }
     splits.push_back({leaf.begin, leaf.end, split.left.count,
                       split.goes_left.empty()
                           ? RowSplitter(*matrix_, split.feature, split.threshold, split.missing_left)
                           : RowSplitter(*matrix_, split.feature, split.goes_left)});
   }
   rows_.split(team, splits);
+  if (sorted_ == nullptr || lists_.used().empty()) return;
+  for (const std::int32_t node : batch) {
+    if (!is_listed(leaves_[at(node)].split.feature)) mark_rows(leaves_[at(node)]);
+  }
 }
 
 // ---- leaf values ----
@@ -472,6 +487,7 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear,
   stats_.committed += static_cast<std::int64_t>(committed_.size());
   const auto n_leaves = committed_.size() + 1;
   Tree tree;
+  tree.by_value = sorted_ != nullptr || params_->proposals != nullptr;
   tree.leaf_value.resize(n_leaves);
   tree.leaf_weight.resize(n_leaves);
   tree.leaf_count.resize(n_leaves);
@@ -487,6 +503,7 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear,
     tree.add_split(matrix_->features()[at(node.split.feature)], node.split.feature, node.split.threshold,
                    node.split.missing_left, child_number(node.children[0]), child_number(node.children[1]),
                    node.split.gain);
+    if (sorted_ != nullptr) tree.threshold.back() = node.split.value;
     if (!node.split.goes_left.empty()) {
       tree.set_categories(matrix_->features()[at(node.split.feature)], node.split.goes_left);
     }

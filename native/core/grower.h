@@ -25,6 +25,9 @@
 #include "core/memory.h"
 #include "core/monotone.h"
 #include "core/parallel.h"
+#include "core/proposals.h"
+#include "core/sorted_lists.h"
+#include "core/sorted_table.h"
 #include "core/sparse_rows.h"
 #include "core/tree.h"
 #include "core/types.h"
@@ -53,7 +56,13 @@ struct GrowParams {
   double damp_from = 0.0;             // leaf values beyond this are damped, see leaf_output; 0: none
   std::int64_t max_histogram_bytes = std::int64_t{1} << 30;
   std::shared_ptr<const FeatureLimits> limits;  // nullptr: none
-  Interrupt* interrupt = nullptr;               // asked between batches of leaves; nullptr: never
+  // With it, features whose bins hold several values are searched value by value, and thresholds lie halfway between
+  // the values of the leaf. Trees then ask for values, not for bins.
+  std::shared_ptr<SortedTable> sorted;
+  std::shared_ptr<Proposals> proposals;  // bins are proposed for every tree; see RoundGrower
+  double global_eps = 0.0;               // with `sorted`: least share of a tree's hessian between two thresholds
+  double local_eps = 0.0;  // with `sorted`: least share of a leaf's hessian between two thresholds; 0: every value
+  Interrupt* interrupt = nullptr;  // asked between batches of leaves; nullptr: never
 };
 
 // Where the time went, in seconds; and how much was done.
@@ -86,6 +95,8 @@ class Grower {
     std::int32_t feature = -1;  // -1: no admissible split
     std::int32_t threshold = 0;
     bool missing_left = false;
+    double value = 0.0;                   // with sorted columns: the threshold itself
+    std::int64_t place = 0;               // and where it lies among the values of all rows
     std::vector<std::uint8_t> goes_left;  // of categories: by bin, the last is that of missing values
     double l2 = 0.0;                      // added to lambda_l2 for the values of both children
     Sums left;
@@ -118,6 +129,7 @@ class Grower {
     std::int64_t order = 0;  // of being committed: breaks ties
     std::int32_t slot = 0;   // leaf number in the finished tree
     LeafLimits limits;
+    std::vector<SortedLists::Stretch> stretches;  // its entries in each sorted column
 
     std::int64_t n_rows() const { return end - begin; }
   };
@@ -171,8 +183,15 @@ class Grower {
     std::int32_t family;
     std::int32_t lane_block;            // -1: sparse columns
     std::int32_t first_alive, n_alive;  // of the parent's alive blocks
+    std::int32_t sorted = -1;           // or a sorted column
     Found found[2] = {};
     std::vector<std::int32_t> alive[2] = {};
+  };
+
+  // Rows of a leaf without an entry in a sorted column, and missing ones.
+  struct Unlisted {
+    Sums rest;
+    Sums missing;
   };
 
   struct RowBlock;
@@ -213,6 +232,22 @@ class Grower {
   SearchArgs search_args(const Leaf& leaf, const FeatureCells& cells, const Feature& feature, int thread);
   void settle(Leaf& leaf);
   void finish_split(Leaf& leaf, Split& split);
+
+  void plan_sorted();
+  void start_sorted(Team& team);
+  void keep_proposals(Team& team);
+  SortedSearchArgs sorted_args(std::size_t place, const SortedLists::Stretch& stretch, std::int64_t first,
+                               std::int64_t n) const;
+  Unlisted unlisted(const Leaf& leaf, std::size_t place) const;
+  void search_sorted(Family& family, std::int32_t place, int thread, Found* found);
+  void finish_sorted(const Leaf& leaf, Split& split) const;
+  void set_value(const FeatureCells& cells, Split& split) const;
+  RowSplitter mark_sides(const Leaf& leaf);
+  void mark_rows(const Leaf& leaf);
+  void split_lists(Team& team, const std::vector<std::int32_t>& nodes);
+  bool is_listed(std::int32_t feature) const {
+    return sorted_ != nullptr && sorted_->place_of[static_cast<std::size_t>(feature)] >= 0;
+  }
 
   void start_limits();
   void start_root_limits(Leaf& root) const;
@@ -261,6 +296,14 @@ class Grower {
   std::vector<char> feature_used_;
   std::vector<LaneBlock> blocks_;
   std::vector<std::vector<char>> allowed_;  // by leaf: features of its own
+
+  const SortedTable* sorted_ = nullptr;
+  SortedLists lists_;
+  std::vector<char> list_used_;                  // by feature: searched in a sorted column
+  std::vector<std::vector<char>> list_allowed_;  // the same by leaf, as allowed_
+  Buffer<std::uint64_t> half_values_;            // by row, see SortedSearchArgs; empty: values are too wide
+  std::vector<Feature> box_features_;            // what monotone constraints see: places instead of bins
+  const SortedTable* boxes_of_ = nullptr;
 
   const RowIdx* user_rows_ = nullptr;
   std::int64_t n_rows_ = 0;

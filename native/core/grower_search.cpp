@@ -22,6 +22,7 @@ void Grower::plan_blocks(int n_threads) {
                                              p.limits ? p.limits->sampling_weights : std::vector<double>{});
   feature_used_.assign(at(n_features), 0);
   group_used_.assign(matrix_->groups().size(), 0);
+  plan_sorted();
   start_limits();
   sample_nodes_ = p.fractions.by_level < 1.0 || p.fractions.by_node < 1.0 || (p.limits && !p.limits->groups.empty());
   const auto& direction = p.monotone.direction;
@@ -31,10 +32,18 @@ void Grower::plan_blocks(int n_threads) {
   for (const std::int32_t f : columns_->tree_features()) {
     const Feature& feature = matrix_->features()[at(f)];
     if (feature.hidden) continue;
+    if (is_listed(f)) {
+      list_used_[at(f)] = 1;
+      continue;
+    }
     feature_used_[at(f)] = 1;
     if (!feature.loose()) group_used_[at(feature.group)] = 1;
   }
   n_cells_ = matrix_->n_cells() + (sparse_ ? sparse_->n_heavy : 0);
+  // Where all features are sorted columns, histograms have nothing to hold.
+  const bool lists_only = sorted_ != nullptr && !sparse_ &&
+                          std::none_of(group_used_.begin(), group_used_.end(), [](char used) { return used; });
+  if (lists_only) n_cells_ = 0;
   all_blocks_.resize(sparse_ ? sparse_->blocks.size() : 0);
   std::iota(all_blocks_.begin(), all_blocks_.end(), 0);
   blocks_.clear();
@@ -47,7 +56,7 @@ void Grower::plan_blocks(int n_threads) {
                          static_cast<std::int32_t>(std::min(block, n - first))});
     }
   }
-  int max_bins = 1;
+  int max_bins = sorted_ != nullptr ? kSortedChunk : 1;
   for (const Feature& f : matrix_->features()) max_bins = std::max(max_bins, f.n_value_bins);
   build_scratch_.resize(at(std::max<std::int64_t>(n_threads, static_cast<std::int64_t>(build_scratch_.size()))));
   search_scratch_.resize(build_scratch_.size());
@@ -96,12 +105,16 @@ void Grower::search(Team& team, std::vector<Family>& families) {
       const std::int64_t n = std::min(kBlocksPerTask, n_alive - first);
       tasks.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
     }
+    if (sorted_ == nullptr) continue;
+    for (const std::int32_t place : lists_.used()) tasks.push_back({family, -1, 0, 0, place});
   }
   team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
     SearchTask& task = tasks[at(t)];
     Family& family = families[at(task.family)];
     if (task.lane_block >= 0) {
       search_lanes(family, blocks_[at(task.lane_block)], thread, task.found);
+    } else if (task.sorted >= 0) {
+      search_sorted(family, task.sorted, thread, task.found);
     } else {
       search_sparse(family, task, thread);
     }
@@ -140,18 +153,23 @@ void Grower::search(Team& team, std::vector<Family>& families) {
 void Grower::allow_columns(const std::vector<Family>& families) {
   if (!sample_nodes_) return;
   allowed_.resize(leaves_.size());
+  list_allowed_.resize(leaves_.size());
   for (const Family& family : families) {
     for (std::size_t side = 0; side < 2; ++side) {
       const std::int32_t i = family.searched(side);
       if (i < 0) continue;
       std::vector<char>& allowed = allowed_[at(i)];
       allowed.assign(matrix_->features().size(), 0);
+      std::vector<char>& list_allowed = list_allowed_[at(i)];
+      if (sorted_ != nullptr) list_allowed.assign(allowed.size(), 0);
       const Leaf& leaf = leaves_[at(i)];
       std::function<bool(std::int32_t)> may_meet;
       if (limits_ != nullptr && !limits_->groups.empty()) {
         may_meet = [&](std::int32_t f) { return limits_->groups.allows(leaf.limits.open, f); };
       }
-      for (const std::int32_t f : columns_->node_features(leaf.depth, leaf.key, may_meet)) allowed[at(f)] = 1;
+      for (const std::int32_t f : columns_->node_features(leaf.depth, leaf.key, may_meet)) {
+        (is_listed(f) ? list_allowed : allowed)[at(f)] = 1;
+      }
     }
   }
 }
@@ -163,7 +181,7 @@ bool Grower::is_allowed(std::int32_t leaf, std::int32_t feature) const {
 // The same as flags; nullptr: every feature.
 const char* Grower::allowed_features(std::int32_t leaf) const {
   if (sample_nodes_) return allowed_[at(leaf)].data();
-  return params_->fractions.by_tree < 1.0 ? feature_used_.data() : nullptr;
+  return params_->fractions.by_tree < 1.0 || sorted_ != nullptr ? feature_used_.data() : nullptr;
 }
 
 // Lane by lane, so that its cells are merged, subtracted and searched while they are in cache.
@@ -448,6 +466,10 @@ void Grower::finish_split(Leaf& leaf, Split& split) {
     return;
   }
   const Feature& feature = matrix_->features()[at(split.feature)];
+  if (is_listed(split.feature)) {
+    finish_sorted(leaf, split);
+    return;
+  }
   const FeatureCells cells = cells_of(leaf, *leaf.histogram, feature, split.feature, 0);
   if (feature.is_categorical()) {
     split.left = sum_left(cells, split);
@@ -458,6 +480,7 @@ void Grower::finish_split(Leaf& leaf, Split& split) {
   if (split.missing_left) split.left += missing;
   // Nothing to learn a direction from: missing values will follow the majority.
   if (missing.count == 0) split.missing_left = 2 * split.left.count >= leaf.sums.count;
+  if (sorted_ != nullptr) set_value(cells, split);
 }
 
 }  // namespace gossamer

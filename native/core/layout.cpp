@@ -27,7 +27,7 @@ std::int64_t power(int bits) { return std::int64_t{1} << bits; }
 //
 // Packed fields are fine while typical values keep enough steps; where the largest value dwarfs
 // them, small gradients would vanish and the wide form is used.
-CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given) {
+CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given, bool fine) {
   // The mean of square roots: a few outliers cannot pass themselves off as typical.
   const auto typical = [&](double sum_of_roots) {
     const double mean = sum_of_roots / static_cast<double>(std::max<std::int64_t>(stats.n_sampled, 1));
@@ -39,14 +39,15 @@ CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool h
 
   CellLayout layout;
   const double widest_packed_gradient = constant ? 0x1.0p18 : 0x1.0p8;
-  layout.wide = gradient_spread > widest_packed_gradient || (!constant && hessian_spread > 64.0);
+  layout.wide = fine || gradient_spread > widest_packed_gradient || (!constant && hessian_spread > 64.0);
   if (layout.wide) {
     // Sums over all rows must fit 63 bits.
     const auto row_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_rows)));
     layout.count_bits = 20;
     layout.hessian_bits = constant ? 0 : 44;
     layout.max_rows = power(20) - 1;
-    layout.gradient_limit = power(std::min(43, 62 - row_bits));
+    const int gradient_bits = fine && gradient_spread < 0x1.0p10 ? 30 : 43;
+    layout.gradient_limit = power(std::min(gradient_bits, 62 - row_bits));
     layout.hessian_limit = power(23);
   } else if (constant) {
     layout.count_bits = 16;

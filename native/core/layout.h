@@ -9,7 +9,8 @@
 namespace gossamer {
 
 // `hessian_given` false: every hessian is 1. Units are powers of two, so that gradients with few
-// significant bits (counts, halves) are represented exactly.
-CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given);
+// significant bits (counts, halves) are represented exactly. `fine`: as much of the gradients as a wide cell holds, or
+// as 32 bits do where that is plenty.
+CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given, bool fine = false);
 
 }  // namespace gossamer

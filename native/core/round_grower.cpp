@@ -30,12 +30,13 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
   const bool remembers = params[0].limits && params[0].limits->costs && params[0].limits->costs->remembers();
   const auto grow_one = [&](Grower& grower, Team& own, std::int64_t k, const GrowParams& p) {
     const std::int64_t first = k * n_all;
+    if (p.proposals) p.proposals->propose(own, hessian != nullptr ? hessian + first : nullptr, rows, n_rows);
     Tree& tree = trees[at(k)];
     tree = grower.grow(own, gradient + first, hessian != nullptr ? hessian + first : nullptr, rows, n_rows, p,
                        score + first, p.refit ? label + (one_label ? 0 : first) : nullptr, raw);
     if (remembers) p.limits->costs->add_tree(own, *matrix_, tree);
   };
-  const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers;
+  const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers && !params[0].proposals;
   const std::int64_t n_over = n_outputs % n_threads;
   const bool over_too = 2 * n_over > n_threads;  // most threads are busy then
   const std::int64_t n_beside = !side_by_side ? 0 : over_too ? n_outputs : n_outputs - n_over;

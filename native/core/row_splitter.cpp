@@ -2,11 +2,20 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+
+#include "core/bin_bounds.h"
 
 namespace gossamer {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// As in prediction, a category is the nearest whole number.
+bool holds_category(std::span<const std::int32_t> set, double x) {
+  if (!(x > -0.5 && x <= 2147483647.0)) return false;
+  return std::binary_search(set.begin(), set.end(), static_cast<std::int32_t>(std::ceil(x - 0.5)));
+}
 
 }  // namespace
 
@@ -32,6 +41,20 @@ RowSplitter::RowSplitter(const BinMatrix& matrix, std::int32_t f, std::span<cons
   fill_table([&](std::int32_t bin) { return by_bin[at(bin)] != 0; });
 }
 
+RowSplitter::RowSplitter(const RawTable& raw, std::int32_t column, double threshold, MissingKind missing_kind,
+                         bool missing_left, std::span<const std::int32_t> set)
+    : missing_left_(missing_left),
+      raw_(&raw),
+      column_(column),
+      value_(threshold),
+      missing_kind_(missing_kind),
+      set_(set) {}
+
+RowSplitter::RowSplitter(const std::uint8_t* side) {
+  lane_.column = side;
+  lane_.missing_bin = 255;  // there is none
+}
+
 void RowSplitter::find_lane(const BinMatrix& matrix) {
   const Feature& feature = *feature_;
   const Group& group = matrix.groups()[at(feature.group)];
@@ -55,7 +78,8 @@ void RowSplitter::fill_table(const GoesLeft& goes_left) {
 
 std::int64_t RowSplitter::split(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
                                 RowIdx* right) const {
-  if (feature_->loose()) {
+  if (raw_ != nullptr) return split_values(rows, first_row, n_rows, left, right);
+  if (feature_ != nullptr && feature_->loose()) {
     SparsePartition p = sparse_;
     p.rows = rows;
     p.first_row = first_row;
@@ -73,6 +97,27 @@ std::int64_t RowSplitter::split(const RowIdx* rows, std::int64_t first_row, std:
   args.left = left;
   args.right = right;
   return two_bytes_ ? kernels().partition_u16(args) : kernels().partition_u8(args);
+}
+
+std::int64_t RowSplitter::split_values(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
+                                       RowIdx* right) const {
+  std::int64_t n_left = 0;
+  std::int64_t n_right = 0;
+  visit(*raw_, [&](const auto& read) {
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      const RowIdx row = rows != nullptr ? rows[i] : static_cast<RowIdx>(first_row + i);
+      double x = read(row, column_);
+      if (std::isnan(x) && missing_kind_ == MissingKind::nan_is_zero) x = 0.0;
+      const bool missing = std::isnan(x) || (missing_kind_ == MissingKind::zero && std::abs(x) <= kZero);
+      bool is_left = missing ? missing_left_ : x <= value_;
+      if (!set_.empty() && !missing) is_left = holds_category(set_, x) != missing_left_;
+      left[n_left] = row;  // may be where `rows` are: nothing is lost that has not been read
+      right[n_right] = row;
+      n_left += is_left;
+      n_right += !is_left;
+    }
+  });
+  return n_left;
 }
 
 // A lane, where some rows have a value that did not fit it.

@@ -43,10 +43,20 @@ void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* 
   }
 }
 
-std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree) {
+std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree, const RawTable* raw) {
+  if (tree.by_value && raw == nullptr) throw std::invalid_argument("the tree asks for values: it needs the raw table");
   std::vector<Node> nodes;
-  nodes.reserve(tree.feature.size());
-  for (std::size_t i = 0; i < tree.feature.size(); ++i) {
+  nodes.reserve(tree.column.size());
+  for (std::size_t i = 0; i < tree.column.size(); ++i) {
+    if (tree.by_value) {
+      const auto first = static_cast<std::size_t>(tree.category_begin[i]);
+      const auto last = static_cast<std::size_t>(tree.category_begin[i + 1]);
+      nodes.push_back(
+          {RowSplitter(*raw, tree.column[i], tree.threshold[i], static_cast<MissingKind>(tree.missing_kind[i]),
+                       tree.default_left[i] != 0, std::span(tree.category).subspan(first, last - first)),
+           tree.left[i], tree.right[i]});
+      continue;
+    }
     const std::span<const std::uint8_t> by_bin = tree.left_bins(i);
     nodes.push_back({by_bin.empty()
                          ? RowSplitter(matrix, tree.feature[i], tree.threshold_bin[i], tree.default_left[i] != 0)
@@ -59,8 +69,8 @@ std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree) {
 // Calls body(leaf, rows) for blocks of rows of each leaf.
 template <class Body>
 void for_leaves(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
-                const Body& body) {
-  const std::vector<Node> nodes = nodes_of(matrix, tree);
+                const RawTable* raw, const Body& body) {
+  const std::vector<Node> nodes = nodes_of(matrix, tree, raw);
   for_blocks(team, n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
     std::vector<RowIdx> room(own.size());
@@ -115,19 +125,20 @@ std::int64_t Tree::find_bins(const std::vector<Feature>& features) {
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score, const RawTable* raw) {
   if (tree.linear.empty()) {
-    add_tree_to_scores(team, matrix, tree, tree.leaf_value.data(), tree.n_values, rows, n_rows, score);
+    add_tree_to_scores(team, matrix, tree, tree.leaf_value.data(), tree.n_values, rows, n_rows, score, raw);
     return;
   }
   if (raw == nullptr) throw std::invalid_argument("linear leaves need the raw table");
-  for_leaves(team, matrix, tree, rows, n_rows, [&](std::size_t leaf, std::span<const RowIdx> reached) {
+  for_leaves(team, matrix, tree, rows, n_rows, raw, [&](std::size_t leaf, std::span<const RowIdx> reached) {
     add_linear_leaf(tree.linear, leaf, tree.leaf_value[leaf], *raw, reached.data(),
                     static_cast<std::int64_t>(reached.size()), score);
   });
 }
 
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
-                        std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score) {
-  for_leaves(team, matrix, tree, rows, n_rows, [&](std::size_t leaf, std::span<const RowIdx> reached) {
+                        std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score,
+                        const RawTable* raw) {
+  for_leaves(team, matrix, tree, rows, n_rows, raw, [&](std::size_t leaf, std::span<const RowIdx> reached) {
     const double* const own_values = values + static_cast<std::int64_t>(leaf) * n_values;
     for (std::int64_t k = 0; k < n_values; ++k) {
       double* const output = score + k * matrix.n_rows();
@@ -138,7 +149,7 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
 
 void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
                  const std::function<void(std::int32_t, std::span<const RowIdx>)>& visit) {
-  const std::vector<Node> nodes = nodes_of(matrix, tree);
+  const std::vector<Node> nodes = nodes_of(matrix, tree, nullptr);
   for_blocks(team, matrix.n_rows(), kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
     std::vector<RowIdx> room(own.size());

@@ -35,7 +35,8 @@ struct Tree {
   std::vector<double> leaf_value;  // n_values per leaf; node_value likewise
   std::vector<double> leaf_weight;
   std::vector<std::int64_t> leaf_count;
-  LinearLeaves linear;  // empty: leaves have their plain values
+  LinearLeaves linear;    // empty: leaves have their plain values
+  bool by_value = false;  // thresholds are no bounds of bins: rows are asked for their values
 
   // Adds a node, all but what is known of its rows (value, weight, count).
   void add_split(const Feature& f, std::int32_t number, std::int32_t bin, bool missing_left, std::int32_t left_child,
@@ -84,12 +85,14 @@ struct Tree {
 };
 
 // score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix; with several
-// values per leaf, score[k * matrix rows + row] += value k. A tree with linear leaves needs the raw values.
+// values per leaf, score[k * matrix rows + row] += value k. A tree with linear leaves, or one that asks for values,
+// needs the raw table.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score, const RawTable* raw = nullptr);
 // The same with other values in the tree's leaves: `n_values` per leaf, leaf after leaf.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const double* values,
-                        std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score);
+                        std::int64_t n_values, const RowIdx* rows, std::int64_t n_rows, double* score,
+                        const RawTable* raw = nullptr);
 
 // Calls visit(node, rows) for blocks of rows that together are all rows of the matrix that reach the node. All
 // calls for a row come from one thread.

@@ -92,6 +92,21 @@ struct Candidate {
   bool missing_left = false;
 };
 
+// One feature of one leaf, its rows in the order of their values.
+struct SortedSearchArgs {
+  const std::uint32_t* entries = nullptr;  // rows; the highest bit: another value than the entry before
+  std::int64_t n = 0;
+  std::int64_t first_place = 0;               // of the first entry: thresholds count from here
+  const std::uint64_t* row_values = nullptr;  // by row: gradient in the high half, hessian in the low one
+  const WideCell* wide_values = nullptr;      // or these, where 32 bits are too few
+  Sums before;                                // of what goes left before any entry does
+  Sums missing;
+  bool ends = false;      // whether there is a threshold after the last entry
+  double min_step = 0.0;  // least hessian between two thresholds; 0: one for every value
+  SearchArgs leaf;        // its sums, output, limits, and scratch for kSortedChunk bins
+};
+inline constexpr int kSortedChunk = 512;
+
 // Many splits at once: each has one cell, that of the rows which go right. Features of two bins have
 // one such cell; of several bins, the sums of the cells from each bin upwards.
 struct SearchRightArgs {
@@ -281,6 +296,12 @@ struct KernelTable {
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
   bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
+  // Looks at the thresholds between entries; threshold t: t places go left. args.before grows by all of them.
+  bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
+  Sums (*sum_sorted)(const SortedSearchArgs&, const CellLayout&);
+  // Entries whose row has side 0 stay in front, the others go to `right`; both keep their order and know where
+  // another value begins. Returns how many stay.
+  std::int64_t (*split_sorted)(std::uint32_t* entries, std::int64_t n, const std::uint8_t* side, std::uint32_t* right);
 
   ValueRange (*value_range)(const float* values, const RowIdx* rows, std::int64_t n);  // n > 0; rows may be nullptr
   void (*quantize_vector)(const VectorQuantizeArgs&, std::int32_t* sums);              // sums by output, added to

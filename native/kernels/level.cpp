@@ -26,6 +26,7 @@ namespace {
 #include "kernels/partition.inl"
 
 #include "kernels/search.inl"
+#include "kernels/sorted.inl"
 
 #include "kernels/vector_leaf.inl"
 
@@ -67,6 +68,9 @@ constexpr KernelTable kTable = {
     .partition_u16 = partition_u16,
     .search = search,
     .search_right = search_right,
+    .search_sorted = search_sorted,
+    .sum_sorted = sum_sorted,
+    .split_sorted = split_sorted,
     .value_range = value_range,
     .quantize_vector = quantize_vector,
     .build_vector = build_vector,

@@ -32,6 +32,7 @@ from gossamer.logger import register_logger
 from gossamer.model import Booster, CVBooster
 from gossamer.objectives import CustomObjective
 from gossamer.plot import plot_importance, plot_metric
+from gossamer.sketch import QuantileSketch
 from gossamer.train import train
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ __all__ = [
     "ModelFileError",
     "NotSupportedError",
     "ParameterError",
+    "QuantileSketch",
     "checkpoint",
     "cv",
     "early_stopping",

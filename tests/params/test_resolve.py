@@ -308,7 +308,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
 @pytest.mark.parametrize(
     "given",
     [
-        {"tree_method": "exact"},
         {"device": "cuda"},
         {"tree_learner": "data"},
         {"predict_contrib": True},

@@ -44,9 +44,11 @@ OURS = {
     "mvs_reg",
     "ndcg_exp_gain",
     "num_parallel_tree",
+    "proposal",
     "prune",
     "quantile_alpha",
     "sampling_method",
+    "sketch_eps",
     "tree_method",
     "weighted_bins",
 }

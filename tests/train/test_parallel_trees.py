@@ -53,6 +53,8 @@ CASES: dict[str, dict[str, Any]] = {
     "rf l1": {"boosting": "rf", "objective": "l1"},
     "goss": {"data_sample_strategy": "goss", "subsample": 1.0, "learning_rate": 0.9},
     "mvs": {"data_sample_strategy": "mvs", "objective": "binary"},
+    "exact l1": {"tree_method": "exact", "objective": "l1"},
+    "approx": {"tree_method": "approx"},
     "bagging in pairs": {"bagging_freq": 2},
 }
 

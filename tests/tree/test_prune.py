@@ -196,6 +196,16 @@ def test_as_xgboost() -> None:
     assert n_pruned > 5
 
 
+@pytest.mark.parametrize("method", ["exact", "approx"])
+def test_other_methods(method: str) -> None:
+    params = {**BASE, "grow_policy": "depthwise", "max_depth": 5, "tree_method": method}
+    whole = first_tree(params)
+    gamma = float(np.median(whole.gain))
+    pruned = first_tree({**params, "prune": True, "gamma": gamma})
+    assert reference(pruned, 0.0) == reference(whole, gamma)
+    assert pruned.n_leaves < whole.n_leaves
+
+
 def test_what_does_not_fit() -> None:
     with pytest.raises(ParameterError, match="prune does not fit cegb_penalty_feature_coupled"):
         train(

@@ -38,6 +38,7 @@ from gossamer.data.queries import check_group, check_position, check_query, take
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params, resolve
+from gossamer.params.check_method import keeps_raw_values
 from gossamer.threads import resolve_threads
 
 # What the bins depend on. Once a data set is binned, training cannot ask for other values.
@@ -55,7 +56,9 @@ BINNING_PARAMS: Final = (
     "is_enable_sparse",
     "max_conflict_rate",
     "bundle_order",
-    "linear_tree",  # no bins, but raw values that must not be freed
+    # No bins, but raw values that must not be freed.
+    "linear_tree",
+    "tree_method",
 )
 
 
@@ -191,7 +194,7 @@ class Dataset:
                 self._take_categories(self.reference)
                 self._binned = bin_like(table, self.reference.construct().binned, params)
             names = table.names or []  # none: made below
-            self._raw = table.values if params.linear_tree else None
+            self._raw = table.values if keeps_raw_values(params) else None
         try:
             self._names = self._choose_names(names)
             self._set_fields()
@@ -348,10 +351,13 @@ class Dataset:
         """Whether `linear_tree` is among its own parameters: trainings then need not say so."""
         return resolve(self._own_params, context="dataset").linear_tree
 
-    def raw_values(self) -> Values:
-        """Return the user's own table, for linear leaves; its columns as in the training data.
+    def raw_values(self, user: str = "linear_tree") -> Values:
+        """Return the user's own table; its columns as in the training data.
 
         Nothing is copied, unless the data set is a subset or its columns stand in another order.
+
+        Args:
+            user: The parameter that asks for them, for messages.
 
         Raises:
             DataError: If the raw values are no longer there, or never were.
@@ -359,17 +365,17 @@ class Dataset:
         self.construct()
         with self._lock:
             if self._raw is None:
-                self._raw = self._find_raw()
+                self._raw = self._find_raw(user)
             return self._raw
 
-    def _find_raw(self) -> Values:
+    def _find_raw(self, user: str) -> Values:
         if self._parent is not None:
             assert self.used_indices is not None
-            return Table(self._parent.raw_values()).take_rows(self.used_indices).values
+            return Table(self._parent.raw_values(user)).take_rows(self.used_indices).values
         if self._is_from_file:
             raise DataError(
                 message(
-                    "linear_tree needs raw values, and a file of save_binary() has bins only",
+                    f"{user} needs raw values, and a file of save_binary() has bins only",
                     expected="the table itself",
                     hint="Make the Dataset from the table.",
                 )
@@ -377,8 +383,9 @@ class Dataset:
         if self.data is None:
             raise DataError(
                 message(
-                    "linear_tree needs raw values, and those of this data set are freed",
-                    hint="Pass params={'linear_tree': True} to Dataset(), or free_raw_data=False.",
+                    f"{user} needs raw values, and those of this data set are freed",
+                    hint=f"Pass {user.partition('=')[0]} in Dataset(params=...), or "
+                    "free_raw_data=False.",
                 )
             )
         table = as_table(self.data)
@@ -432,7 +439,7 @@ class Dataset:
                 if name in params.given
                 and params[name] != mine[name]
                 # Raw values that were kept need not be used.
-                and not (name == "linear_tree" and mine.linear_tree)
+                and not (name in ("linear_tree", "tree_method") and _keeps_enough(mine, params))
             ]
             if self._asks_other_categories(params):
                 changed.append("categorical_feature")
@@ -884,6 +891,11 @@ class Dataset:
 def _is_auto(value: object) -> bool:
     """Whether this is the word "auto"; an array of names must not be compared with it."""
     return isinstance(value, str) and value == "auto"
+
+
+def _keeps_enough(mine: Params, params: Params) -> bool:
+    """Whether a data set keeps the raw values that other parameters ask for."""
+    return keeps_raw_values(mine) or not keeps_raw_values(params)
 
 
 def _known_field(name: str) -> str:

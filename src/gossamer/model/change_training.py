@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import _native
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.base_model import RawRows
@@ -29,7 +28,7 @@ def set_leaf_values(training: Training, t: int, values: npt.NDArray[np.float64])
     arrays = {**vars(Tree.from_arrays(training.trees[t])), "leaf_value": values}
     tree: Any = Tree(**arrays)
     if tree.n_leaves > 1:
-        tree = _native.make_tree(training.train.table.bins, arrays, tree.n_values)
+        tree = training.native_tree(arrays, tree.n_values)
     training.trees[t] = tree
     training.replay()
 
@@ -165,10 +164,10 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
     n_rounds, rest = divmod(forest.n_trees, training.trees_per_round)
     if rest or len(state["states"]) != n_rounds + 1:
         raise ValueError("a round is incomplete")
-    bins, trees = training.train.table.bins, []
+    trees = []
     for t in range(forest.n_trees):
         tree: Any = forest.tree(t)
-        trees.append(_native.make_tree(bins, vars(tree), n_values) if tree.n_leaves > 1 else tree)
+        trees.append(training.native_tree(vars(tree), n_values) if tree.n_leaves > 1 else tree)
     training.trees = trees
     training.start = start
     training._is_started = bool(state["is_started"])

@@ -102,7 +102,9 @@ class Dart(Boosting):
                 old, new = (self._values(tree, f) for f in (self._factors[j], factor))
                 both = np.stack([v.reshape(tree.n_leaves, -1) for v in (-old, new)], axis=1).ravel()
                 score = self._room[t % n_trees].reshape(-1)
-                _native.add_tree_to_scores(bins, tree, None, score, train.n_threads, both)
+                _native.add_tree_to_scores(
+                    bins, tree, None, score, train.n_threads, both, train.raw
+                )
         return self._room[:, 0].reshape(-1)
 
     def end_round(self, training: Training, trees: Sequence[Any]) -> None:

@@ -23,6 +23,7 @@ from gossamer.data.target_sums import class_targets
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.objectives import Objective
 from gossamer.params import Params
+from gossamer.params.check_method import splits_by_value
 from gossamer.threads import resolve_threads
 
 # Options that speak of the user's columns one by one, and linear leaves, which need their values.
@@ -268,6 +269,8 @@ def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
     for name in _NOT_WITH:
         if params[name]:
             return name
+    if splits_by_value(params):
+        return f"tree_method={params.tree_method}"
     if not params.use_missing:
         return "use_missing=false"
     if data.feature_weights is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ from gossamer.objectives import (
 from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
+from gossamer.params.check_method import keeps_raw_values, splits_by_value
 from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
 from gossamer.tree import Forest, Tree, TreeGrower
@@ -84,6 +85,8 @@ _FIXED: Final = (
     "lambdarank_score_normalization",
     "ndcg_exp_gain",
     "monotone_constraints",
+    "sketch_eps",
+    "proposal",
     "categorical_feature",
     "cat_target_statistics",
     "cat_combinations",
@@ -103,7 +106,7 @@ class ScoredSet:
     n_threads: int
     # Scores of the model that training continues from; None: there is none.
     base: npt.NDArray[np.float64] | None = None
-    raw: Values | None = None  # where leaves are linear
+    raw: Values | None = None  # where leaves are linear, or splits found by value
     derived: BinnedTable | None = None  # the table with derived columns
 
     @property
@@ -162,6 +165,7 @@ class Training:
             self.objective,
             train_set.get_feature_name(),
             train_set.feature_weights,
+            self.train.raw,
         )
         self._model: Model | None = None
         if base is not None:
@@ -237,7 +241,7 @@ class Training:
         """Grow the trees of a round and add them to scores; none knows of the others."""
         train, n_sets = self.train, self.params.num_parallel_tree
         # As in LightGBM, leaves of the first round are plain.
-        raw = train.raw if n_round > 0 else None
+        is_linear = self.params.linear_tree and n_round > 0
         weighs_rows = n_sets > 1 and self._sampler.weighs_rows
         finds_residuals = n_sets > 1 and self._grower.refits_leaves
         trees: list[Any] = []
@@ -247,7 +251,14 @@ class Training:
             # Residuals are those from the scores before the round.
             into = score.copy() if finds_residuals else score
             trees += self._grower.grow(
-                gradients, bag, n_round, into, self._targets, train.n_threads, raw, i
+                gradients,
+                bag,
+                n_round,
+                into,
+                self._targets,
+                train.n_threads,
+                is_linear=is_linear,
+                n_set=i,
             )
         if finds_residuals:
             k = self.trees_per_set
@@ -259,7 +270,7 @@ class Training:
                         None,
                         np.split(score, k)[t % k],
                         train.n_threads,
-                        raw=raw,
+                        raw=train.raw,
                     )
         return trees
 
@@ -323,6 +334,11 @@ class Training:
         """Grows the trees."""
         return self._grower
 
+    def native_tree(self, arrays: Mapping[str, Any], n_values: int) -> _native.Tree:
+        """Return a tree of this training from its arrays by name."""
+        by_value = splits_by_value(self.params)
+        return _native.make_tree(self.train.table.bins, dict(arrays), n_values, by_value)
+
     def stage_stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work of all trees so far."""
         return self._grower.stats()
@@ -358,7 +374,10 @@ class Training:
         n_rows = data.num_data()
         size = n_rows * self.n_outputs
         score = np.zeros(size)
-        raw = data.raw_values() if self.params.linear_tree else None
+        raw = None
+        if keeps_raw_values(self.params):
+            method = f"tree_method={self.params.tree_method}"
+            raw = data.raw_values(method if splits_by_value(self.params) else "linear_tree")
         if self.base is not None:
             self.base.check_fits(data, self.objective)
             self.base.check_levels(data)

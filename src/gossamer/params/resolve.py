@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.params.check_boosting import check_boosting
 from gossamer.params.check_linear import check_linear
+from gossamer.params.check_method import VALUE_METHODS, check_method
 from gossamer.params.check_monotone import check_monotone
 from gossamer.params.check_prune import check_prune
 from gossamer.params.check_quantiles import check_quantiles
@@ -47,6 +48,7 @@ _UNWEIGHTED_OBJECTIVES: Final = ("hinge", "focal")
 _SQRT_OBJECTIVES: Final = ("regression", "regression_l1", "fair")
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
+_ALL_ROWS: Final = 2**31 - 1
 
 
 def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "train") -> Params:
@@ -241,6 +243,12 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     elif values["min_data_in_leaf"] == 0 and values["min_sum_hessian_in_leaf"] <= _HESSIAN_EPSILON:
         # Otherwise nothing would keep a leaf from being empty.
         found["min_data_in_leaf"] = 1
+    if values["tree_method"] in VALUE_METHODS:
+        # Bins serve where they hold one value each: let as many as possible.
+        whole = {"min_data_in_bin": 1, "bin_construct_sample_cnt": _ALL_ROWS}
+        found |= {name: value for name, value in whole.items() if name not in given}
+    if values["tree_method"] == "approx" and "max_bin" in given and "sketch_eps" not in given:
+        found["sketch_eps"] = 1.0 / values["max_bin"]
     n_outputs = _said_by(values["objective"], "n_outputs")
     if n_outputs is not None and "num_class" not in given:
         found["num_class"] = coerce(TABLE["num_class"], n_outputs, "n_outputs")
@@ -338,6 +346,7 @@ def _check_together(params: Params) -> None:
             )
         )
     check_linear(params)
+    check_method(params)
     check_monotone(params)
     check_prune(params)
     check_quantiles(params)

@@ -36,6 +36,8 @@ class Params(Mapping[str, object]):
     num_parallel_tree: int
     num_leaves: int
     tree_method: str
+    sketch_eps: float
+    proposal: str
     grow_policy: str
     tree_learner: str
     num_threads: int

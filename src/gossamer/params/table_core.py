@@ -161,9 +161,30 @@ CORE: Final = (
         (),
         "enum",
         "auto",
-        "How split candidates are found; `auto` is `hist`.",
+        "How split candidates are found: bounds of bins (`hist`, which `auto` is), every value "
+        "(`exact`), or quantiles of the hessians, found again for every tree or split (`approx`).",
         choices={"auto": (), "hist": (), "approx": (), "exact": ()},
-        supported=("auto", "hist"),
+    ),
+    _core(
+        "sketch_eps",
+        (),
+        "float",
+        0.03,
+        "With `approx`: share of the hessians between two candidates; about `1 / sketch_eps` "
+        "candidates per feature. When only `max_bin` is given, one part in so many.",
+        low=0,
+        low_open=True,
+        high=1,
+        high_open=True,
+    ),
+    _core(
+        "proposal",
+        (),
+        "enum",
+        "global",
+        "With `approx`: candidates are proposed for every tree (`global`) or, from the rows of the "
+        "leaf, for every split (`local`).",
+        choices={"global": (), "local": ()},
     ),
     _core(
         "grow_policy",

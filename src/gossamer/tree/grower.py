@@ -17,9 +17,11 @@ from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import Params
 from gossamer.params.by_column import by_column
+from gossamer.params.check_method import splits_by_value
 from gossamer.params.check_monotone import has_monotone
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
+from gossamer.threads import resolve_threads
 from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
 from gossamer.tree.tree import Tree
 
@@ -30,6 +32,9 @@ _COSTS: Final = (
     "cegb_penalty_feature_lazy",
     "cegb_penalty_feature_coupled",
 )
+
+# Rows have 31 bits in a sorted column.
+_MAX_SORTED_ROWS: Final = 2**31 - 1
 
 # More categories than any feature has bins.
 _MAX_BINS: Final = 2**16
@@ -85,6 +90,7 @@ class TreeGrower:
         objective: Objective,
         names: Sequence[str] | None = None,
         feature_weights: npt.NDArray[np.float64] | None = None,
+        raw: Values | None = None,
     ) -> None:
         """Make a grower; nothing is computed yet.
 
@@ -94,12 +100,16 @@ class TreeGrower:
             objective: Says how many outputs there are, and how leaf values are found.
             names: Names of the columns, for parameters that use them.
             feature_weights: Sampling weights of the columns that came with the data.
+            raw: The user's own table, where leaves are linear or splits found by value.
         """
         self._table = table
         self._names = default_names(table.binning.n_columns) if names is None else names
         self._objective = objective
         self._params = params
         self._feature_weights = feature_weights
+        self._raw = raw
+        self._sorted: _native.SortedTable | None = None
+        self._proposals: _native.Proposals | None = None
         self._costs: _native.FeatureCosts | None = None
         self._costs_of: list[object] = []  # the parameters they were made from
         if self.has_vector_leaves and table.binning.is_categorical.any():
@@ -138,6 +148,8 @@ class TreeGrower:
     def _take(self, params: Params) -> None:
         self._params = params
         self._limits = self._make_limits()
+        if splits_by_value(params) and self._sorted is None:
+            self._sort_columns()
         self._settings = [self._make_settings(k) for k in range(self._objective.n_outputs)]
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
@@ -147,6 +159,35 @@ class TreeGrower:
             params.feature_fraction_bynode,
         )
         self._samples_columns = min(fractions) < 1
+
+    def _sort_columns(self) -> None:
+        params, binning = self._params, self._table.binning
+        if params.tree_method == "exact" and binning.is_categorical.any():
+            column = int(binning.columns[binning.is_categorical][0])
+            raise ParameterError(
+                message(
+                    "tree_method=exact does not take categorical columns",
+                    got=self._names[column],
+                    expected="numbers",
+                    hint="Use tree_method=hist or approx, or encode the categories as numbers.",
+                )
+            )
+        if self._table.n_rows > _MAX_SORTED_ROWS:
+            raise NotSupportedError(
+                message(
+                    f"tree_method={params.tree_method} sorts the rows",
+                    got=f"{self._table.n_rows} rows",
+                    expected=f"at most {_MAX_SORTED_ROWS}",
+                    hint="Use tree_method=hist.",
+                )
+            )
+        n_threads = resolve_threads(params.num_threads, self._table.n_rows, binning.n_columns)
+        self._sorted = _native.sort_columns(self._table.bins, self._raw, n_threads)
+        is_sparse = isinstance(self._raw, _native.SparseMatrix)
+        if params.tree_method == "approx" and params.proposal == "global" and not is_sparse:
+            bins = self._table.bins
+            self._proposals = _native.Proposals(bins, self._sorted, params.sketch_eps)
+            self._native = _native.Grower(self._proposals.matrix)
 
     def _make_limits(self) -> _native.FeatureLimits | None:
         params, binning = self._params, self._table.binning
@@ -189,6 +230,12 @@ class TreeGrower:
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
+        if self._proposals is not None:
+            settings.proposals = self._proposals
+        elif self._sorted is not None:
+            settings.sorted = self._sorted
+            if self._params.tree_method == "approx":
+                setattr(settings, f"{self._params.proposal}_eps", self._params.sketch_eps)
         if has_monotone(self._params):
             self._set_monotone(settings)
         if self._params.max_delta_step <= 0:  # otherwise the user's own limit holds
@@ -258,7 +305,8 @@ class TreeGrower:
         score: npt.NDArray[np.float64],
         targets: Targets,
         n_threads: int,
-        raw: Values | None = None,
+        *,
+        is_linear: bool = False,
         n_set: int = 0,
     ) -> list[_native.Tree]:
         """Grow the tree of each output, or one for all, and add its values to the scores.
@@ -272,7 +320,7 @@ class TreeGrower:
             score: Raw scores, output-major.
             targets: Labels as the loss sees them.
             n_threads: Threads to use; trees do not depend on it.
-            raw: The user's own table: leaves get linear models. None: they do not.
+            is_linear: Whether leaves get linear models.
             n_set: Which of the round's parallel trees these are: random choices depend on it, too.
         """
         for k, settings in enumerate(self._settings, n_set * len(self._settings)):
@@ -289,14 +337,16 @@ class TreeGrower:
             targets.label if self.refits_leaves else None,
             score,
             n_threads,
-            raw,
+            self._raw if is_linear else None,
         )
         trees = [grown] if isinstance(grown, _native.Tree) else grown
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:
                     bins = self._table.bins
-                    _native.add_tree_to_scores(bins, tree, bag.outside, output, n_threads, raw=raw)
+                    _native.add_tree_to_scores(
+                        bins, tree, bag.outside, output, n_threads, raw=self._raw
+                    )
         return trees
 
     def stats(self) -> dict[str, float]:

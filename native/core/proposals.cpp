@@ -1,0 +1,123 @@
+#include "core/proposals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace gossamer {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kMaxBins = 65535;
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+template <class Leave>
+SparseColumns without(const SparseColumns& columns, const Leave& leave_out) {
+  SparseColumns kept;
+  kept.rows.reset(columns.n_entries());
+  kept.bins.reset(columns.n_entries());
+  for (std::int64_t c = 0; c < columns.n_columns(); ++c) {
+    if (leave_out(columns.features[at(c)])) continue;
+    const auto rows = columns.rows_of(c);
+    const auto bins = columns.bins_of(c);
+    std::copy(rows.begin(), rows.end(), kept.rows.data() + kept.begin.back());
+    std::copy(bins.begin(), bins.end(), kept.bins.data() + kept.begin.back());
+    kept.features.push_back(columns.features[at(c)]);
+    kept.begin.push_back(kept.begin.back() + static_cast<std::int64_t>(rows.size()));
+  }
+  return kept;
+}
+
+}  // namespace
+
+// The other features keep their bins, which hold one value each.
+Proposals::Proposals(const BinMatrix& binned, std::shared_ptr<SortedTable> sorted, double eps)
+    : sorted_(std::move(sorted)), eps_(eps) {
+  if (sorted_->raw.is_sparse) throw std::invalid_argument("proposals are for dense tables");
+  // A cut takes at least eps of the weight.
+  const double parts = std::clamp(std::ceil(1.0 / eps), 2.0, static_cast<double>(kMaxBins - 1));
+  const auto most = static_cast<std::int64_t>(parts);
+  std::vector<Feature> features = binned.features();
+  Storage storage = binned.storage();
+  storage.share_lanes = false;
+  const auto is_sorted = [&](std::int32_t f) { return sorted_->place_of[at(f)] >= 0; };
+  std::erase_if(storage.loose, is_sorted);
+  for (auto& bundle : storage.bundles) std::erase_if(bundle, is_sorted);
+  std::erase_if(storage.bundles, [](const auto& bundle) { return bundle.empty(); });
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    Feature& feature = features[f];
+    feature.group = feature.entries = -1;
+    feature.bundled = feature.shared = false;
+    if (!is_sorted(static_cast<std::int32_t>(f))) continue;
+    const SortedColumn& column = sorted_->columns[at(sorted_->place_of[f])];
+    feature.n_value_bins = static_cast<std::int32_t>(most);
+    feature.upper.assign(at(most), kInfinity);
+    feature.may_miss = feature.has_missing = column.n_values < binned.n_rows();
+  }
+  matrix_ = std::make_shared<BinMatrix>(std::move(features), binned.n_rows(), std::move(storage));
+  std::vector<std::uint16_t> bins(at(binned.n_rows()));
+  for (std::size_t f = 0; f < matrix_->features().size(); ++f) {
+    const Feature& feature = matrix_->features()[f];
+    if (feature.bundled || feature.loose() || is_sorted(static_cast<std::int32_t>(f))) continue;
+    binned.copy_column(static_cast<std::int64_t>(f), bins.data());
+    matrix_->set_column(static_cast<std::int64_t>(f), bins);
+  }
+  matrix_->set_sparse(without(binned.copy_sparse(), is_sorted));
+  for (std::size_t f = 0; f < matrix_->features().size(); ++f) {
+    if (!is_sorted(static_cast<std::int32_t>(f))) matrix_->features()[f].has_missing = binned.features()[f].has_missing;
+  }
+}
+
+void Proposals::propose(Team& team, const float* hessian, const RowIdx* rows, std::int64_t n_rows) {
+  const std::int64_t n_all = matrix_->n_rows();
+  if (rows == nullptr) {
+    weight_.assign(at(n_all), 1.0f);
+    if (hessian != nullptr) std::copy_n(hessian, n_all, weight_.data());
+  } else {
+    weight_.assign(at(n_all), 0.0f);
+    for (std::int64_t i = 0; i < n_rows; ++i) weight_[rows[i]] = hessian != nullptr ? hessian[rows[i]] : 1.0f;
+  }
+  matrix_->make_columns(team);
+  const auto n = static_cast<std::int64_t>(sorted_->columns.size());
+  std::vector<std::int32_t> features;
+  for (const SortedColumn& column : sorted_->columns) features.push_back(column.feature);
+  team.for_each(n, [&](std::int64_t c, int) {
+    const SortedColumn& column = sorted_->columns[at(c)];
+    const Feature& feature = matrix_->features()[at(column.feature)];
+    if (matrix_->groups()[at(feature.group)].two_bytes) {
+      bin_column(column, static_cast<std::uint16_t*>(matrix_->lane_data(feature)));
+    } else {
+      bin_column(column, static_cast<std::uint8_t*>(matrix_->lane_data(feature)));
+    }
+  });
+  matrix_->rows_from_columns(team, features);
+}
+
+template <class Bin>
+void Proposals::bin_column(const SortedColumn& column, Bin* out) const {
+  Feature& feature = matrix_->features()[at(column.feature)];
+  const SortedEntry* const entries = column.entries.data();
+  if (feature.may_miss) std::fill_n(out, matrix_->n_rows(), static_cast<Bin>(feature.n_value_bins));
+  double total = 0.0;
+  for (std::int64_t i = 0; i < column.n_values; ++i) total += static_cast<double>(weight_[entries[i] & ~kNewValue]);
+  const double step = eps_ * total;
+  const std::int64_t last = feature.n_value_bins - 1;
+  std::int64_t bin = 0;
+  double weight = 0.0;
+  for (std::int64_t i = 0; i < column.n_values; ++i) {
+    const SortedEntry entry = entries[i];
+    if ((entry & kNewValue) && weight >= step && weight > 0.0 && bin < last) {
+      const double low = sorted_->value(column, entries[i - 1]);
+      feature.upper[at(bin++)] = halfway(low, sorted_->value(column, entry));
+      weight = 0.0;
+    }
+    const RowIdx row = entry & ~kNewValue;
+    weight += static_cast<double>(weight_[row]);
+    out[row] = static_cast<Bin>(bin);
+  }
+  std::fill(feature.upper.begin() + bin, feature.upper.end(), kInfinity);
+}
+
+}  // namespace gossamer
