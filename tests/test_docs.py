@@ -56,6 +56,12 @@ def test_categories(capsys: pytest.CaptureFixture[str]) -> None:
     assert model.levels.by_column == {0: ("Bern", "Graz", "Lyon", "Oslo", "Rome")}
 
 
+def test_xgboost_options() -> None:
+    blocks = blocks_of("docs/xgboost_options.md")
+    assert len(blocks) == 3
+    exec(compile("\n".join(blocks), "docs/xgboost_options.md", "exec"), {})
+
+
 def test_constraints() -> None:
     Path("splits.json").write_text(json.dumps({"feature": "age", "threshold": 30}))
     bins = [{"feature": 0, "bin_upper_bound": [17.5, 30]}]

@@ -67,6 +67,10 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> tuple: ...
 @overload
 def find_bounds(
@@ -83,6 +87,10 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> tuple:
     """
     Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).
@@ -1176,6 +1184,10 @@ class GrowParams:
     def column_key(self) -> int: ...
     @column_key.setter
     def column_key(self, arg: int, /) -> None: ...
+    @property
+    def prune_below(self) -> float: ...
+    @prune_below.setter
+    def prune_below(self, arg: float, /) -> None: ...
     @property
     def learning_rate(self) -> float: ...
     @learning_rate.setter

@@ -77,6 +77,8 @@ OPTIONS = {
     "bagging": option(bagging_fraction=0.6, bagging_freq=2),
     "goss": option(data_sample_strategy="goss", learning_rate=0.7),
     "extra": option(extra_trees=True),
+    "prune": option(prune=True, min_gain_to_split=0.8),
+    "parallel": option(num_parallel_tree=3, feature_fraction=0.6),
     "multiclass": option("classes", objective="multiclass", num_class=3),
     "targets": option("two", names="targets"),
     "vectors": option("two", names="targets", multi_strategy="multi_output_tree"),
@@ -182,6 +184,7 @@ REFUSED = {
     "linear": "statistics basic intermediate advanced dart quantile",
     "cegb": "intermediate advanced",
     "goss": "bagging",
+    "prune": "cegb",
 }
 REFUSED_PAIRS = {frozenset((one, other)) for one in REFUSED for other in REFUSED[one].split()}
 PAIRS = [

@@ -41,6 +41,14 @@ DATASET: Final = (
         low=1,
     ),
     _data(
+        "weighted_bins",
+        (),
+        "bool",
+        False,
+        "Weights of the rows count when bin boundaries are chosen: bins get about equal weights "
+        "instead of numbers of rows. `min_data_in_bin` still counts rows.",
+    ),
+    _data(
         "data_random_seed",
         ("data_seed",),
         "int",
