@@ -69,7 +69,8 @@ bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& lay
                           : (constant ? note_thresholds<false, true, Words> : note_thresholds<false, false, Words>);
   Fields missing{a.missing.gradient, constant ? a.missing.count : a.missing.hessian, a.missing.count};
   const int64_t first_count = a.before.count;
-  const auto step = static_cast<int64_t>(a.min_step);
+  auto step = static_cast<int64_t>(a.min_step);
+  step += static_cast<double>(step) < a.min_step;  // weights are whole numbers
   int64_t next = (constant ? a.before.count : a.before.hessian) + (a.before.count > 0 ? 0 : step);
   bool improved = false;
   const auto look = [&] {
