@@ -158,6 +158,7 @@ void Grower::search_sorted(Family& family, std::int32_t place, int thread, Found
       args.ends = sums.missing.count > 0;
       improved |= kernels().search_sorted(args, layout_, rules_, candidate);
     }
+    improved |= args.settle(candidate);
     if (!improved) continue;
     if (adjusts_gains_) candidate.gain = adjusted_gain(leaf, f, candidate.gain);
     Split split;

@@ -78,7 +78,9 @@ bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& lay
     convert(p.hessian, p.n);
     convert(p.count, p.n);
     improved |= improve(a.leaf, rules, p, Fields{0, 0, 0}, best);
-    if (missing.count > 0) improved |= improve(a.leaf, rules, p, missing, best);
+    if (missing.count == 0) return;
+    if (a.missing_left.gain < best.gain) a.missing_left.gain = best.gain;  // that much is to be beaten
+    improve(a.leaf, rules, p, missing, a.missing_left);
   };
   for (int64_t begin = 0; begin < a.n; begin += kSortedChunk) {
     const int64_t end = begin + kSortedChunk < a.n ? begin + kSortedChunk : a.n;

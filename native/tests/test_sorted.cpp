@@ -378,7 +378,8 @@ TEST_SUITE("sorted") {
           std::vector<double> scratch;
           SortedSearchArgs args = c.args(scratch);
           Candidate best;
-          const bool improved = kernels().search_sorted(args, c.rows.layout, rules, best);
+          bool improved = kernels().search_sorted(args, c.rows.layout, rules, best);
+          improved |= args.settle(best);
           CHECK(improved == (expected > -1.0e300));
           CHECK(args.before.count == c.before.count + n);
           if (improved) {
@@ -396,6 +397,7 @@ TEST_SUITE("sorted") {
             again.gain = best.gain;
             SortedSearchArgs fresh = c.args(scratch);
             CHECK_FALSE(kernels().search_sorted(fresh, c.rows.layout, rules, again));
+            CHECK_FALSE(fresh.settle(again));
           }
           return std::vector<double>{best.gain, static_cast<double>(best.threshold), best.missing_left ? 1.0 : 0.0};
         });

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from gossamer import Dataset, train
+from gossamer import Dataset, ParameterError, train
 from gossamer.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -270,3 +271,76 @@ def test_integers_of_all_types(data: st.DataObject) -> None:
     table = data.draw(st.sampled_from(range(4)).map(lambda i: formats(values)[i]))
     few_bins = data.draw(st.booleans())
     check_training(table, values, label, None, rules, params, few_bins=few_bins)
+
+
+# ---- many values ----
+
+
+@pytest.mark.parametrize("params", MODES, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_more_values_than_bins(params: dict[str, Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(400, 2))
+    values[rng.random(values.shape) < 0.3] = 0.0
+    values[rng.random(values.shape) < 0.2] = np.nan
+    values[:, 1] = np.round(values[:, 1] * 4)  # whose bins tell all
+    label = np.round(4 * np.sin(2 * np.nan_to_num(values).sum(axis=1)))
+    weight = rng.choice([0.5, 1.0, 2.0], 400)
+    for table in formats(values):
+        check_training(table, values, label, weight, Rules(1.0, 5, 3.0), params, depth=3)
+
+
+def test_sums_go_on_from_piece_to_piece() -> None:
+    """Entries are searched in pieces of 512: the best threshold may be anywhere."""
+    rng = np.random.default_rng(5)
+    for place in (3, 511, 512, 513, 1024, 1490):
+        values = np.sort(rng.normal(size=1500))[:, None]
+        label = np.where(np.arange(1500) < place, 1.0, 0.0)
+        tree = check_training(values, values, label, depth=1)
+        assert tree.leaf_count.tolist() == [place, 1500 - place]
+
+
+def test_equal_gains_are_settled_alike_in_all_tables() -> None:
+    """Outer quarters are alike, and missing rows like both: either may be split off with them."""
+    values = np.append(np.arange(600) - 299.5, np.full(40, np.nan))[:, None]
+    label = np.where(np.abs(values[:, 0]) < 150, 0.0, 1.0)
+    trees = [check_training(table, values, label, depth=1) for table in formats(values)]
+    assert [tree.threshold.tolist() for tree in trees] == [[150.0]] * 4
+    assert [tree.default_left.tolist() for tree in trees] == [[0]] * 4
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_bin": 63},
+        {"max_bin_by_feature": [9, 9]},
+        {"min_data_in_bin": 3},
+        {"forced_bins": {0: [0.5]}},
+        {"bin_construct_sample_cnt": 10},
+    ],
+    ids=str,
+)
+def test_there_are_no_bins(params: dict[str, Any]) -> None:
+    name = next(iter(params)).replace("forced_bins", "forcedbins_filename")
+    words = f"(?s)tree_method=exact has no bins, {name} says how.*tree_method=approx or hist"
+    with pytest.raises(ParameterError, match=words):
+        train({**PLAIN, **params}, Dataset(np.arange(40.0).reshape(20, 2), np.arange(20.0)), 1)
+
+
+@pytest.mark.parametrize("where", ["data", "params"])
+def test_categories_are_not_taken(where: str) -> None:
+    table, label = np.arange(40.0).reshape(20, 2) % 5, np.arange(20.0)
+    data = Dataset(table, label, categorical_feature=[1] if where == "data" else "auto")
+    params = {} if where == "data" else {"categorical_feature": [1]}
+    words = r"(?s)exact does not take categorical columns.*Column_1.*hist or approx"
+    with pytest.raises(ParameterError, match=words):
+        train({**PLAIN, **params}, data, 1)
+
+
+def test_parameters_of_approx_have_no_meaning() -> None:
+    """They are checked all the same."""
+    with pytest.raises(ParameterError, match="sketch_eps"):
+        train({**PLAIN, "sketch_eps": 2}, Dataset(np.eye(3), np.arange(3.0)), 1)

@@ -494,6 +494,26 @@ def test_subsets(method: dict[str, Any]) -> None:
         check_scores(booster, [WITH_HOLES[rows], WITH_HOLES[rows + 1]])
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_columns_that_are_added(method: dict[str, Any], keep: bool) -> None:
+    left, right = (
+        Dataset(part, LABEL, params=dict(method), free_raw_data=not keep, feature_name=names)
+        for part, names in ((NUMBERS[:, :2], ["a", "b"]), (NUMBERS[:, 2:], ["c", "d", "e"]))
+    )
+    both = left.construct().add_features_from(right.construct())
+    booster = train({**SMALL, **method}, both, 4, keep_training_booster=True)
+    check_scores(booster, [NUMBERS])
+    np.testing.assert_array_equal(booster.predict(NUMBERS), fit(method).predict(NUMBERS))
+
+
+def test_columns_without_values_that_are_added(method: dict[str, Any]) -> None:
+    left = Dataset(NUMBERS[:, :2], LABEL, params=dict(method), feature_name=["a", "b"])
+    right = Dataset(NUMBERS[:, 2:], feature_name=["c", "d", "e"])
+    both = left.construct().add_features_from(right.construct())
+    with pytest.raises(DataError, match=r"tree_method=.* needs raw values.*freed"):
+        train({**SMALL, **method}, both, 2)
+
+
 def test_a_file_of_bins_has_no_values(method: dict[str, Any], tmp_path: Path) -> None:
     Dataset(NUMBERS, LABEL).save_binary(tmp_path / "data.bin")
     with pytest.raises(DataError, match=r"tree_method=.*save_binary\(\) has bins only"):
