@@ -16,6 +16,7 @@ from gossamer import (
     DataError,
     Dataset,
     ParameterError,
+    _native,
     checkpoint,
     cv,
     early_stopping,
@@ -163,6 +164,22 @@ def test_any_number_of_threads(
         for n in (1, 2, 3, 8)
     }
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize("objective", ["regression", "binary"])
+def test_every_kernel_level(method: dict[str, Any], objective: str) -> None:
+    before, texts = _native.kernel_level(), set()
+    label = LABEL if objective == "regression" else (LABEL > 0.8).astype(float)
+    try:
+        for level in _native.kernel_levels():
+            assert _native.set_kernel_level(level)
+            for table in (WITH_HOLES, TABLES["rows"]):
+                data = Dataset(table, label)
+                booster = train({**SMALL, **method, "objective": objective}, data, 4)
+                texts.add(booster.model_to_string())
+    finally:
+        _native.set_kernel_level(before)
+    assert len(texts) == 2  # of two tables
 
 
 @pytest.mark.parametrize("params", [{}, {"zero_as_missing": True}, {"use_missing": False}], ids=str)
