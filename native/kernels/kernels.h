@@ -104,6 +104,16 @@ struct SortedSearchArgs {
   bool ends = false;      // whether there is a threshold after the last entry
   double min_step = 0.0;  // least hessian between two thresholds; 0: one for every value
   SearchArgs leaf;        // its sums, output, limits, and scratch for kSortedChunk bins
+  // The best so far with missing rows on the left. Apart from the others until all entries have been searched:
+  // which of two equal gains comes first must not depend on the pieces that they are searched in.
+  Candidate missing_left;
+
+  // Where gains are equal, missing rows go right.
+  bool settle(Candidate& best) const {
+    const bool wins = missing_left.threshold >= 0 && missing_left.gain > best.gain;
+    if (wins) best = missing_left;
+    return wins;
+  }
 };
 inline constexpr int kSortedChunk = 512;
 
@@ -322,7 +332,7 @@ struct KernelTable {
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
   bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
   // Looks at the thresholds between entries; threshold t: t places go left. args.before grows by all of them.
-  bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
+  bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);  // then settle()
   Sums (*sum_sorted)(const SortedSearchArgs&, const CellLayout&);
   void (*add_shap_leaf)(const ShapLeafArgs&);
   void (*add_shap_pairs)(const ShapPairArgs&);

@@ -17,10 +17,10 @@ from gossamer.callbacks import CallbackEnv
 
 pd = pytest.importorskip("pandas")
 
-N_ROWS = 160
+N_ROWS = 300  # more than bins: values share them
 N_ROUNDS = 4
 RNG = np.random.default_rng(5)
-NUMBERS = RNG.normal(size=(N_ROWS, 3)).round(2)
+NUMBERS = RNG.normal(size=(N_ROWS, 3)).round(3)
 CODES = RNG.integers(0, 9, N_ROWS)
 CITIES = np.array(["Bern", "Köln", "Oslo", "", "Rome", "Wien"], dtype=object)
 CITY = RNG.integers(0, len(CITIES), N_ROWS)
@@ -86,6 +86,9 @@ OPTIONS = {
     "sparse": option(table="sparse", names="sparse"),
     "bins": option(max_bin_by_feature=[20, 30, 40, 50], forced_bins={"0": [-0.5, 0.5]}),
     "missing": option(table="missing", names="missing"),
+    "exact": option(tree_method="exact"),
+    "global": option(tree_method="approx", sketch_eps=0.1, max_bin=9),
+    "local": option(tree_method="approx", sketch_eps=0.1, proposal="local", max_bin=9),
 }
 # Not two options, but one and another value of it, or a table that does not exist.
 NO_PAIRS = {
@@ -96,6 +99,7 @@ NO_PAIRS = {
         ("multiclass", "quantile"),
         ("multiclass", "targets"),
         ("levels", "sparse"),
+        *itertools.combinations(("exact", "global", "local"), 2),
     )
 }
 
@@ -185,6 +189,9 @@ REFUSED = {
     "cegb": "intermediate advanced",
     "goss": "bagging",
     "prune": "cegb",
+    "exact": "levels codes statistics intermediate advanced forced cegb extra vectors bins",
+    "global": "statistics intermediate advanced forced cegb extra vectors",
+    "local": "statistics intermediate advanced forced cegb extra vectors",
 }
 REFUSED_PAIRS = {frozenset((one, other)) for one in REFUSED for other in REFUSED[one].split()}
 PAIRS = [

@@ -577,6 +577,8 @@ class Dataset:
         )
         self._add_categories(other, self.num_feature())
         self.data = self._join_raw_data(other)
+        has_raw = self._raw is not None and other._raw is not None
+        self._raw = stack_columns(self._raw, other._raw) if has_raw else None
         self._parent = None
         self._names, self.feature_name, self._n_columns = names, names, n_columns
         self.version += 1

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from gossamer import _native
 from gossamer.errors import DataError, NotSupportedError, message
@@ -110,6 +109,8 @@ def _finish(model: Model, values: Floats, options: PredictOptions) -> Floats:
 
 
 def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptions) -> list[Any]:
+    import scipy.sparse  # not needed by most, and slow to import
+
     forest, k = model.forest, model.objective.n_outputs
     counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
     first, last = tree_range(model, options)

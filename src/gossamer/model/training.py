@@ -47,6 +47,7 @@ _MODES: Final[dict[str, type[Boosting]]] = {
 # What a training cannot change half-way.
 _FIXED: Final = (
     "seed",  # before those that follow from it
+    "tree_method",  # likewise
     "num_iterations",
     "early_stopping_round",
     "early_stopping_min_delta",
@@ -85,7 +86,6 @@ _FIXED: Final = (
     "lambdarank_score_normalization",
     "ndcg_exp_gain",
     "monotone_constraints",
-    "sketch_eps",
     "proposal",
     "categorical_feature",
     "cat_target_statistics",
@@ -93,6 +93,7 @@ _FIXED: Final = (
     "cat_prior_weight",
     "cat_statistics_l2",
     *BINNING_PARAMS,
+    "sketch_eps",  # may follow from max_bin
 )
 
 

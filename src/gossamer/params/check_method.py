@@ -24,6 +24,7 @@ _ABOUT_BINS: Final = (
     "forcedbins_filename",
     "min_data_in_bin",
     "weighted_bins",
+    "bin_construct_sample_cnt",
 )
 
 

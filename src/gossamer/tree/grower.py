@@ -39,6 +39,9 @@ _MAX_SORTED_ROWS: Final = 2**31 - 1
 # More categories than any feature has bins.
 _MAX_BINS: Final = 2**16
 
+# Candidates of a feature that bins of 16 bits have room for.
+_MOST_PROPOSED: Final = 2**16 - 2
+
 # Numbers of the native core.
 MONOTONE_METHODS: Final = ("basic", "intermediate", "advanced")
 
@@ -183,11 +186,18 @@ class TreeGrower:
             )
         n_threads = resolve_threads(params.num_threads, self._table.n_rows, binning.n_columns)
         self._sorted = _native.sort_columns(self._table.bins, self._raw, n_threads)
-        is_sparse = isinstance(self._raw, _native.SparseMatrix)
-        if params.tree_method == "approx" and params.proposal == "global" and not is_sparse:
+        if self._proposes_bins():
             bins = self._table.bins
             self._proposals = _native.Proposals(bins, self._sorted, params.sketch_eps)
             self._native = _native.Grower(self._proposals.matrix)
+
+    def _proposes_bins(self) -> bool:
+        """Whether rows are binned anew for every tree; else sorted columns hold the candidates."""
+        params = self._params
+        if params.tree_method != "approx" or params.proposal != "global":
+            return False
+        is_sparse = isinstance(self._raw, _native.SparseMatrix)
+        return not is_sparse and params.sketch_eps * _MOST_PROPOSED >= 1
 
     def _make_limits(self) -> _native.FeatureLimits | None:
         params, binning = self._params, self._table.binning
