@@ -9,7 +9,13 @@ from typing import Any
 
 from benchmarks.methods.data import ACCURACY
 from benchmarks.methods.plan import EPSILONS, EXACT, HIST, PROPOSALS, approx_name
-from benchmarks.methods.report import accuracy_cases, metric_title, title_of
+from benchmarks.methods.report import (
+    accuracy_cases,
+    metric_title,
+    shared_scores,
+    shared_seeds,
+    title_of,
+)
 from benchmarks.paper.metrics import HIGHER_IS_BETTER
 from benchmarks.paper.store import Document
 from benchmarks.paper.summary import Results
@@ -68,19 +74,29 @@ def draw_figure(document: Document, path: Path) -> bool:
 def find_curve(results: Results, case: str, variant: str) -> Points:
     """Rounds and the held-out metric after them, the mean over the random splits."""
     metric = ACCURACY[case][0]
+    seeds = shared_seeds(results, case)
     values: dict[int, list[float]] = {}
     for run in results.runs(case, variant):
+        if run["seed"] not in seeds:
+            continue
         for point in run["curve"]:
             values.setdefault(point["round"], []).append(point[metric])
     return [(n_rounds, fmean(found)) for n_rounds, found in sorted(values.items())]
 
 
 def _draw_rounds(axes: Any, results: Results, case: str) -> None:
+    last: list[float] = []
     for variant, (colour, line) in _STYLES.items():
         points = find_curve(results, case, variant)
         if points:
             rounds, values = zip(*points, strict=True)
             axes.plot(rounds, values, line, color=colour, label=title_of(variant), linewidth=1.4)
+            last.append(values[-1])
+    # The first rounds are much worse than all others, and no one's question.
+    low, high = min(last), max(last)
+    below, above = (0.5, 0.1) if ACCURACY[case][0] in HIGHER_IS_BETTER else (0.1, 0.5)
+    room = max(high - low, 1e-6)
+    axes.set_ylim(low - below * room, high + above * room)
     axes.set_title(case, fontsize=10)
     axes.set_xlabel("rounds")
     axes.set_ylabel(metric_title(case))
@@ -90,14 +106,14 @@ def _draw_rounds(axes: Any, results: Results, case: str) -> None:
 def _draw_epsilons(axes: Any, results: Results, case: str) -> None:
     metric = ACCURACY[case][0]
     for proposal in PROPOSALS:
-        found = {eps: results.scores(case, approx_name(proposal, eps), metric) for eps in EPSILONS}
+        found = {eps: shared_scores(results, case, approx_name(proposal, eps)) for eps in EPSILONS}
         drawn = [(1.0 / eps, fmean(scores.values())) for eps, scores in found.items() if scores]
         if drawn:
             candidates, values = zip(*drawn, strict=True)
             colour = _COLOURS[proposal]
             axes.plot(candidates, values, "o-", color=colour, label=proposal, markersize=4)
     for variant, line in ((EXACT, "-"), (HIST, "--")):
-        scores = results.scores(case, variant, metric)
+        scores = shared_scores(results, case, variant)
         if scores:
             level = fmean(scores.values())
             colour = _STYLES[variant][0]

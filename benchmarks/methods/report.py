@@ -11,6 +11,7 @@ from benchmarks.methods.plan import (
     HIST,
     METHODS,
     PEER,
+    PROPOSALS,
     approx_name,
     speed_name,
 )
@@ -26,6 +27,7 @@ MUST_BE_FASTER = 2.0
 _NEEDS_SPEED = METHODS[:-1]  # hist has its own benchmarks
 _OURS, _THEIRS = "gossamer", "xgboost"
 _TITLES = {EXACT: "exact", HIST: "hist, 255 bins", PEER: "XGBoost exact"}
+_APPROX = [approx_name(p, eps) for eps in EPSILONS for p in PROPOSALS]
 _MIB = 2**20
 _NONE = "-"
 
@@ -61,6 +63,20 @@ def accuracy_cases(results: Results) -> list[str]:
     return [case for case in ACCURACY if case in results.cases()]
 
 
+def shared_seeds(results: Results, case: str) -> set[int]:
+    """The splits of a data set that all who were run on it have finished."""
+    metric, variants = ACCURACY[case][0], [EXACT, HIST, *_APPROX, PEER]
+    found = [set(results.scores(case, variant, metric)) for variant in variants]
+    return set.intersection(*filter(None, found)) if any(found) else set()
+
+
+def shared_scores(results: Results, case: str, variant: str) -> dict[int, float]:
+    """Seed to the metric after the last round, of the splits that all have finished."""
+    seeds = shared_seeds(results, case)
+    found = results.scores(case, variant, ACCURACY[case][0])
+    return {seed: value for seed, value in found.items() if seed in seeds}
+
+
 def title_of(variant: str) -> str:
     """What tables and the figure call a contender of the accuracy benchmark."""
     if variant in _TITLES:
@@ -71,17 +87,16 @@ def title_of(variant: str) -> str:
 
 def _accuracy(results: Results) -> list[str]:
     cases = accuracy_cases(results)
-    variants = [EXACT, HIST, *(approx_name(p, e) for e in EPSILONS for p in ("global", "local"))]
     head = ["split candidates"]
     for case in cases:
         head += [f"{case}, {metric_title(case)}", "to exact, %", "error"]
     body = []
-    for variant in [*variants, PEER]:
+    for variant in [EXACT, HIST, *_APPROX, PEER]:
         cells = [title_of(variant)]
         for case in cases:
             metric = ACCURACY[case][0]
-            scores = results.scores(case, variant, metric)
-            exact = results.scores(case, EXACT, metric)
+            scores = shared_scores(results, case, variant)
+            exact = shared_scores(results, case, EXACT)
             gain = mean_gain(metric, scores, exact)
             if gain is None:
                 cells += [f"{fmean(scores.values()):.5f}" if scores else _NONE, _NONE, _NONE]
@@ -92,7 +107,7 @@ def _accuracy(results: Results) -> list[str]:
             cells += [f"{fmean(scores.values()):.5f}", difference, error]
         if any(cell not in ("", _NONE) for cell in cells[1:]):
             body.append(cells)
-    seeds = ", ".join(f"{case} {_n_seeds(results, case)}" for case in cases)
+    seeds = ", ".join(f"{case} {len(shared_seeds(results, case))}" for case in cases)
     note = (
         "Held-out rows after the last round, mean over random splits of the data "
         f"({seeds}); to exact: above 0 is better than `exact`, whichever way the metric points; "
@@ -117,9 +132,9 @@ def _candidates(results: Results) -> list[str]:
 def matching_local(results: Results, case: str, eps: float) -> float | None:
     """The largest eps of local proposals that is, on average, as good as a global one."""
     metric = ACCURACY[case][0]
-    theirs = results.scores(case, approx_name("global", eps), metric)
+    theirs = shared_scores(results, case, approx_name("global", eps))
     for candidate in EPSILONS:
-        ours = results.scores(case, approx_name("local", candidate), metric)
+        ours = shared_scores(results, case, approx_name("local", candidate))
         gain = mean_gain(metric, ours, theirs)
         if gain is not None and gain.value >= 0.0:
             return candidate
@@ -171,10 +186,6 @@ def _whole_seconds(results: Results, case: str, variant: str) -> float | None:
         (run["build_s"] + run["train_s"]) / run["rounds"] for run in results.timed(case, variant)
     ]
     return min(found, default=None)
-
-
-def _n_seeds(results: Results, case: str) -> int:
-    return len(results.scores(case, EXACT, ACCURACY[case][0]))
 
 
 def metric_title(case: str) -> str:

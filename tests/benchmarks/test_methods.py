@@ -21,7 +21,7 @@ from benchmarks.methods.plan import (
     speed_contenders,
     speed_name,
 )
-from benchmarks.methods.report import BLOCKS, format_blocks, matching_local
+from benchmarks.methods.report import BLOCKS, format_blocks, matching_local, shared_scores
 from benchmarks.paper.store import new_document, read_document
 from benchmarks.paper.summary import Results
 from benchmarks.runners.base import Settings
@@ -82,6 +82,16 @@ def test_accuracy_is_paired_with_exact() -> None:
     assert "hist" not in blocks["accuracy"]  # it was not run
     assert blocks["speed"] == "Not run."
     assert blocks["failed"] == "None."
+
+
+def test_only_splits_that_all_have_finished_count() -> None:
+    made = accuracy_document()
+    last = approx_name("local", EPSILONS[-1])
+    made["runs"] = [r for r in made["runs"] if (r["variant"], r["seed"]) != (last, 1)]
+    results = Results(made)
+    assert shared_scores(results, "california_housing", EXACT) == {0: 0.5}
+    assert find_curve(results, "california_housing", EXACT) == [(2, 0.5), (4, 0.5)]
+    assert "california_housing 1)" in format_blocks({"accuracy": made})["accuracy"]
 
 
 def test_fewer_local_candidates_are_as_good() -> None:
