@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from benchmarks.launch import say
 from benchmarks.methods import data
@@ -34,6 +35,7 @@ DEFAULT_OUT = "benchmarks/results/methods"
 DEFAULT_PAGE = "docs/tree_methods.md"
 FIGURE = "assets/methods/accuracy.svg"  # beside the page
 _KEYS = ("case", "variant", "seed", "repeat")
+Run = dict[str, Any]
 Plan = tuple[str, str, Callable[[], Problem], Iterator[Job]]  # data set, name of the cache, ...
 
 
@@ -73,7 +75,7 @@ def _accuracy(args: argparse.Namespace) -> int:
     plans = (
         plan(name, seed)
         for name in args.data
-        for seed in range(args.seeds or data.ACCURACY[name][1])
+        for seed in range(args.first_seed, args.seeds or data.ACCURACY[name][1])
     )
     return _measure(args, "accuracy", plans)
 
@@ -97,7 +99,7 @@ def _measure(args: argparse.Namespace, kind: str, plans: Iterator[Plan]) -> int:
             continue
         document["data"][name] = load_facts(folder)
         for run in run_jobs(jobs, folder, limits):
-            document["runs"].append(run)
+            document["runs"].append(without_times(run) if kind == "accuracy" else run)
             whole: Document = {**document}
             if earlier is not None:
                 try:
@@ -111,6 +113,17 @@ def _measure(args: argparse.Namespace, kind: str, plans: Iterator[Plan]) -> int:
     print(format_blocks({kind: document})[kind])
     say(f"written to {path}")
     return 1 if any("error" in run for run in document["runs"]) else 0
+
+
+def without_times(run: Run) -> Run:
+    """A run whose times do not count; its curve has rounded figures, as the file is checked in."""
+    if "error" in run:
+        return run
+    curve = [
+        {key: round(value, 6) for key, value in point.items() if key != "seconds"}
+        for point in run["curve"]
+    ]
+    return {**run, "round_s": [], "curve": curve}
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -154,6 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     accuracy.add_argument("--data", nargs="+", choices=data.ACCURACY, default=list(data.ACCURACY))
     accuracy.add_argument("--rounds", type=int, default=100)
     accuracy.add_argument("--seeds", type=int, default=0, help="random splits; 0: by data set")
+    accuracy.add_argument("--first-seed", type=int, default=0, help="with --keep: go on from here")
     accuracy.set_defaults(command=_accuracy)
 
     report = commands.add_parser("report", help="writes tables and the figure of earlier results")

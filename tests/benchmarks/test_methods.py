@@ -204,6 +204,7 @@ def test_accuracy_of_real_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     found = read_document(tmp_path / "out" / "accuracy.json")
     assert found is not None
     assert {len(r["curve"]) for r in found["runs"]} == {4}
+    assert all(r["curve"][0].keys() == {"round", "auc"} for r in found["runs"])  # no times
     auc = {r["variant"]: r["metrics"]["auc"] for r in found["runs"]}
     assert auc[EXACT] > auc[approx_name("global", 0.3)]
 
