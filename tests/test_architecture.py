@@ -35,6 +35,7 @@ STAGES = [
     "sklearn",
     "plot",
     "cli",
+    "compat",
 ]
 
 # Where text may go straight to the terminal.

@@ -108,6 +108,18 @@ def test_readme() -> None:
     assert len(names["result"]["valid l1-mean"]) == names["model"].current_iteration()
 
 
+def test_migrating_from_xgboost(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("sklearn")
+    names = run("docs/migrating_from_xgboost.md", 4, {})
+    assert capsys.readouterr().out.startswith("[0]\ttrain-error:0.")
+    again = gs.Booster(model_file="model.safetensors")
+    whole = names["booster"].predict(names["dvalid"])
+    np.testing.assert_allclose(again.predict(names["x"][800:]), whole, rtol=1e-6)
+    assert list(names["table"])[:3] == ["train-rmse-mean", "train-rmse-std", "train-bias-mean"]
+    assert list(names["table"])[-1] == "test-bias-std" and len(names["history"]["valid"]) == 2
+
+
 def test_every_page_is_in_the_menu_and_on_no_page_a_link_leads_nowhere() -> None:
     pages = sorted((ROOT / "docs").glob("*.md"))
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")

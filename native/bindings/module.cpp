@@ -14,6 +14,7 @@ void bind_sketch(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_tree(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
+void bind_shap(nanobind::module_& m);
 }  // namespace gossamer::bindings
 
 NB_MODULE(_native, m) {
@@ -32,4 +33,5 @@ NB_MODULE(_native, m) {
   bind_sketch(m);
   bind_tree(m);
   bind_predict(m);
+  bind_shap(m);
 }

@@ -107,6 +107,31 @@ struct SortedSearchArgs {
 };
 inline constexpr int kSortedChunk = 512;
 
+// A leaf's Shapley values for the rows of a tile, see core/shap.h.
+inline constexpr std::int64_t kShapRows = 64;
+inline constexpr int kMaxShapPoints = 256;
+struct ShapLeafArgs {
+  int n_parts = 0;
+  int n_points = 0;
+  int n_groups = 0;                      // of eight rows
+  const std::uint64_t* known = nullptr;  // by part: rows that give its answers
+  const double* tables = nullptr;        // by part, four times n_points numbers
+  const std::int32_t* place = nullptr;   // by part
+  int n_values = 1;
+  const double* values = nullptr;
+  double* const* out = nullptr;  // by value: kShapRows numbers for each place
+};
+// The same for pairs: out[(i * n_parts + j) * kShapRows + row] for i < j, with i == j the values themselves.
+struct ShapPairArgs {
+  int n_parts = 0;
+  int n_points = 0;
+  int n_groups = 0;
+  const std::uint64_t* known = nullptr;
+  const double* tables = nullptr;
+  const double* weight = nullptr;  // by point
+  double* out = nullptr;
+};
+
 // Many splits at once: each has one cell, that of the rows which go right. Features of two bins have
 // one such cell; of several bins, the sums of the cells from each bin upwards.
 struct SearchRightArgs {
@@ -299,6 +324,8 @@ struct KernelTable {
   // Looks at the thresholds between entries; threshold t: t places go left. args.before grows by all of them.
   bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
   Sums (*sum_sorted)(const SortedSearchArgs&, const CellLayout&);
+  void (*add_shap_leaf)(const ShapLeafArgs&);
+  void (*add_shap_pairs)(const ShapPairArgs&);
   // Entries whose row has side 0 stay in front, the others go to `right`; both keep their order and know where
   // another value begins. Returns how many stay.
   std::int64_t (*split_sorted)(std::uint32_t* entries, std::int64_t n, const std::uint8_t* side, std::uint32_t* right);

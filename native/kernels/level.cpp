@@ -27,6 +27,7 @@ namespace {
 
 #include "kernels/search.inl"
 #include "kernels/sorted.inl"
+#include "kernels/shap.inl"
 
 #include "kernels/vector_leaf.inl"
 
@@ -70,6 +71,8 @@ constexpr KernelTable kTable = {
     .search_right = search_right,
     .search_sorted = search_sorted,
     .sum_sorted = sum_sorted,
+    .add_shap_leaf = add_shap_leaf,
+    .add_shap_pairs = add_shap_pairs,
     .split_sorted = split_sorted,
     .value_range = value_range,
     .quantize_vector = quantize_vector,

@@ -1560,3 +1560,74 @@ class Forest:
         out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
+
+def used_columns(forest: Forest) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Columns that some node asks about, increasing."""
+
+@overload
+def add_shap_values(
+    forest: Forest,
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    node_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    leaf_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    compact: bool,
+    n_threads: int,
+) -> None:
+    """
+    Adds Shapley values to `out` (rows x outputs x (columns + 1), flattened; compact: used
+    columns).
+    """
+
+@overload
+def add_shap_values(
+    forest: Forest,
+    matrix: SparseMatrix,
+    node_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    leaf_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    compact: bool,
+    n_threads: int,
+) -> None: ...
+def add_shap_interactions(
+    forest: Forest,
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    node_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    leaf_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    The same by pairs of columns: rows x outputs x (columns + 1) x (columns + 1).
+    """
+
+def add_shap_values_of(
+    forest: Forest,
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    background: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Adds Shapley values against background rows to `out` (rows x outputs x (columns + 1)).
+    """

@@ -165,8 +165,8 @@ class TestBadTables:
             model.predict("rows.csv")
 
     def test_contributions(self, model: Booster) -> None:
-        with pytest.raises(NotSupportedError, match="pred_contrib"):
-            model.predict(TABLE, pred_contrib=True)
+        values = model.predict(TABLE, pred_contrib=True)
+        np.testing.assert_allclose(values.sum(axis=1), model.predict(TABLE, raw_score=True))
         with pytest.raises(NotSupportedError, match="predict_contrib"):
             model.predict(TABLE, contrib=True)
 

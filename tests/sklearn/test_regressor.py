@@ -150,9 +150,10 @@ def test_init_score(number_rows: Any) -> None:
         model.fit(x, y, init_score=y[:5])
 
 
-def test_contributions_are_not_there_yet(number_rows: Any) -> None:
-    with pytest.raises(GossamerError, match="pred_contrib"):
-        GossamerRegressor().fit(*number_rows).predict(number_rows[0], pred_contrib=True)
+def test_contributions(number_rows: Any) -> None:
+    model = GossamerRegressor().fit(*number_rows)
+    values = model.predict(number_rows[0], pred_contrib=True)
+    np.testing.assert_allclose(values.sum(axis=1), model.predict(number_rows[0]))
 
 
 def test_callbacks(number_rows: Any, capsys: Any) -> None:

@@ -28,6 +28,7 @@ from gossamer.model.edit import (
     shuffled_rounds,
     with_leaf_values,
 )
+from gossamer.model.explain import shap_interactions, shap_values
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, predict
@@ -304,7 +305,7 @@ class Booster:
         data_has_header: bool = False,
         validate_features: bool = False,
         **kwargs: Any,
-    ) -> npt.NDArray[Any]:
+    ) -> Any:
         """Predict the rows of a table.
 
         Args:
@@ -315,23 +316,90 @@ class Booster:
                 one, else all; 0 or less: all.
             raw_score: Whether to return raw scores.
             pred_leaf: Whether to return the leaf of each row in each tree.
-            pred_contrib: Not supported in this version.
+            pred_contrib: Whether to return Shapley values of the raw scores, exact ones: what each
+                column adds, and last what is expected of all rows. They sum up to the raw score.
             data_has_header: For files, which this version does not read.
             validate_features: Names are always checked where both sides have some.
             **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
 
         Returns:
-            (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`.
+            (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`; with
+            `pred_contrib` (rows, columns + 1), class after class where there are several, and of
+            a sparse table a compressed-row matrix, or a list with one for each class.
         """
-        if pred_contrib:
-            raise NotSupportedError(
-                message("pred_contrib is not supported in this version of Gossamer")
-            )
         n_rounds = self._n_rounds(num_iteration)
         options = PredictOptions.from_arguments(
             start_iteration, n_rounds, raw_score, pred_leaf, kwargs, self.resolved_params
         )
-        return predict(self._model, data, options)
+        if not pred_contrib:
+            return predict(self._model, data, options)
+        values = shap_values(self._model, data, options)
+        if isinstance(values, list):
+            return values[0] if len(values) == 1 else values
+        return values.reshape(len(values), -1)
+
+    def shap_values(
+        self,
+        data: Any,
+        background: Any = None,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> npt.NDArray[np.float64]:
+        """Return exact Shapley values of the raw scores.
+
+        Args:
+            data: The rows to explain, as for `predict`; a dense table.
+            background: Rows whose values take the place of unknown ones (interventional values).
+                None: unknown columns follow the shares of the training rows in each node, as
+                `predict(pred_contrib=True)` does.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            **kwargs: Parameters: `num_threads`, ...
+
+        Returns:
+            (rows, columns + 1), or (rows, outputs, columns + 1) with several outputs. The last
+            one is what is expected of all rows; together they are the raw score.
+
+        Example:
+            >>> import gossamer as gs
+            >>> x, y = [[0.0, 0.0], [1.0, 0.0]] * 30, [0.0, 1.0] * 30
+            >>> booster = gs.train({"verbose": -1, "min_data_in_bin": 1}, gs.Dataset(x, y), 100)
+            >>> booster.shap_values([[1.0, 0.0]]).round(3)
+            array([[0.5, 0. , 0.5]])
+        """
+        n_rounds = self._n_rounds(num_iteration)
+        options = PredictOptions.from_arguments(
+            start_iteration, n_rounds, False, False, kwargs, self.resolved_params
+        )
+        values: Any = shap_values(self._model, data, options, background)
+        if isinstance(values, list):
+            values = np.stack([part.toarray() for part in values], axis=1)
+        found: npt.NDArray[np.float64] = values[:, 0] if values.shape[1] == 1 else values
+        return found
+
+    def shap_interactions(
+        self, data: Any, start_iteration: int = 0, num_iteration: int | None = None, **kwargs: Any
+    ) -> npt.NDArray[np.float64]:
+        """Return exact Shapley interaction values of the raw scores.
+
+        Args:
+            data: The rows to explain, as for `predict`; a dense table.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            **kwargs: Parameters: `num_threads`, ...
+
+        Returns:
+            (rows, columns + 1, columns + 1), or (rows, outputs, columns + 1, columns + 1). Half of
+            the interaction of two columns stands at either place; a line sums up to the column's
+            Shapley value.
+        """
+        n_rounds = self._n_rounds(num_iteration)
+        options = PredictOptions.from_arguments(
+            start_iteration, n_rounds, False, False, kwargs, self.resolved_params
+        )
+        values = shap_interactions(self._model, data, options)
+        return values[:, 0] if values.shape[1] == 1 else values
 
     def _n_rounds(self, num_iteration: int | None) -> int:
         """Number of rounds to use: those asked for, the best, or 0 for all."""

@@ -79,25 +79,23 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     table = fitting_table(model, data, options.disable_shape_check)
     values, n_rows = table.values, table.n_rows
     k = model.objective.n_outputs
-    last = model.forest.n_rounds if options.last_round is None else options.last_round
-    last = min(last, model.forest.n_rounds)
-    first = min(options.first_round, last)
-    first_tree, last_tree = (n * model.forest.trees_per_round for n in (first, last))
+    first_tree, last_tree = tree_range(model, options)
     n_trees = last_tree - first_tree
     n_threads = resolve_threads(options.num_threads, n_rows, n_trees)
     if options.pred_leaf:
         leaves = np.empty(n_rows * n_trees, dtype=np.int32)
-        for part, at in _with_derived(model, values, n_threads):
+        for part, at in with_derived(model, values, n_threads):
             found = leaves[at.start * n_trees : at.stop * n_trees]
             model.forest.native.predict_leaves(part, first_tree, last_tree, found, n_threads)
         return leaves.reshape(n_rows, n_trees)
     start = model.start_from(options.first_round)
     score = np.tile(np.zeros_like(start) if model.average_output else start, n_rows)
-    for part, at in _with_derived(model, values, n_threads):
+    for part, at in with_derived(model, values, n_threads):
         out = score[at.start * k : at.stop * k]
         model.forest.native.predict(part, first_tree, last_tree, out, n_threads)
     if model.average_output:
-        score = (score.reshape(n_rows, k) / max(last - first, 1) + start).ravel()
+        n_rounds = n_trees // model.forest.trees_per_round
+        score = (score.reshape(n_rows, k) / max(n_rounds, 1) + start).ravel()
     rows = score.reshape(n_rows, k) if k > 1 else score
     if options.raw_score or not model.objective.has_link:
         return rows
@@ -106,7 +104,15 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     return model.objective.to_predictions(class_major, n_threads)
 
 
-def _with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tuple[Values, slice]]:
+def tree_range(model: Model, options: PredictOptions) -> tuple[int, int]:
+    """Return the first tree of a prediction, and the one after the last."""
+    last = model.forest.n_rounds if options.last_round is None else options.last_round
+    last = min(last, model.forest.n_rounds)
+    first = min(options.first_round, last)
+    return first * model.forest.trees_per_round, last * model.forest.trees_per_round
+
+
+def with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tuple[Values, slice]]:
     """Rows of a table with all columns that the trees know, in blocks where some are derived."""
     n_rows = values.n_rows if isinstance(values, _native.SparseMatrix) else len(values)
     if model.derived is None:
@@ -157,7 +163,7 @@ def predict_scores(
         if rows is not None:
             values = by_row(read_sparse(table.matrix[rows]))
         score = np.tile(model.start, n_rows)
-        for part, at in _with_derived(model, values, n_threads):
+        for part, at in with_derived(model, values, n_threads):
             out = score[at.start * k : at.stop * k]
             model.forest.native.predict(part, 0, n_trees, out, n_threads)
         return np.ascontiguousarray(score.reshape(n_rows, k).T).ravel() if k > 1 else score
@@ -166,7 +172,7 @@ def predict_scores(
         block = slice(begin, begin + _BLOCK)
         part = values[block] if rows is None else values[rows[block]]
         score = np.tile(model.start, len(part))
-        ((wide, _),) = _with_derived(model, part, n_threads)
+        ((wide, _),) = with_derived(model, part, n_threads)
         model.forest.native.predict(wide, 0, n_trees, score, n_threads)
         out[:, block] = score.reshape(len(part), k).T
     return out.ravel()

@@ -416,7 +416,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             num_iteration: Number of rounds; None: up to the best one where early stopping found
                 one, else all; 0 or less: all.
             pred_leaf: Whether to return the leaf of each row in each tree.
-            pred_contrib: Not supported in this version.
+            pred_contrib: Whether to return Shapley values, see `Booster.predict`.
             validate_features: Names are always checked where both sides have some.
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
@@ -432,7 +432,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             n_threads = to_threads(self.n_jobs if n_jobs is None else n_jobs)
             if n_threads != self._booster.resolved_params.num_threads:
                 kwargs["num_threads"] = n_threads
-        return self._booster.predict(
+        found: npt.NDArray[Any] = self._booster.predict(
             check_rows(self, X, self._booster.levels),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
@@ -442,6 +442,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             validate_features=validate_features,
             **kwargs,
         )
+        return found
 
     # ---- facts ----
 

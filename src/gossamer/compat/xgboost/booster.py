@@ -1,0 +1,627 @@
+"""`Booster`: a model, by XGBoost's names."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.compat.xgboost import model_file
+from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_scores
+from gossamer.compat.xgboost.importance import importance
+from gossamer.compat.xgboost.metrics import their_metric
+from gossamer.compat.xgboost.objective import (
+    Faces,
+    MetricFunction,
+    ObjectiveFunction,
+    as_objective,
+    call_metric,
+)
+from gossamer.compat.xgboost.params import params_for, read_params
+from gossamer.compat.xgboost.prediction import leaf_numbers, raw_scores, to_predictions
+from gossamer.data import Dataset
+from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.files import write_atomically
+from gossamer.model import Booster as CoreBooster
+from gossamer.model.edit import permute_rounds
+from gossamer.model.model import Model
+from gossamer.model.model_file import to_text
+
+Array = npt.NDArray[Any]
+
+
+def _not_there(name: str) -> Callable[..., NoReturn]:
+    """Make a method that only says that it is not there."""
+
+    def refuse(self: Booster, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotSupportedError(
+            message(f"Booster.{name}() is not supported in this version of Gossamer")
+        )
+
+    return refuse
+
+
+class Booster:
+    """A model; with `update`, one that grows.
+
+    Args:
+        params: Parameters by XGBoost's names.
+        cache: Data that it will be trained and evaluated on; has no effect.
+        model_file: A saved model: its path, what `save_raw` returned, or another `Booster`.
+
+    Example:
+        >>> x = np.arange(100.0).reshape(-1, 1)
+        >>> data = DMatrix(x, label=x[:, 0] > 49)
+        >>> booster = Booster({"objective": "binary:logistic"}, [data])
+        >>> for i in range(10):
+        ...     booster.update(data, i)
+        >>> booster.num_boosted_rounds(), booster.predict(DMatrix([[10.0], [90.0]])).round()
+        (10, array([0., 1.], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        params: Any = None,
+        cache: Sequence[DMatrix] | None = None,
+        model_file: Any = None,
+    ) -> None:
+        for data in cache or ():
+            _check_data(data)
+        self._params = read_params(params)
+        self._core: CoreBooster | None = None
+        self._attributes: dict[str, str] = {}
+        self._names: list[str] | None = None
+        self._types: list[str] | None = None
+        self._predicts_classes = False  # though the objective gives probabilities
+        self._forget()
+        if isinstance(model_file, Booster):
+            self._take(model_file)
+        elif model_file is not None:
+            self.load_model(model_file)
+
+    def _forget(self) -> None:
+        """Forget everything about the training."""
+        self._train_data: DMatrix | None = None
+        self._valid_sets: list[tuple[DMatrix, Dataset]] = []
+        self._faces = Faces()
+        self._function: ObjectiveFunction | None = None
+        self._has_function = False
+        self._is_finished = False
+
+    def _take(self, other: Booster) -> None:
+        self._core = copy.copy(other._core)
+        self._attributes = dict(other._attributes)
+        self._names, self._types = other._names, other._types
+        self._predicts_classes = other._predicts_classes
+        self._params = {**other._params, **self._params}
+
+    # ---- training ----
+
+    def update(
+        self, dtrain: DMatrix, iteration: int, fobj: ObjectiveFunction | None = None
+    ) -> None:
+        """Do one round.
+
+        Args:
+            dtrain: Training data.
+            iteration: Number of the round; has no effect.
+            fobj: The loss: (scores, data) -> (gradients, hessians).
+        """
+        self._begin(dtrain, has_function=fobj is not None)
+        if fobj is not None:
+            self._function = fobj
+        assert self._core is not None
+        if not self._is_finished:  # otherwise nothing can be split any more
+            self._is_finished = self._core.update()
+
+    def boost(
+        self,
+        dtrain: DMatrix,
+        iteration: int = 0,
+        *,
+        grad: Any = None,
+        hess: Any = None,
+        fobj: ObjectiveFunction | None = None,
+    ) -> None:
+        """Do one round with these gradients and hessians, or those of `fobj`."""
+        self.update(dtrain, iteration, fobj or (lambda score, data: (grad, hess)))
+
+    def _begin(self, data: DMatrix, has_function: bool) -> None:
+        """Start a training, or go on from the model so far with other data."""
+        _check_data(data)
+        core = self._core
+        if core is not None and core._training is not None and data is self._train_data:
+            if has_function != self._has_function:
+                raise NotSupportedError(
+                    message(
+                        "a training has one loss from its first round on",
+                        got="fobj" if has_function else "no fobj",
+                        expected="no fobj" if has_function else "fobj in every round",
+                    )
+                )
+            return
+        base = None if core is None or core.num_trees() == 0 else core
+        self._forget()
+        params = params_for(self._params, data)
+        train_set = data._as_train_set(params)
+        self._train_data, self._has_function = data, has_function
+        self._faces.known.append((train_set, data))
+        if has_function:
+            self._predicts_classes = params["objective"] == "multi:softmax"
+            params["objective"] = as_objective(self._call_function, params, self._faces)
+        self._core = CoreBooster(params, train_set, init_model=base)
+        self._names, self._types = data.feature_names, data.feature_types
+
+    def _call_function(self, score: npt.NDArray[np.float32], data: DMatrix) -> tuple[Any, Any]:
+        assert self._function is not None
+        return self._function(score, data)
+
+    def set_param(self, params: Any, value: Any = None) -> None:
+        """Change parameters, for the rounds to come if some are done.
+
+        Args:
+            params: Parameters by name; or one name.
+            value: Its value.
+        """
+        data, core = self._train_data, self._core
+        before = {} if data is None else params_for(self._params, data)
+        self._params |= read_params({params: value} if isinstance(params, str) else params)
+        if data is None or core is None:
+            return
+        after = params_for(self._params, data)
+        changed = {name: new for name, new in after.items() if new != before.get(name)}
+        if self._has_function:
+            changed.pop("objective", None)
+        core.reset_parameter(changed)
+        self._is_finished = False
+
+    def reset(self) -> Booster:
+        """Let go of the data; the model stays."""
+        if self._core is not None:
+            self._core.free_dataset()
+        self._forget()
+        return self
+
+    # ---- evaluation ----
+
+    def eval(self, data: DMatrix, name: str = "eval", iteration: int = 0) -> str:
+        """Return the metrics on a data set as a line of text."""
+        return self.eval_set([(data, name)], iteration)
+
+    def eval_set(
+        self,
+        evals: Sequence[tuple[DMatrix, str]],
+        iteration: int = 0,
+        feval: MetricFunction | None = None,
+        output_margin: bool = True,
+    ) -> str:
+        """Return the metrics on some data sets as a line of text.
+
+        Args:
+            evals: Data sets and their names.
+            iteration: Number at the beginning of the line.
+            feval: A metric function: (predictions, data) -> (name, value).
+            output_margin: Whether it is given scores instead of predictions.
+        """
+        return format_scores(iteration, self._evaluate(evals, feval, output_margin))
+
+    def _evaluate(
+        self,
+        evals: Sequence[tuple[DMatrix, str]],
+        feval: MetricFunction | None,
+        output_margin: bool,
+    ) -> list[Score]:
+        found: list[Score] = []
+        for data, name in evals:
+            _check_data(data)
+            found += self._evaluate_one(data, name)
+        for data, name in evals if feval is not None else ():
+            assert feval is not None
+            predictions = self._scores_of(data)
+            if not output_margin:
+                predictions = self._link(predictions)
+            found += [Score(name, *each) for each in call_metric(feval, predictions, data)]
+        return found
+
+    def _evaluate_one(self, data: DMatrix, name: str) -> list[Score]:
+        core = self._fitted
+        training = core._training
+        if training is None:
+            return evaluate_scores(core, data, name, self._raw(data))
+        results = training.evaluate(self._scored(data), name)
+        return [Score(name, their_metric(each.metric_name), each.metric_value) for each in results]
+
+    def _scored(self, data: DMatrix) -> Any:
+        """Return a data set of the training with its scores; a new one is added to it."""
+        core = self._fitted
+        training = core._training
+        assert training is not None and self._train_data is not None
+        if data is self._train_data:
+            return training.train
+        for known, valid_set in self._valid_sets:
+            if known is data:
+                return next(each for each in training.valid if each.data is valid_set)
+        margin = data._fields.get("base_margin")
+        has_margin = "base_margin" in self._train_data._fields
+        if has_margin != (margin is not None) and (has_margin or training.base is not None):
+            raise NotSupportedError(
+                message(
+                    "base_margin must be given for all data of this training, or for none",
+                    got=f"a base_margin of the {'training' if has_margin else 'other'} data only",
+                )
+            )
+        has_zeros = not self._train_data.is_sparse
+        valid_set = data._as_valid_set(training.train.data, has_zeros)
+        if margin is not None and not has_margin:  # it takes the place of what training starts from
+            valid_set.set_init_score(margin.reshape(data.num_row(), -1) - training.start)
+        scored = training.add_valid(valid_set, f"valid_{len(self._valid_sets)}")
+        self._valid_sets.append((data, valid_set))
+        return scored
+
+    def _scores_of(self, data: DMatrix) -> npt.NDArray[np.float64]:
+        """Raw scores, (rows,) or (rows, outputs)."""
+        training = self._fitted._training
+        if training is None:
+            return self._raw(data)
+        training.refresh()
+        score: npt.NDArray[np.float64] = training.boosting.current(training, self._scored(data))
+        k = training.n_outputs
+        return score.reshape(k, -1).T.copy() if k > 1 else score.copy()
+
+    # ---- prediction ----
+
+    def predict(
+        self,
+        data: DMatrix,
+        *,
+        output_margin: bool = False,
+        pred_leaf: bool = False,
+        pred_contribs: bool = False,
+        approx_contribs: bool = False,
+        pred_interactions: bool = False,
+        validate_features: bool = True,
+        training: bool = False,
+        iteration_range: tuple[int, int] = (0, 0),
+        strict_shape: bool = False,
+    ) -> npt.NDArray[np.float32]:
+        """Predict the rows of a `DMatrix`.
+
+        Args:
+            data: The rows.
+            output_margin: Whether to return raw scores.
+            pred_leaf: Whether to return the leaf of each row in each tree; leaves of a tree are
+                numbered from 0.
+            pred_contribs: Not supported in this version.
+            approx_contribs: Not supported in this version.
+            pred_interactions: Not supported in this version.
+            validate_features: Whether names of columns must be those of the training data.
+            training: Has no effect.
+            iteration_range: First round to use, and one after the last; (0, 0): all.
+            strict_shape: Whether the result has as many dimensions for one output as for several.
+
+        Returns:
+            float32: (rows,); (rows, outputs) with several; (rows, trees) for leaves.
+        """
+        _check_data(data)
+        _refuse_contributions(pred_contribs or approx_contribs, pred_interactions)
+        if validate_features:
+            self._check_names(data.feature_names)
+        if pred_leaf:
+            leaves = leaf_numbers(self._fitted, data, *self._range(iteration_range))
+            k = self._fitted.num_model_per_iteration()
+            return leaves.reshape(len(leaves), -1, k, 1) if strict_shape else leaves
+        score = self._raw(data, iteration_range)
+        found = (score if output_margin else self._link(score)).astype(np.float32)
+        return found.reshape(len(found), -1) if strict_shape else found
+
+    def inplace_predict(
+        self,
+        data: Any,
+        *,
+        iteration_range: tuple[int, int] = (0, 0),
+        predict_type: str = "value",
+        missing: float = np.nan,
+        validate_features: bool = True,
+        base_margin: Any = None,
+        strict_shape: bool = False,
+    ) -> npt.NDArray[np.float32]:
+        """Predict the rows of a table without a `DMatrix`.
+
+        Args:
+            data: Rows x columns.
+            iteration_range: First round to use, and one after the last; (0, 0): all.
+            predict_type: "value", or "margin" for raw scores.
+            missing: A number that stands for missing values, beside NaN.
+            validate_features: Whether names of columns must be those of the training data.
+            base_margin: Scores to start from.
+            strict_shape: As for `predict`.
+        """
+        if predict_type not in ("value", "margin"):
+            raise ParameterError(
+                message(
+                    "predict_type is not known", got=predict_type, expected="'value' or 'margin'"
+                )
+            )
+        rows = DMatrix(data, missing=missing, base_margin=base_margin, enable_categorical=True)
+        return self.predict(
+            rows,
+            output_margin=predict_type == "margin",
+            validate_features=validate_features,
+            iteration_range=iteration_range,
+            strict_shape=strict_shape,
+        )
+
+    def _raw(self, data: DMatrix, iteration_range: Any = (0, 0)) -> npt.NDArray[np.float64]:
+        return raw_scores(self._fitted, data, *self._range(iteration_range))
+
+    def _range(self, iteration_range: Any) -> tuple[int, int]:
+        try:
+            first, last = (int(each) for each in iteration_range)
+        except (TypeError, ValueError):
+            first, last = -1, -1
+        n_rounds = self.num_boosted_rounds()
+        last = n_rounds if last == 0 else last
+        if not 0 <= first <= last <= n_rounds:
+            raise ParameterError(
+                message(
+                    "iteration_range is not usable",
+                    got=iteration_range,
+                    expected=f"(first, one after the last) within 0..{n_rounds}",
+                )
+            )
+        return first, last
+
+    def _link(self, score: npt.NDArray[np.float64]) -> Array:
+        """Turn raw scores into predictions."""
+        found = to_predictions(self._fitted, score)
+        return found.argmax(axis=1) if self._predicts_classes else found
+
+    def _check_names(self, names: list[str] | None) -> None:
+        if self._names is not None and names is not None and names != self._names:
+            raise DataError(
+                message(
+                    "feature names differ from those of the training data",
+                    got=names,
+                    expected=f"{self._names}",
+                    hint="Put the columns into that order, or pass validate_features=False.",
+                )
+            )
+
+    # ---- facts ----
+
+    @property
+    def _fitted(self) -> CoreBooster:
+        if self._core is None:
+            raise DataError(
+                message("the Booster has no model yet", hint="Train it, or load a model first.")
+            )
+        return self._core
+
+    @property
+    def _model(self) -> Model:
+        return self._fitted._model
+
+    def num_boosted_rounds(self) -> int:
+        """Return the number of rounds."""
+        return 0 if self._core is None else self._core.current_iteration()
+
+    def num_features(self) -> int:
+        """Return the number of columns."""
+        return self._fitted.num_feature()
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns; None: they have none."""
+        return None if self._names is None else list(self._names)
+
+    @feature_names.setter
+    def feature_names(self, names: Sequence[str] | None) -> None:
+        self._names = None if names is None else self._one_per_column("feature_names", names)
+
+    @property
+    def feature_types(self) -> list[str] | None:
+        """Types of the columns, as they were given to the `DMatrix`."""
+        return None if self._types is None else list(self._types)
+
+    @feature_types.setter
+    def feature_types(self, types: Sequence[str] | None) -> None:
+        self._types = None if types is None else self._one_per_column("feature_types", types)
+
+    def _one_per_column(self, name: str, values: Sequence[str]) -> list[str]:
+        found = [str(value) for value in values]
+        if self._core is not None and len(found) != self.num_features():
+            raise DataError(
+                message(
+                    f"{name} do not fit the model", got=found, expected=f"{self.num_features()}"
+                )
+            )
+        return found
+
+    @property
+    def best_iteration(self) -> int:
+        """The best round that early stopping found, from 0."""
+        return int(self._found_by_stopping("best_iteration"))
+
+    @best_iteration.setter
+    def best_iteration(self, iteration: int) -> None:
+        self.set_attr(best_iteration=iteration)
+
+    @property
+    def best_score(self) -> float:
+        """The metric at that round."""
+        return float(self._found_by_stopping("best_score"))
+
+    @best_score.setter
+    def best_score(self, score: float) -> None:
+        self.set_attr(best_score=score)
+
+    def _found_by_stopping(self, name: str) -> str:
+        found = self.attr(name)
+        if found is None:
+            raise AttributeError(f"there is no {name}: it takes early stopping to find it")
+        return found
+
+    def attr(self, key: str) -> str | None:
+        """Return an attribute; None: there is none."""
+        return self._attributes.get(key)
+
+    def attributes(self) -> dict[str, str]:
+        """Return all attributes."""
+        return dict(self._attributes)
+
+    def set_attr(self, **kwargs: Any) -> None:
+        """Set attributes, which are text; None takes one away."""
+        for key, value in kwargs.items():
+            if value is None:
+                self._attributes.pop(key, None)
+            else:
+                self._attributes[key] = str(value)
+
+    def get_score(self, fmap: Any = "", importance_type: str = "weight") -> dict[str, float]:
+        """Return how much each column matters that splits somewhere.
+
+        Args:
+            fmap: Not supported: a file with names.
+            importance_type: "weight" counts splits, "gain" is their mean gain, "cover" the mean of
+                the hessians they split; "total_gain" and "total_cover" are sums.
+        """
+        if os.fspath(fmap):
+            raise NotSupportedError(
+                message("fmap is not read in this version", got=fmap, hint="Set feature_names.")
+            )
+        counts = importance(self._model, "weight")
+        values = importance(self._model, importance_type)
+        names = self._names or [f"f{i}" for i in range(len(values))]
+        found = zip(names, values.tolist(), counts, strict=True)
+        return {name: value for name, value, count in found if count > 0}
+
+    def get_fscore(self, fmap: Any = "") -> dict[str, float]:
+        """Return the number of splits of each column that splits somewhere."""
+        return self.get_score(fmap, "weight")
+
+    def get_split_value_histogram(
+        self, feature: str, fmap: Any = "", bins: int | None = None, as_pandas: bool = True
+    ) -> Any:
+        """Count the thresholds at which a column is split."""
+        names = self._names or [f"f{i}" for i in range(self.num_features())]
+        column: int | str = names.index(feature) if feature in names else feature
+        found = self._fitted.get_split_value_histogram(column, bins, xgboost_style=True)
+        return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
+
+    get_dump = _not_there("get_dump")
+    dump_model = _not_there("dump_model")
+    trees_to_dataframe = _not_there("trees_to_dataframe")
+    save_config = _not_there("save_config")
+    load_config = _not_there("load_config")
+
+    # ---- parts, copies, files ----
+
+    def __getitem__(self, rounds: int | slice) -> Booster:
+        """Return a model of some of the rounds, all starting from the same score."""
+        n_rounds = self.num_boosted_rounds()
+        if not isinstance(rounds, slice):
+            rounds = operator.index(rounds)
+            if not -n_rounds <= rounds < n_rounds:
+                raise IndexError(f"there is no round {rounds} among {n_rounds}")
+            rounds = slice(rounds % n_rounds, rounds % n_rounds + 1)
+        order = range(*rounds.indices(n_rounds))
+        if len(order) == 0:
+            raise IndexError(f"there are no such rounds among {n_rounds}: {rounds}")
+        if order.step < 0:
+            raise ValueError("rounds are taken in their own order")
+        model = self._model
+        found = self._of(replace(model, forest=permute_rounds(model.forest, list(order))))
+        found._attributes.pop("best_iteration", None)
+        found._attributes.pop("best_score", None)
+        return found
+
+    def __iter__(self) -> Iterator[Booster]:
+        """Return the rounds one by one."""
+        return (self[i] for i in range(self.num_boosted_rounds()))
+
+    def _of(self, model: Model) -> Booster:
+        found = Booster()
+        found._take(self)
+        assert found._core is not None
+        found._core._trained = model
+        return found
+
+    def copy(self) -> Booster:
+        """Return a copy of the model, without the data."""
+        found = Booster()
+        found._take(self)
+        return found
+
+    def __copy__(self) -> Booster:
+        """Return a copy of the model, without the data."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Booster:
+        """Return a copy of the model, without the data."""
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the model, not the data."""
+        kept = ("_params", "_core", "_attributes", "_names", "_types", "_predicts_classes")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make it again."""
+        self._forget()
+        self.__dict__.update(state)
+
+    def save_model(self, fname: str | os.PathLike[str]) -> None:
+        """Write the model to a file, in our own format whatever its name ends in."""
+        write_atomically(Path(fname), bytes(self.save_raw()))
+
+    def save_raw(self, raw_format: str = "ubj") -> bytearray:
+        """Return the bytes of the model file, in our own format."""
+        facts = {
+            "attributes": self._attributes,
+            "feature_types": self._types,
+            "predicts_classes": self._predicts_classes,
+        }
+        return bytearray(model_file.to_bytes(self._model, facts))
+
+    def load_model(self, fname: str | os.PathLike[str] | bytearray | bytes) -> None:
+        """Become a model that `save_model` or `save_raw` wrote, or `gossamer.Booster`.
+
+        Raises:
+            NotSupportedError: If it was written by XGBoost.
+            ModelFileError: If it is damaged, or something else.
+        """
+        if isinstance(fname, (bytes, bytearray)):
+            model, facts = model_file.from_bytes(bytes(fname), "the model")
+        else:
+            model, facts = model_file.load(fname)
+        self._core = CoreBooster(model_str=to_text(model))
+        self._forget()
+        self._names = list(model.names) if model.has_own_names else None
+        self._types = facts.get("feature_types")
+        self._predicts_classes = facts.get("predicts_classes") is True
+        self._attributes = {str(k): str(v) for k, v in facts.get("attributes", {}).items()}
+
+
+def _check_data(data: Any) -> None:
+    if not isinstance(data, DMatrix):
+        raise TypeError(
+            message("this is no DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)")
+        )
+
+
+def _refuse_contributions(contributions: bool, interactions: bool) -> None:
+    if contributions or interactions:
+        raise NotSupportedError(
+            message(
+                "contributions of columns are not supported in this version of Gossamer",
+                got="pred_contribs" if contributions else "pred_interactions",
+            )
+        )

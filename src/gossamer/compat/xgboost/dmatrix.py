@@ -1,0 +1,468 @@
+"""`DMatrix`: a table with labels, weights, ..., by XGBoost's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.compat.xgboost.table import (
+    check_numeric,
+    names_of,
+    read_table,
+    shape_of,
+    take_rows,
+    to_dense,
+)
+from gossamer.data import Dataset
+from gossamer.data.dataset import BINNING_PARAMS
+from gossamer.data.fields import check_feature_weights, check_init_score, check_label, check_weight
+from gossamer.data.names import check_names
+from gossamer.data.queries import check_group, check_query, take_queries
+from gossamer.data.sparse import is_sparse
+from gossamer.errors import DataError, NotSupportedError, message
+
+Array = npt.NDArray[Any]
+
+# What there is one of per row, by XGBoost's names.
+_BY_ROW: Final = ("label", "weight", "base_margin", "label_lower_bound", "label_upper_bound")
+_TYPES: Final = ("int", "i", "float", "q", "c")
+
+
+class DMatrix:
+    """A table with all that belongs to its rows.
+
+    The table is not copied (unless `missing` is a number that occurs in it), so it must not be
+    changed while the `DMatrix` is in use. Absent entries of sparse tables are missing, as in
+    XGBoost; so are zeros that are stored in them.
+
+    Args:
+        data: Rows x columns: an array, a scipy.sparse matrix, a data frame, or a list of rows.
+        label: One number per row, or rows x targets.
+        weight: One number >= 0 per row; for ranking also one per query.
+        base_margin: Scores to start from: one per row, or rows x classes.
+        missing: A number that stands for missing values, beside NaN.
+        silent: Has no effect.
+        feature_names: Names of the columns; those of a frame by default.
+        feature_types: Per column "c" (codes of categories), or "q", "float", "int", "i" (numbers).
+        nthread: Has no effect: threads are a parameter of the training.
+        group: Rows of each query.
+        qid: The query of each row; rows of a query stand together.
+        label_lower_bound: Lower bound of the time, for `survival:aft`.
+        label_upper_bound: Upper bound of the time.
+        feature_weights: Per column how likely it is to be drawn when columns are sampled.
+        enable_categorical: Whether columns of categories (and of text) are welcome.
+        data_split_mode: Has no effect.
+
+    Example:
+        >>> data = DMatrix([[1.0, -1.0], [2.0, 5.0]], label=[0, 1], missing=-1)
+        >>> data.num_row(), data.num_col(), data.num_nonmissing(), data.get_label()
+        (2, 2, 3, array([0., 1.], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        *,
+        weight: Any = None,
+        base_margin: Any = None,
+        missing: float | None = None,
+        silent: bool = False,
+        feature_names: Sequence[str] | None = None,
+        feature_types: Sequence[str] | None = None,
+        nthread: int | None = None,
+        group: Any = None,
+        qid: Any = None,
+        label_lower_bound: Any = None,
+        label_upper_bound: Any = None,
+        feature_weights: Any = None,
+        enable_categorical: bool = False,
+        data_split_mode: Any = 0,
+    ) -> None:
+        table = read_table(data, missing)
+        self._start(table, *shape_of(table))
+        if not enable_categorical:
+            check_numeric(table)
+        self._enable_categorical = enable_categorical
+        self.feature_names = feature_names if feature_names is not None else names_of(table)
+        self.feature_types = feature_types
+        self.set_info(
+            label=label,
+            weight=weight,
+            base_margin=base_margin,
+            group=group,
+            qid=qid,
+            label_lower_bound=label_lower_bound,
+            label_upper_bound=label_upper_bound,
+            feature_weights=feature_weights,
+        )
+
+    def _start(self, table: Any, n_rows: int, n_columns: int) -> None:
+        self._table = table
+        self._n_rows, self._n_columns = n_rows, n_columns
+        self._names: list[str] | None = None
+        self._types: list[str] | None = None
+        self._max_bin: int | None = None
+        self._enable_categorical = False
+        self._fields: dict[str, Array] = {}
+        self._group: Array | None = None
+        self._feature_weights: Array | None = None
+        self._train_set: Dataset | None = None
+        self._train_set_params: dict[str, Any] = {}
+
+    @classmethod
+    def _of(cls, data: Dataset) -> DMatrix:
+        """Return what functions of the user's are shown of a data set: its fields, no table."""
+        found = cls.__new__(cls)
+        found._start(None, data.num_data(), data.num_feature())
+        margin = data.get_init_score()
+        for name, values in (("weight", data.weight), ("base_margin", margin)):
+            if values is not None:
+                found._fields[name] = values
+        label, found._group = data.label, data.group
+        if label is not None:
+            found._fields["label"] = label
+            if label.ndim == 2 and label.shape[1] == 2:
+                found._fields["label_lower_bound"] = label[:, 0]
+                found._fields["label_upper_bound"] = label[:, 1]
+        return found
+
+    # ---- fields ----
+
+    def set_info(
+        self,
+        *,
+        label: Any = None,
+        weight: Any = None,
+        base_margin: Any = None,
+        group: Any = None,
+        qid: Any = None,
+        label_lower_bound: Any = None,
+        label_upper_bound: Any = None,
+        feature_names: Sequence[str] | None = None,
+        feature_types: Sequence[str] | None = None,
+        feature_weights: Any = None,
+    ) -> None:
+        """Set what is given; see the constructor.
+
+        Raises:
+            DataError: If something has not one number per row, or cannot be used.
+        """
+        if group is not None and qid is not None:
+            raise DataError(
+                message("queries are given twice", got="group and qid", expected="one of the two")
+            )
+        if group is not None:
+            self._group = check_group(group, self._n_rows)
+        if qid is not None:
+            self._group = check_query(qid, self._n_rows)
+        given = {
+            "label": label,
+            "weight": weight,
+            "base_margin": base_margin,
+            "label_lower_bound": label_lower_bound,
+            "label_upper_bound": label_upper_bound,
+        }
+        for name, values in given.items():
+            if values is not None:
+                self._fields[name] = self._checked(name, values)
+        if feature_names is not None:
+            self.feature_names = feature_names
+        if feature_types is not None:
+            self.feature_types = feature_types
+        if feature_weights is not None:
+            self._feature_weights = check_feature_weights(feature_weights, self._n_columns)
+        if self._train_set is not None:
+            self._update(self._train_set)
+
+    def _update(self, data: Dataset) -> None:
+        """Bring the fields of a data set up to date; its bins stay."""
+        now = {
+            "label": self._label(),
+            "weight": self._fields.get("weight"),
+            "init_score": self._fields.get("base_margin"),
+            "group": self._group,
+            "feature_weights": self._feature_weights,
+        }
+        for name, values in now.items():
+            if values is not None:
+                data.set_field(name, values)
+
+    def _checked(self, name: str, values: Any) -> Array:
+        n_rows = self._n_rows
+        if name in ("label", "weight") and np.ndim(values) == 2 and np.shape(values)[1] == 1:
+            values = np.asarray(values).ravel()
+        if name == "weight" and self._group is not None and len(values) == len(self._group):
+            values = np.repeat(np.asarray(values), self._group)  # weights of queries
+        if name == "base_margin":
+            margin = np.asarray(values, dtype=np.float32)
+            if margin.ndim == 1 and margin.size != n_rows and margin.size % max(n_rows, 1) == 0:
+                margin = margin.reshape(n_rows, -1)  # class by class for each row
+            check_init_score(margin, n_rows)
+            return margin
+        check: Callable[[Any, int], Any] = check_weight if name == "weight" else check_label
+        if name == "label_upper_bound":  # may be infinite
+            bounds = np.column_stack([np.zeros(len(values)), np.asarray(values)])
+            found: Array = check_label(bounds, n_rows)[:, 1]
+            return found
+        found = check(values, n_rows)
+        return found
+
+    def set_label(self, label: Any) -> None:
+        """Set the labels."""
+        self.set_info(label=label)
+
+    def set_weight(self, weight: Any) -> None:
+        """Set the weights of rows or, for ranking, of queries."""
+        self.set_info(weight=weight)
+
+    def set_base_margin(self, margin: Any) -> None:
+        """Set the scores to start from."""
+        self.set_info(base_margin=margin)
+
+    def set_group(self, group: Any) -> None:
+        """Set the number of rows of each query."""
+        self.set_info(group=group)
+
+    def set_float_info(self, field: str, data: Any) -> None:
+        """Set a field by name: label, weight, base_margin, label_lower_bound, ..."""
+        self.set_info(**{_known(field, (*_BY_ROW, "feature_weights")): data})
+
+    def set_uint_info(self, field: str, data: Any) -> None:
+        """Set "group" or "qid"."""
+        self.set_info(**{_known(field, ("group", "qid")): data})
+
+    def get_float_info(self, field: str) -> Array:
+        """Return a field by name; empty: it was not set."""
+        if _known(field, (*_BY_ROW, "feature_weights")) == "feature_weights":
+            found = self._feature_weights
+        else:
+            found = self._fields.get(field)
+        return np.empty(0, dtype=np.float32) if found is None else found.astype(np.float32)
+
+    def get_uint_info(self, field: str) -> Array:
+        """Return "group_ptr": where queries begin, and behind the last one the number of rows."""
+        _known(field, ("group_ptr",))
+        sizes = self.get_group()
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32) if len(sizes) else sizes
+
+    def get_label(self) -> Array:
+        """Return the labels as float32; empty: there are none."""
+        return self.get_float_info("label")
+
+    def get_weight(self) -> Array:
+        """Return the weights as float32; empty: there are none."""
+        return self.get_float_info("weight")
+
+    def get_base_margin(self) -> Array:
+        """Return the scores to start from as float32; empty: there are none."""
+        return self.get_float_info("base_margin")
+
+    def get_group(self) -> Array:
+        """Return the number of rows of each query; empty: rows are not grouped."""
+        return np.empty(0, dtype=np.uint32) if self._group is None else self._group.copy()
+
+    # ---- columns ----
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns; None: they have none."""
+        return None if self._names is None else list(self._names)
+
+    @feature_names.setter
+    def feature_names(self, names: Sequence[str] | None) -> None:
+        if names is not None:
+            names = check_names([str(name) for name in names], self._n_columns)
+        self._names, self._train_set = names, None
+
+    @property
+    def feature_types(self) -> list[str] | None:
+        """Types of the columns; None: they were not given."""
+        return None if self._types is None else list(self._types)
+
+    @feature_types.setter
+    def feature_types(self, types: Sequence[str] | None) -> None:
+        if types is not None:
+            types = [types] * self._n_columns if isinstance(types, str) else list(types)
+            wrong = [each for each in types if each not in _TYPES]
+            if wrong or len(types) != self._n_columns:
+                raise DataError(
+                    message(
+                        "feature_types are not usable",
+                        got=wrong[0] if wrong else types,
+                        expected=f"{self._n_columns} of {', '.join(_TYPES)}",
+                    )
+                )
+        self._types, self._train_set = types, None
+
+    # ---- facts ----
+
+    def num_row(self) -> int:
+        """Return the number of rows."""
+        return self._n_rows
+
+    def num_col(self) -> int:
+        """Return the number of columns."""
+        return self._n_columns
+
+    def num_nonmissing(self) -> int:
+        """Return the number of values that are not missing."""
+        table = self.get_data()
+        if is_sparse(table):
+            values = table.data
+            return int((~np.isnan(values) & (values != 0)).sum())
+        values = np.asarray(table)
+        return int((values == values).sum())
+
+    def get_data(self) -> Any:
+        """Return the table.
+
+        Raises:
+            DataError: In functions that `cv` calls, which are shown labels and the like only.
+        """
+        if self._table is None:
+            raise DataError(message("the table is not shown here, only labels, weights, ..."))
+        return self._table
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is sparse, so that absent entries are missing."""
+        return is_sparse(self._table)
+
+    def slice(self, rindex: Any, allow_groups: bool = False) -> DMatrix:
+        """Return some of the rows.
+
+        Args:
+            rindex: Rows, from 0.
+            allow_groups: Whether rows of queries may be taken: whole queries, in their order.
+
+        Raises:
+            DataError: If there are queries and `allow_groups` is false, or a row does not exist.
+        """
+        rows = np.asarray(rindex, dtype=np.int64).ravel()
+        if len(rows) and (rows.min() < 0 or rows.max() >= self._n_rows):
+            raise DataError(
+                message("there is no such row", got=rindex, expected=f"0..{self._n_rows - 1}")
+            )
+        if self._group is not None and not allow_groups:
+            raise DataError(
+                message("slice() would cut queries apart", hint="Pass allow_groups=True.")
+            )
+        found = type(self).__new__(type(self))
+        found._start(take_rows(self.get_data(), rows), len(rows), self._n_columns)
+        found._names, found._types, found._max_bin = self._names, self._types, self._max_bin
+        found._enable_categorical = self._enable_categorical
+        found._fields = {name: values[rows] for name, values in self._fields.items()}
+        found._feature_weights = self._feature_weights
+        if self._group is not None:
+            found._group = take_queries(self._group, rows)
+        return found
+
+    def save_binary(self, fname: Any, silent: bool = True) -> None:
+        """Not supported.
+
+        Raises:
+            NotSupportedError: Always.
+        """
+        raise NotSupportedError(
+            message(
+                "a DMatrix is not written to a file in this version of Gossamer",
+                hint="Save the table itself, or use gossamer.Dataset.save_binary().",
+            )
+        )
+
+    # ---- for training ----
+
+    def _as_train_set(self, params: Mapping[str, Any]) -> Dataset:
+        """Return the data set to train on; made once for the same kind of bins.
+
+        Args:
+            params: Our parameters of the training.
+        """
+        wanted = {name: params[name] for name in BINNING_PARAMS if name in params}
+        # With other bins it is another data set: some training may still use this one.
+        if self._train_set is None or self._train_set_params != wanted:
+            self._train_set = self._make(self.get_data(), None, wanted)
+            self._train_set_params = wanted
+        return self._train_set
+
+    def _as_valid_set(self, train_set: Dataset, has_zeros: bool) -> Dataset:
+        """Return the data set to evaluate on.
+
+        Args:
+            train_set: What is trained on.
+            has_zeros: Whether zeros are values there, and absent entries must be made missing.
+        """
+        table = self.get_data()
+        return self._make(to_dense(table) if has_zeros and self.is_sparse else table, train_set, {})
+
+    def _make(self, table: Any, reference: Dataset | None, params: dict[str, Any]) -> Dataset:
+        types = self._types or ()
+        is_typed = "c" in types and reference is None
+        columns: Any = [i for i, kind in enumerate(types) if kind == "c"] if is_typed else "auto"
+        data = Dataset(
+            table,
+            self._label(),
+            reference=reference,
+            weight=self._fields.get("weight"),
+            group=self._group,
+            init_score=self._fields.get("base_margin"),
+            feature_name="auto" if self._names is None else self._names,
+            categorical_feature=columns,
+            params=params,
+            free_raw_data=False,
+        )
+        if self._feature_weights is not None:
+            data.set_field("feature_weights", self._feature_weights)
+        return data
+
+    def _label(self) -> Array | None:
+        """The labels; bounds of times, where there are some, are two columns."""
+        bounds = [self._fields.get(f"label_{end}_bound") for end in ("lower", "upper")]
+        given = [bound for bound in bounds if bound is not None]
+        if len(given) == 1:
+            raise DataError(
+                message(
+                    "only one of label_lower_bound and label_upper_bound is given", expected="both"
+                )
+            )
+        return np.column_stack(given) if given else self._fields.get("label")
+
+
+class QuantileDMatrix(DMatrix):
+    """A `DMatrix` with a number of bins; any `DMatrix` is put into bins when it is trained on.
+
+    Args:
+        data: As for `DMatrix`.
+        label: As for `DMatrix`.
+        max_bin: Most bins of a column, unless the parameters of the training say so.
+        ref: The training data; which bins are used is decided by the training.
+        max_quantile_batches: Has no effect.
+        **kwargs: The other arguments of `DMatrix`.
+
+    Example:
+        >>> QuantileDMatrix([[1.0], [2.0]], [0, 1], max_bin=16).num_row()
+        2
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        *,
+        max_bin: int | None = None,
+        ref: DMatrix | None = None,
+        max_quantile_batches: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(data, label, **kwargs)
+        self._max_bin = max_bin
+
+
+def _known(field: str, fields: Sequence[str]) -> str:
+    if field in fields:
+        return field
+    raise DataError(message("there is no such field", got=field, expected=", ".join(fields)))

@@ -1,0 +1,66 @@
+"""Metrics of a model that is no longer in training, and lines of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.metrics import their_metric
+from gossamer.data import Dataset
+from gossamer.metrics import make_metrics
+from gossamer.model import Booster as CoreBooster
+from gossamer.threads import resolve_threads
+
+
+class Score(NamedTuple):
+    """One metric on one data set."""
+
+    data: str
+    metric: str
+    value: float
+
+
+def evaluate_scores(
+    core: CoreBooster, data: DMatrix, name: str, score: npt.NDArray[np.float64]
+) -> list[Score]:
+    """Evaluate the metrics of a model on scores that it predicts.
+
+    Args:
+        core: The model.
+        data: Has the labels.
+        name: Name of the data.
+        score: Scores, (rows,) or (rows, outputs).
+    """
+    n_rows, params, objective = data.num_row(), core.resolved_params, core._model.objective
+    # Labels, weights and queries as metrics read them; the table does not matter.
+    targets = Dataset(
+        np.zeros((n_rows, 1)),
+        data._label(),
+        weight=data._fields.get("weight"),
+        group=data._group,
+    ).targets
+    class_major = np.ascontiguousarray(score.T).ravel() if score.ndim == 2 else score
+    n_threads = resolve_threads(params.num_threads, n_rows, 1)
+    return [
+        Score(
+            name,
+            their_metric(metric.name),
+            metric.evaluate(class_major, targets, objective, n_threads),
+        )
+        for metric in make_metrics(params, objective, targets.n_targets)
+    ]
+
+
+def format_scores(iteration: int, scores: Iterable[Score]) -> str:
+    """Return results as one line of text.
+
+    Example:
+        >>> format_scores(3, [Score("eval", "rmse", 0.25)])
+        '[3]\\teval-rmse:0.25000000000000000'
+    """
+    parts = [f"{score.data}-{score.metric}:{score.value:.17f}" for score in scores]
+    return "\t".join([f"[{iteration}]", *parts])

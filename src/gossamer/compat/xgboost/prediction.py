@@ -1,0 +1,90 @@
+"""Scores, leaves and predictions of the rows of a `DMatrix`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.table import names_of, to_dense
+from gossamer.data import as_table
+from gossamer.data.levels import NO_LEVELS
+from gossamer.data.sparse import is_sparse
+from gossamer.errors import DataError, message
+from gossamer.model import Booster as CoreBooster
+from gossamer.threads import resolve_threads
+
+# Values of sparse rows that are made dense at a time, for models that know zeros as values.
+_DENSE_VALUES: Final = 2**22
+
+
+def raw_scores(core: CoreBooster, data: DMatrix, first: int, last: int) -> npt.NDArray[np.float64]:
+    """Return the scores that some rounds add up to; unlike ours, they always have the start.
+
+    Args:
+        core: The model.
+        data: The rows; their `base_margin` takes the place of the start.
+        first: First round to use.
+        last: One after the last.
+
+    Returns:
+        (rows,) or (rows, outputs).
+    """
+    model = core._model
+    if first == last:
+        score = np.tile(model.start_from(first), (data.num_row(), 1))
+        score = score if score.shape[1] > 1 else score[:, 0]
+    else:
+        parts = _parts(core, data.get_data())
+        found = [core.predict(part, first, last - first, raw_score=True) for part in parts]
+        score = np.concatenate(found)
+    start: Any = model.start if score.ndim == 2 else model.start[0]
+    if first > 0 and not model.average_output:
+        score = score + start
+    margin = data._fields.get("base_margin")
+    if margin is not None:
+        if margin.size != score.size:
+            raise DataError(
+                message(
+                    "base_margin does not fit the model",
+                    got=f"shape {margin.shape}",
+                    expected=f"{score.shape}",
+                )
+            )
+        score = score - start + margin.reshape(score.shape)
+    return score
+
+
+def leaf_numbers(
+    core: CoreBooster, data: DMatrix, first: int, last: int
+) -> npt.NDArray[np.float32]:
+    """Return the leaf of each row in each tree of some rounds, (rows, trees)."""
+    parts = _parts(core, data.get_data())
+    found = [core.predict(part, first, last - first, pred_leaf=True) for part in parts]
+    return np.concatenate(found).astype(np.float32)
+
+
+def to_predictions(core: CoreBooster, score: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """Return what scores, (rows,) or (rows, outputs), are predictions of."""
+    objective = core._model.objective
+    if not objective.has_link:
+        return score
+    n_threads = resolve_threads(core.resolved_params.num_threads, len(score), 1)
+    return objective.to_predictions(np.ascontiguousarray(score.T).ravel(), n_threads)
+
+
+def _parts(core: CoreBooster, table: Any) -> Iterator[Any]:
+    """The table as the model can predict it; of sparse ones some rows at a time."""
+    if is_sparse(table) and not core.resolved_params.zero_as_missing:
+        step = max(_DENSE_VALUES // max(table.shape[1], 1), 1)
+        rows = table.tocsr()
+        for begin in range(0, max(table.shape[0], 1), step):
+            yield to_dense(rows[begin : begin + step])
+    elif names_of(table) is None:
+        yield table
+    else:  # names are checked by now, and may be others than the frame's
+        yield replace(as_table(table, core.levels or NO_LEVELS), names=None)

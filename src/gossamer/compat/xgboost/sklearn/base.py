@@ -1,0 +1,533 @@
+"""`XGBModel`: what the estimators have in common."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gossamer.compat.xgboost.booster import Booster
+from gossamer.compat.xgboost.callback import EvalsLog
+from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.importance import importance
+from gossamer.compat.xgboost.params import metric_list
+from gossamer.compat.xgboost.sklearn.functions import as_metric, as_objective
+from gossamer.compat.xgboost.table import check_numeric, read_table, take_rows
+from gossamer.compat.xgboost.training import train
+from gossamer.data import Table
+from gossamer.errors import DataError, message
+from gossamer.sklearn.arguments import to_seed, to_threads
+from gossamer.sklearn.inputs import (
+    _per_set,
+    _read_pairs,
+    check_eval_labels,
+    check_rows,
+    check_training,
+    check_weight,
+)
+
+Array = npt.NDArray[Any]
+
+# Arguments of the constructor that are no parameters of a training.
+_NOT_FOR_TRAINING: Final = (
+    "callbacks",
+    "early_stopping_rounds",
+    "enable_categorical",
+    "feature_types",
+    "feature_weights",
+    "importance_type",
+    "missing",
+    "n_estimators",
+)
+_DEFAULT_ROUNDS: Final = 100
+
+
+class XGBModel(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators, and an estimator itself where `objective` is given.
+
+    The arguments are XGBoost's; None stands for XGBoost's default. They are checked in `fit`.
+
+    Args:
+        max_depth: Most splits between root and leaf; 0: no limit. 6 by default.
+        max_leaves: Most leaves of a tree; 0: no limit.
+        max_bin: Most bins of a column, 256 by default.
+        grow_policy: "depthwise" or "lossguide".
+        learning_rate: Factor by which leaf values are shrunk, 0.3 by default.
+        n_estimators: Number of rounds, 100 by default.
+        verbosity: 0 is silent.
+        objective: The loss by name, or a function (y_true, y_pred[, sample_weight]) ->
+            (gradients, hessians).
+        booster: "gbtree" or "dart".
+        tree_method: How splits are found.
+        n_jobs: Number of threads; the model does not depend on it.
+        gamma: Smallest gain worth a split.
+        min_child_weight: Smallest sum of hessians in a leaf, 1 by default.
+        max_delta_step: Largest leaf value before shrinking; 0: no limit.
+        subsample: Share of the rows used for a round.
+        sampling_method: How these are drawn.
+        colsample_bytree: Share of the columns drawn for each tree.
+        colsample_bylevel: Share of these drawn for each level.
+        colsample_bynode: Share of these drawn for each node.
+        reg_alpha: L1 penalty on leaf values.
+        reg_lambda: L2 penalty on leaf values, 1 by default.
+        scale_pos_weight: Weight of positive rows.
+        base_score: Prediction to start from; None: the best constant.
+        random_state: Seed, or a NumPy random generator to draw it from.
+        missing: A number that stands for missing values, beside NaN.
+        num_parallel_tree: Trees of a round.
+        monotone_constraints: Per column 1, -1 or 0; a tuple, a string, or a dict by name.
+        interaction_constraints: Groups of columns that may be split together.
+        importance_type: What `feature_importances_` holds: "gain" (by default), "weight", "cover",
+            "total_gain" or "total_cover".
+        device: "cpu".
+        validate_parameters: Has no effect.
+        enable_categorical: Whether columns of categories are welcome.
+        feature_types: Per column "c" (codes of categories), or "q", "float", "int", "i".
+        feature_weights: Per column how likely it is to be drawn when columns are sampled.
+        max_cat_to_onehot: Columns of at most so many categories are split one against the rest.
+        max_cat_threshold: Most categories on the smaller side of a split.
+        multi_strategy: With several outputs: trees for each, or one for all.
+        eval_metric: Metrics: names, functions (y_true, y_pred[, sample_weight]) -> number, or a
+            list of these.
+        early_stopping_rounds: Stop when the last metric on the last of `eval_set` has not improved
+            for this many rounds. `predict` then uses the rounds up to the best one.
+        callbacks: Callbacks, see `gossamer.compat.xgboost.callback`.
+        **kwargs: Any other parameter, XGBoost's or Gossamer's.
+
+    Example:
+        >>> x = np.arange(200.0).reshape(-1, 1)
+        >>> model = XGBModel(objective="reg:squarederror", n_estimators=20).fit(x, x[:, 0] > 99)
+        >>> model.predict([[10.0], [190.0]]) > 0.5
+        array([False,  True])
+    """
+
+    # Whether labels must be numbers.
+    _y_numeric: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        max_bin: int | None = None,
+        grow_policy: str | None = None,
+        learning_rate: float | None = None,
+        n_estimators: int | None = None,
+        verbosity: int | None = None,
+        objective: Any = None,
+        booster: str | None = None,
+        tree_method: str | None = None,
+        n_jobs: int | None = None,
+        gamma: float | None = None,
+        min_child_weight: float | None = None,
+        max_delta_step: float | None = None,
+        subsample: float | None = None,
+        sampling_method: str | None = None,
+        colsample_bytree: float | None = None,
+        colsample_bylevel: float | None = None,
+        colsample_bynode: float | None = None,
+        reg_alpha: float | None = None,
+        reg_lambda: float | None = None,
+        scale_pos_weight: float | None = None,
+        base_score: Any = None,
+        random_state: Any = None,
+        missing: float = np.nan,
+        num_parallel_tree: int | None = None,
+        monotone_constraints: Any = None,
+        interaction_constraints: Any = None,
+        importance_type: str | None = None,
+        device: str | None = None,
+        validate_parameters: bool | None = None,
+        enable_categorical: bool = False,
+        feature_types: Sequence[str] | None = None,
+        feature_weights: Any = None,
+        max_cat_to_onehot: int | None = None,
+        max_cat_threshold: int | None = None,
+        multi_strategy: str | None = None,
+        eval_metric: Any = None,
+        early_stopping_rounds: int | None = None,
+        callbacks: Sequence[Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.max_bin = max_bin
+        self.grow_policy = grow_policy
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.verbosity = verbosity
+        self.objective = objective
+        self.booster = booster
+        self.tree_method = tree_method
+        self.n_jobs = n_jobs
+        self.gamma = gamma
+        self.min_child_weight = min_child_weight
+        self.max_delta_step = max_delta_step
+        self.subsample = subsample
+        self.sampling_method = sampling_method
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.colsample_bynode = colsample_bynode
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.scale_pos_weight = scale_pos_weight
+        self.base_score = base_score
+        self.random_state = random_state
+        self.missing = missing
+        self.num_parallel_tree = num_parallel_tree
+        self.monotone_constraints = monotone_constraints
+        self.interaction_constraints = interaction_constraints
+        self.importance_type = importance_type
+        self.device = device
+        self.validate_parameters = validate_parameters
+        self.enable_categorical = enable_categorical
+        self.feature_types = feature_types
+        self.feature_weights = feature_weights
+        self.max_cat_to_onehot = max_cat_to_onehot
+        self.max_cat_threshold = max_cat_threshold
+        self.multi_strategy = multi_strategy
+        self.eval_metric = eval_metric
+        self.early_stopping_rounds = early_stopping_rounds
+        self.callbacks = callbacks
+        if kwargs:
+            self.kwargs = kwargs
+
+    # ---- parameters ----
+
+    @property
+    def _others(self) -> dict[str, Any]:
+        """Parameters that are no arguments of the constructor by name."""
+        others: dict[str, Any] = vars(self).get("kwargs", {})
+        return others
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all parameters, those given as `**kwargs` included.
+
+        Args:
+            deep: Has no effect: no parameter is an estimator.
+        """
+        return {**{name: getattr(self, name) for name in sorted(_ARGUMENTS)}, **self._others}
+
+    def set_params(self, **params: Any) -> XGBModel:
+        """Set parameters; those with other names than the constructor's are kept for training."""
+        others = {name: value for name, value in params.items() if name not in _ARGUMENTS}
+        for name in params.keys() - others.keys():
+            setattr(self, name, params[name])
+        if others:
+            self.kwargs = {**self._others, **others}
+        return self
+
+    def get_xgb_params(self) -> dict[str, Any]:
+        """Return the parameters of a training; None: XGBoost's default."""
+        params = {
+            name: value
+            for name, value in self.get_params().items()
+            if name not in _NOT_FOR_TRAINING
+        }
+        return params | {"random_state": to_seed(self.random_state)}
+
+    def get_num_boosting_rounds(self) -> int:
+        """Return the number of rounds to train."""
+        return _DEFAULT_ROUNDS if self.n_estimators is None else self.n_estimators
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what scikit-learn may expect: missing values and sparse tables are fine."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = self.enable_categorical
+        tags.target_tags.required = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a model."""
+        return "_Booster" in vars(self)
+
+    # ---- fitting ----
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        base_margin: Any = None,
+        eval_set: Any = None,
+        verbose: bool | int | None = True,
+        xgb_model: Any = None,
+        sample_weight_eval_set: Any = None,
+        base_margin_eval_set: Any = None,
+        feature_weights: Any = None,
+    ) -> XGBModel:
+        """Train the model.
+
+        Args:
+            X: Rows x columns: an array, one of scipy's sparse matrices or arrays, or a data frame.
+            y: One label per row, or with several targets rows x targets.
+            sample_weight: One number >= 0 per row.
+            base_margin: Scores to start from: one per row, or rows x classes.
+            eval_set: Data sets to evaluate after each round: [(X, y), ...]. They are called
+                validation_0, validation_1, ...
+            verbose: Whether to show their metrics; or every how many rounds.
+            xgb_model: A model to continue from: an estimator, a `Booster`, or a path.
+            sample_weight_eval_set: Weights of the data sets, a list with one item each.
+            base_margin_eval_set: Their scores to start from, a list with one item each.
+            feature_weights: Per column how likely it is to be drawn when columns are sampled.
+
+        Returns:
+            The estimator itself.
+        """
+        return self._fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            base_margin=base_margin,
+            eval_set=eval_set,
+            verbose=verbose,
+            xgb_model=xgb_model,
+            sample_weight_eval_set=sample_weight_eval_set,
+            base_margin_eval_set=base_margin_eval_set,
+            feature_weights=feature_weights,
+        )
+
+    def _fit(
+        self,
+        x: Any,
+        y: Any,
+        *,
+        sample_weight: Any,
+        base_margin: Any,
+        eval_set: Any,
+        verbose: bool | int | None,
+        xgb_model: Any,
+        sample_weight_eval_set: Any,
+        base_margin_eval_set: Any,
+        feature_weights: Any,
+        qid: Any = None,
+        eval_qid: Any = None,
+    ) -> XGBModel:
+        base = xgb_model.get_booster() if isinstance(xgb_model, XGBModel) else xgb_model
+        self.__dict__.pop("_Booster", None)  # should this fail half-way, nothing old is left over
+        values, target = check_training(self, self._read(x), y, y_numeric=self._y_numeric)
+        label = self._learn_labels(target)
+        weights = feature_weights if feature_weights is not None else self.feature_weights
+        dtrain = self._rows(values, label, sample_weight, base_margin, qid, weights)
+        pairs = _read_pairs(eval_set, None, None)
+        each = (
+            _per_set("sample_weight_eval_set", sample_weight_eval_set, len(pairs)),
+            _per_set("base_margin_eval_set", base_margin_eval_set, len(pairs)),
+            _per_set("eval_qid", eval_qid, len(pairs)),
+        )
+        levels = values.levels if isinstance(values, Table) else None
+        evals: list[tuple[DMatrix, str]] = []
+        for i, (valid_x, valid_y) in enumerate(pairs):
+            name = f"validation_{i}"
+            is_train = valid_x is x and valid_y is y and each[0][i] is sample_weight
+            data = dtrain
+            if not is_train or each[2][i] is not qid or base_margin is not each[1][i]:
+                rows = check_rows(self, self._read(valid_x), levels)
+                labels = self._encode_labels(check_eval_labels(valid_y), name)
+                data = self._rows(rows, labels, *(given[i] for given in each))
+            evals.append((data, name))
+        history: EvalsLog = {}
+        params, functions = self._training_params()
+        metrics = [metric for metric in metric_list(self.eval_metric) if callable(metric)]
+        self._Booster = train(
+            params,
+            dtrain,
+            self.get_num_boosting_rounds(),
+            evals=evals,
+            obj=functions,
+            early_stopping_rounds=self.early_stopping_rounds,
+            evals_result=history,
+            verbose_eval=verbose,
+            xgb_model=base,
+            callbacks=self.callbacks,
+            custom_metric=as_metric(metrics) if metrics else None,
+        )
+        self.evals_result_ = history
+        return self
+
+    def _read(self, x: Any) -> Any:
+        """Return a table with NaN for what is missing."""
+        if not self.enable_categorical:
+            check_numeric(x)
+        is_plain = self.missing is None or np.isnan(self.missing)
+        return x if is_plain else read_table(x, self.missing)
+
+    def _rows(
+        self,
+        values: Any,
+        label: Any,
+        weight: Any = None,
+        margin: Any = None,
+        qid: Any = None,
+        feature_weights: Any = None,
+    ) -> DMatrix:
+        """Return a `DMatrix`, without rows that do not count unless they belong to queries."""
+        if weight is not None and qid is None:
+            weight = check_weight(weight, None, label, values)
+            keep = np.flatnonzero(weight)
+            if 0 < len(keep) < len(label):
+                values, label, weight = take_rows(values, keep), label[keep], weight[keep]
+                margin = None if margin is None else np.asarray(margin)[keep]
+        return DMatrix(
+            values,
+            label,
+            weight=weight,
+            base_margin=margin,
+            feature_names=getattr(self, "feature_names_in_", None),
+            feature_types=self.feature_types,
+            qid=qid,
+            feature_weights=feature_weights,
+            enable_categorical=True,
+        )
+
+    def _training_params(self) -> tuple[dict[str, Any], Any]:
+        """Return the parameters, and the objective if it is a function."""
+        params = {name: v for name, v in self.get_xgb_params().items() if v is not None}
+        params["n_jobs"] = to_threads(self.n_jobs)
+        names = [metric for metric in metric_list(self.eval_metric) if not callable(metric)]
+        params["eval_metric"] = names or None
+        params["objective"] = self._choose_objective(params)
+        if names == [] and self.eval_metric is not None:
+            params["disable_default_eval_metric"] = True
+        function = as_objective(self.objective) if callable(self.objective) else None
+        return params, function
+
+    def _choose_objective(self, params: dict[str, Any]) -> str | None:
+        """Return the name of the objective; of a function, that of what it predicts."""
+        return None if callable(self.objective) else params.get("objective")
+
+    def _learn_labels(self, y: Array) -> Array:
+        """Return the labels as numbers."""
+        return y
+
+    def _encode_labels(self, y: Any, name: str) -> Array:
+        """Return the labels of an evaluation set as numbers."""
+        labels: Array = y
+        return labels
+
+    # ---- prediction ----
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        output_margin: bool = False,
+        validate_features: bool = True,
+        base_margin: Any = None,
+        iteration_range: tuple[int, int] | None = None,
+    ) -> Array:
+        """Predict rows.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            output_margin: Whether to return raw scores.
+            validate_features: Names are always checked where both sides have some.
+            base_margin: Scores to start from.
+            iteration_range: First round to use, and one after the last; None: up to the best one
+                where early stopping found one, else all.
+        """
+        return self._predict(
+            X,
+            base_margin=base_margin,
+            iteration_range=iteration_range,
+            output_margin=output_margin,
+        )
+
+    def apply(self, X: Any, iteration_range: tuple[int, int] | None = None) -> Array:
+        """Return the leaf of each row in each tree; see `predict` for the arguments."""
+        return self._predict(X, iteration_range=iteration_range, pred_leaf=True)
+
+    def _predict(
+        self,
+        x: Any,
+        *,
+        base_margin: Any = None,
+        iteration_range: tuple[int, int] | None = None,
+        **options: Any,
+    ) -> Array:
+        check_is_fitted(self)
+        booster = self._Booster
+        levels = booster._fitted.levels
+        values = check_rows(self, self._read(x), levels)
+        rows = DMatrix(values, base_margin=base_margin, enable_categorical=True)
+        if iteration_range is None:
+            best = booster.attr("best_iteration")
+            iteration_range = (0, 0 if best is None else int(best) + 1)
+        return booster.predict(
+            rows, validate_features=False, iteration_range=iteration_range, **options
+        )
+
+    # ---- facts ----
+
+    def get_booster(self) -> Booster:
+        """Return the model itself."""
+        check_is_fitted(self)
+        return self._Booster
+
+    def evals_result(self) -> EvalsLog:
+        """Return the metrics of every round: data set -> metric -> values.
+
+        Raises:
+            DataError: If there was nothing to evaluate.
+        """
+        check_is_fitted(self)
+        found: EvalsLog = getattr(self, "evals_result_", {})
+        if not found:
+            raise DataError(message("there are no results", hint="Pass eval_set to fit."))
+        return found
+
+    @property
+    def best_iteration(self) -> int:
+        """The best round that early stopping found, from 0."""
+        return self.get_booster().best_iteration
+
+    @property
+    def best_score(self) -> float:
+        """The metric at that round."""
+        return self.get_booster().best_score
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float32]:
+        """How much each column matters, see `importance_type`; they add up to 1."""
+        found = importance(self.get_booster()._model, self.importance_type or "gain")
+        total = found.sum()
+        return (found / total if total > 0 else found).astype(np.float32)
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float32]:
+        """The prediction before the first tree, of each output."""
+        booster = self.get_booster()
+        start = booster._model.start
+        raw = start.reshape(1, -1) if len(start) > 1 else start
+        return np.asarray(booster._link(raw), dtype=np.float32).reshape(-1)
+
+    # ---- files ----
+
+    def save_model(self, fname: str | os.PathLike[str]) -> None:
+        """Write the model to a file, in our own format."""
+        self.get_booster().save_model(fname)
+
+    def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
+        """Take a model that `save_model` wrote."""
+        self._Booster = Booster(model_file=fname)
+        self.n_features_in_ = self._Booster.num_features()
+        names = self._Booster.feature_names
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+
+# The arguments of the constructor.
+_ARGUMENTS: Final[Mapping[str, Any]] = {
+    name: parameter.default
+    for name, parameter in inspect.signature(XGBModel.__init__).parameters.items()
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+}

@@ -1,0 +1,120 @@
+"""`XGBClassifier`."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+
+from gossamer.compat.xgboost.sklearn.base import XGBModel
+from gossamer.objectives.links import link_named
+from gossamer.sklearn import GossamerClassifier
+
+
+class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
+    """Gradient boosted trees that predict a class.
+
+    The arguments are those of `XGBModel`. With more than two classes the objective is
+    "multi:softprob". Classes may be numbers, strings, truth values (XGBoost's are 0, 1, ...). With
+    several columns of 0 and 1 a row may have any of these labels.
+
+    Attributes:
+        classes_: The classes, sorted.
+        n_classes_: How many there are.
+
+    Example:
+        >>> x = np.arange(200.0).reshape(-1, 1)
+        >>> y = np.where(x[:, 0] > 99, "high", "low")
+        >>> model = XGBClassifier(n_estimators=20).fit(x, y)
+        >>> model.predict([[10.0], [190.0]])
+        array(['low', 'high'], dtype='<U4')
+    """
+
+    _y_numeric: ClassVar[bool] = False
+
+    # From labels to numbers: as our own classifier does it.
+    _learn_labels = GossamerClassifier._learn_labels
+    _encode_labels = GossamerClassifier._encode_labels
+
+    def __init__(self, *, objective: Any = "binary:logistic", **kwargs: Any) -> None:
+        super().__init__(objective=objective, **kwargs)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that a row may have several labels."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _choose_objective(self, params: dict[str, Any]) -> str:
+        if self._n_labels == 1 and self.n_classes_ > 2:
+            params["num_class"] = self.n_classes_
+            # Which class it is follows from the probabilities.
+            return "multi:softprob"
+        name = params.get("objective")
+        return name if isinstance(name, str) else "binary:logistic"
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        output_margin: bool = False,
+        validate_features: bool = True,
+        base_margin: Any = None,
+        iteration_range: tuple[int, int] | None = None,
+    ) -> npt.NDArray[Any]:
+        """Predict the class of each row; see `XGBModel.predict` for the arguments."""
+        margin = self._predict(
+            X, base_margin=base_margin, iteration_range=iteration_range, output_margin=True
+        )
+        if output_margin:
+            return margin
+        if self._n_labels > 1:
+            return (margin > 0).astype(self.classes_[0].dtype)
+        codes = margin.argmax(axis=1) if margin.ndim == 2 else (margin > 0).astype(np.intp)
+        classes: npt.NDArray[Any] = self.classes_[codes if self.n_classes_ > 1 else codes * 0]
+        return classes
+
+    def predict_proba(
+        self,
+        X: Any,
+        validate_features: bool = True,
+        base_margin: Any = None,
+        iteration_range: tuple[int, int] | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """Predict the probability of each class; see `XGBModel.predict` for the arguments.
+
+        Returns:
+            Rows x classes, in the order of `classes_`; with several labels, rows x labels.
+        """
+        found = self._predict(
+            X,
+            base_margin=base_margin,
+            iteration_range=iteration_range,
+            output_margin=self.objective == "binary:logitraw",
+        )
+        if self.objective == "binary:logitraw":
+            found = link_named("sigmoid").predict(found.astype(np.float64).ravel(), 1, 1)
+        found = found.astype(np.float32)
+        if self.n_classes_ == 1:
+            return np.ones((len(found), 1), dtype=np.float32)
+        return found if found.ndim == 2 else np.column_stack([1 - found, found])
+
+    def save_model(self, fname: str | os.PathLike[str]) -> None:
+        """Write the model to a file, in our own format; classes are kept if JSON has them."""
+        booster = self.get_booster()
+        if self._n_labels == 1:
+            booster.set_attr(scikit_learn=json.dumps({"classes": self.classes_.tolist()}))
+        booster.save_model(fname)
+
+    def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
+        """Take a model that `save_model` wrote; classes are 0, 1, ... where it has none."""
+        super().load_model(fname)
+        objective = self._Booster._model.objective
+        self._n_labels, n_classes = 1, max(objective.n_outputs, 2)
+        kept = json.loads(self._Booster.attr("scikit_learn") or "{}")
+        self.classes_ = np.array(kept.get("classes", range(n_classes)))
+        self.n_classes_ = len(self.classes_)

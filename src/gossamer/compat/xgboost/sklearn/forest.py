@@ -1,0 +1,73 @@
+"""`XGBRFClassifier` and `XGBRFRegressor`: random forests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gossamer.compat.xgboost.sklearn.base import XGBModel
+from gossamer.compat.xgboost.sklearn.classifier import XGBClassifier
+from gossamer.compat.xgboost.sklearn.regressor import XGBRegressor
+from gossamer.errors import NotSupportedError, message
+
+
+class _Forest(XGBModel):
+    """Trees that are grown side by side, and averaged: our `boosting="rf"`.
+
+    XGBoost has them as `n_estimators` parallel trees of one round.
+    """
+
+    def __init__(
+        self,
+        *,
+        learning_rate: float = 1.0,
+        subsample: float = 0.8,
+        colsample_bynode: float = 0.8,
+        reg_lambda: float = 1e-5,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate=learning_rate,
+            subsample=subsample,
+            colsample_bynode=colsample_bynode,
+            reg_lambda=reg_lambda,
+            **kwargs,
+        )
+
+    def _training_params(self) -> tuple[dict[str, Any], Any]:
+        for name in ("early_stopping_rounds", "callbacks"):
+            if getattr(self, name) is not None:
+                raise NotSupportedError(
+                    message(f"{name} is not for random forests", got=getattr(self, name))
+                )
+        params, function = super()._training_params()
+        return {**params, "boosting": "rf"}, function
+
+
+class XGBRFRegressor(_Forest, XGBRegressor):
+    """A random forest that predicts a number.
+
+    The arguments are those of `XGBModel`; each tree sees 0.8 of the rows, and each node 0.8 of
+    the columns, unless others are given.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(0, 1, 200).reshape(-1, 1)
+        >>> model = XGBRFRegressor(n_estimators=20).fit(x, x[:, 0] ** 2)
+        >>> model.predict([[0.6]]).round(1)
+        array([0.4], dtype=float32)
+    """
+
+
+class XGBRFClassifier(_Forest, XGBClassifier):
+    """A random forest that predicts a class.
+
+    The arguments are those of `XGBModel`; each tree sees 0.8 of the rows, and each node 0.8 of
+    the columns, unless others are given.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(0, 1, 200).reshape(-1, 1)
+        >>> model = XGBRFClassifier(n_estimators=20).fit(x, x[:, 0] > 0.5)
+        >>> model.predict([[0.6], [0.1]])
+        array([ True, False])
+    """

@@ -1,0 +1,170 @@
+"""The table of a `DMatrix`: what is missing in it, its rows, its size."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Table, as_table
+from gossamer.data.frames import frame_names, is_frame, is_numeric, is_pandas, take_rows_of
+from gossamer.data.sparse import is_sparse
+from gossamer.errors import DataError, NotSupportedError, message
+
+
+def read_table(data: Any, missing: Any) -> Any:
+    """Return the user's table, with NaN where it has `missing`.
+
+    Nothing is copied unless some value is to be replaced, or the data is a list. Absent entries
+    of sparse tables are missing anyway.
+
+    Example:
+        >>> read_table(np.array([[1, -9], [3, 4]]), -9)
+        array([[ 1., nan],
+               [ 3.,  4.]])
+    """
+    if isinstance(data, (str, bytes, os.PathLike)):
+        raise NotSupportedError(
+            message(
+                "a DMatrix is not read from a file in this version of Gossamer",
+                got=data,
+                hint="Load the file into an array or a data frame first.",
+            )
+        )
+    if data is None or type(data).__name__ == "DataIter" or hasattr(data, "next"):
+        raise NotSupportedError(
+            message(
+                "a DMatrix is made of a table",
+                got=type(data).__name__,
+                expected="an array, a sparse matrix, a data frame, or a list of rows",
+            )
+        )
+    if isinstance(data, Table):  # an estimator's, which has seen to missing values
+        return data
+    if not (is_sparse(data) or is_frame(data) or isinstance(data, np.ndarray)):
+        data = as_table(data).matrix
+    value = _number(missing)
+    return data if math.isnan(value) else _replace(data, value)
+
+
+def _number(missing: Any) -> float:
+    if missing is None:
+        return math.nan
+    try:
+        return float(missing)
+    except (TypeError, ValueError):
+        raise DataError(
+            message("missing is not usable", got=missing, expected="a number, or NaN")
+        ) from None
+
+
+def _replace(data: Any, missing: float) -> Any:
+    if is_sparse(data):
+        if missing == 0 or not (data.data == missing).any():
+            return data
+        data = data.astype(_floats(data.dtype))
+        data.data[data.data == missing] = np.nan
+        return data
+    if is_pandas(data) and is_frame(data):
+        return data.mask(data == missing)
+    if is_frame(data):
+        table = as_table(data)
+        if table.levels:
+            raise NotSupportedError(
+                message(
+                    "missing does not go together with categories of such a frame",
+                    got=type(data).__name__,
+                    hint="Put null where a value is missing.",
+                )
+            )
+        data = table.matrix
+    where = data == missing
+    if not where.any():
+        return data
+    return np.where(where, np.nan, data).astype(_floats(data.dtype), copy=False)
+
+
+def _floats(dtype: np.dtype[Any]) -> type[np.floating[Any]]:
+    return np.float32 if dtype == np.float32 else np.float64
+
+
+def shape_of(data: Any) -> tuple[int, int]:
+    """Return rows and columns of a table.
+
+    Raises:
+        DataError: If it has not two dimensions.
+
+    Example:
+        >>> shape_of(np.zeros((3, 2)))
+        (3, 2)
+    """
+    if isinstance(data, Table):
+        return data.n_rows, data.n_columns
+    shape = data.shape
+    if len(shape) != 2:
+        raise DataError(
+            message("the table has not two dimensions", got=shape, expected="rows x columns")
+        )
+    return int(shape[0]), int(shape[1])
+
+
+def names_of(data: Any) -> list[str] | None:
+    """Return the names of a frame's columns; None: it is no frame.
+
+    Example:
+        >>> names_of(np.zeros((3, 2))) is None
+        True
+    """
+    return frame_names(data) if is_frame(data) else None
+
+
+def check_numeric(data: Any) -> None:
+    """Refuse text and categories.
+
+    Raises:
+        DataError: If a frame has such columns.
+    """
+    if not is_frame(data) or not hasattr(data, "dtypes"):
+        return
+    for name, dtype in zip(frame_names(data), data.dtypes, strict=True):
+        if not is_numeric(dtype):
+            raise DataError(
+                message(
+                    f"column {name!r} of the data frame is not numeric",
+                    got=str(dtype),
+                    expected="numbers or truth values",
+                    hint="Pass enable_categorical=True.",
+                )
+            )
+
+
+def take_rows(data: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of a table.
+
+    Example:
+        >>> take_rows(np.arange(6).reshape(3, 2), np.array([2, 0]))
+        array([[4, 5],
+               [0, 1]])
+    """
+    if isinstance(data, Table):
+        return data.take_rows(rows)
+    if is_frame(data):
+        return take_rows_of(data, rows)
+    return data.tocsr()[rows] if is_sparse(data) else data[rows]
+
+
+def to_dense(data: Any) -> npt.NDArray[Any]:
+    """Return a sparse table as an array, with NaN for absent entries and zeros.
+
+    Example:
+        >>> from scipy.sparse import csr_matrix
+        >>> to_dense(csr_matrix([[1.0, 0.0]]))
+        array([[ 1., nan]])
+    """
+    dense: npt.NDArray[Any] = data.toarray()
+    dense = dense.astype(_floats(dense.dtype), copy=False)
+    dense[dense == 0] = np.nan
+    return dense

@@ -1,0 +1,181 @@
+"""Shapley values: how much each column contributes to a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from gossamer import _native
+from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.model.model import Model
+from gossamer.model.predict import PredictOptions, fitting_table, tree_range, with_derived
+from gossamer.threads import resolve_threads
+
+Floats = npt.NDArray[np.float64]
+_BLOCK: Final = 4096  # sparse rows whose values are dense at a time
+
+
+def shap_values(
+    model: Model, data: object, options: PredictOptions, background: object = None
+) -> Any:
+    """Return Shapley values of raw scores; the last one is what is expected of all rows.
+
+    Args:
+        model: The model.
+        data: The user's table.
+        options: Rounds and threads.
+        background: Rows whose values take the place of unknown ones; None: unknown columns are
+            left to the shares of the training rows in each node.
+
+    Returns:
+        (rows, outputs, columns + 1); of a sparse table a list with a compressed-row matrix for
+        each output, rows x (columns + 1).
+    """
+    values = fitting_table(model, data, options.disable_shape_check).values
+    if background is not None:
+        return _against(model, values, background, options)
+    if isinstance(values, _native.SparseMatrix) and model.derived is None:
+        return _of_sparse(model, values, options)
+
+    def add(part: Any, first: int, last: int, out: Floats, n_threads: int) -> None:
+        forest = model.forest
+        counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
+        _native.add_shap_values(forest.native, part, *counts, first, last, out, False, n_threads)
+
+    return _finish(model, _over_rows(model, values, options, add, 1), options)
+
+
+def shap_interactions(model: Model, data: object, options: PredictOptions) -> Floats:
+    """Return Shapley interaction values of raw scores, for every pair of columns.
+
+    Returns:
+        (rows, outputs, columns + 1, columns + 1); each line sums up to the Shapley value.
+    """
+    values = fitting_table(model, data, options.disable_shape_check).values
+    _refuse_linear(model, "interaction values")
+    _refuse_sparse(values, "interaction values")
+    if model.derived is not None:
+        raise NotSupportedError(
+            message(
+                "interaction values of a model with target statistics are not known",
+                hint="Train with cat_target_statistics=off.",
+            )
+        )
+
+    def add(part: Any, first: int, last: int, out: Floats, n_threads: int) -> None:
+        forest = model.forest
+        counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
+        _native.add_shap_interactions(forest.native, part, *counts, first, last, out, n_threads)
+
+    return _finish(model, _over_rows(model, values, options, add, 2), options)
+
+
+Add = Callable[[Any, int, int, Floats, int], None]
+
+
+def _over_rows(model: Model, values: Any, options: PredictOptions, add: Add, n_axes: int) -> Floats:
+    """Let `add` fill (rows, outputs, columns + 1 ...), derived columns among them."""
+    n_rows = values.n_rows if isinstance(values, _native.SparseMatrix) else len(values)
+    k, width = model.objective.n_outputs, model.forest.n_columns + 1
+    first, last = tree_range(model, options)
+    n_threads = resolve_threads(options.num_threads, n_rows, last - first)
+    out = np.zeros((n_rows, k, *[width] * n_axes))
+    for part, rows in with_derived(model, values, n_threads):
+        block = np.zeros((rows.stop - rows.start, *out.shape[1:]))
+        add(part, first, last, block.reshape(-1), n_threads)
+        out[rows] = block
+    return out
+
+
+def _finish(model: Model, values: Floats, options: PredictOptions) -> Floats:
+    """From trees to the model: means, start scores, sources of derived columns."""
+    first, last = tree_range(model, options)
+    if model.average_output:
+        values /= max((last - first) // model.forest.trees_per_round, 1)
+    place: tuple[Any, ...] = (Ellipsis, *[-1] * (values.ndim - 2))
+    values[place] += model.start_from(options.first_round)
+    if model.derived is None:
+        return values
+    n_columns = model.n_columns
+    found = np.concatenate([values[..., :n_columns], values[..., -1:]], axis=-1)
+    for derived in range(model.derived.n_columns):
+        sources = model.derived.sources_of(derived)
+        for source in sources:
+            found[..., source] += values[..., n_columns + derived] / len(sources)
+    return found
+
+
+def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptions) -> list[Any]:
+    forest, k = model.forest, model.objective.n_outputs
+    counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
+    first, last = tree_range(model, options)
+    start = model.start_from(options.first_round)
+    scale = max((last - first) // forest.trees_per_round, 1) if model.average_output else 1
+    columns = np.append(_native.used_columns(forest.native), model.n_columns)
+    blocks: list[list[Any]] = [[] for _ in range(k)]
+    for part, n_rows in _row_blocks(values):
+        n_threads = resolve_threads(options.num_threads, n_rows, last - first)
+        out = np.zeros((n_rows, k, len(columns)))
+        flat = out.reshape(-1)
+        _native.add_shap_values(forest.native, part, *counts, first, last, flat, True, n_threads)
+        out /= scale
+        out[..., -1] += start
+        for output in range(k):
+            rows, places = np.nonzero(out[:, output])
+            entries = (out[rows, output, places], (rows, columns[places]))
+            shape = (n_rows, model.n_columns + 1)
+            blocks[output].append(scipy.sparse.csr_matrix(entries, shape=shape))
+    return [scipy.sparse.vstack(parts, format="csr") for parts in blocks]
+
+
+def _row_blocks(values: _native.SparseMatrix) -> Any:
+    from gossamer.data.sparse import by_row, read_sparse, to_scipy
+
+    if values.n_rows <= _BLOCK:
+        yield values, values.n_rows
+        return
+    matrix = to_scipy(values)
+    for begin in range(0, values.n_rows, _BLOCK):
+        part = by_row(read_sparse(matrix[begin : begin + _BLOCK]))
+        yield part, part.n_rows
+
+
+def _against(model: Model, values: Any, background: object, options: PredictOptions) -> Floats:
+    what = "Shapley values against background data"
+    others: Any = fitting_table(model, background, options.disable_shape_check).values
+    _refuse_linear(model, what)
+    for table in (values, others):
+        _refuse_sparse(table, what)
+    if len(others) == 0:
+        raise DataError(message("the background data has no rows", expected="one row or more"))
+    if model.derived is not None:
+        n_threads = resolve_threads(options.num_threads, len(others), 1)
+        others = np.concatenate([part for part, _ in with_derived(model, others, n_threads)])
+
+    def add(part: Any, first: int, last: int, out: Floats, n_threads: int) -> None:
+        native = model.forest.native
+        _native.add_shap_values_of(native, part, others, first, last, out, n_threads)
+
+    return _finish(model, _over_rows(model, values, options, add, 1), options)
+
+
+def _refuse_linear(model: Model, what: str) -> None:
+    if model.forest.linear is not None:
+        raise NotSupportedError(
+            message(
+                f"{what} of linear leaves are not known",
+                got="a model of linear_tree",
+                hint="Use predict(pred_contrib=True), or train without linear_tree.",
+            )
+        )
+
+
+def _refuse_sparse(values: Any, what: str) -> None:
+    if isinstance(values, _native.SparseMatrix):
+        raise NotSupportedError(
+            message(f"{what} need a dense table", got="a sparse one", hint="Pass .toarray().")
+        )
