@@ -98,6 +98,12 @@ def test_quickstart() -> None:
     )
 
 
+def test_tree_methods() -> None:
+    names = run("docs/tree_methods.md", 1, {})
+    assert names["errors"]["hist"] == pytest.approx(0.32, abs=0.02)
+    assert names["errors"]["exact"] == pytest.approx(0.10, abs=0.02)
+
+
 def test_readme() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("sklearn")
