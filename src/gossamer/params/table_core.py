@@ -169,7 +169,7 @@ CORE: Final = (
         "sketch_eps",
         (),
         "float",
-        0.03,
+        0.004,
         "With `approx`: share of the hessians between two candidates; about `1 / sketch_eps` "
         "candidates per feature. When only `max_bin` is given, one part in so many.",
         low=0,
