@@ -13,6 +13,7 @@ void bind_sampling(nanobind::module_& m);
 void bind_sparse(nanobind::module_& m);
 void bind_tree(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
+void bind_row_predictor(nanobind::module_& m);
 }  // namespace gossamer::bindings
 
 NB_MODULE(_native, m) {
@@ -30,4 +31,5 @@ NB_MODULE(_native, m) {
   bind_sampling(m);
   bind_tree(m);
   bind_predict(m);
+  bind_row_predictor(m);
 }

@@ -14,24 +14,6 @@
 namespace gossamer {
 namespace {
 
-// A block of rows goes through all trees while it is in cache. make_emit(read) says what becomes of leaves.
-template <class MakeEmit>
-void walk_dense(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-                std::int64_t last_tree, const MakeEmit& make_emit) {
-  visit(matrix, [&]<class T>(TypedView<T> view) {
-    const auto read = [&](std::int64_t row, std::int32_t column, std::int32_t) {
-      return static_cast<double>(view(row, column));
-    };
-    const auto emit = make_emit(read);
-    for_blocks(team, matrix.n_rows, 512, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-      walk(
-          forest, begin, end, first_tree, last_tree,
-          [&](std::int64_t, std::int64_t tree) { return root_of(forest, tree); },
-          [&](const ForestNode& node, std::int64_t row) { return static_cast<double>(view(row, node.column)); }, emit);
-    });
-  });
-}
-
 void check(bool condition, const std::string& what, std::int64_t tree) {
   if (!condition) throw std::invalid_argument("tree " + std::to_string(tree) + ": " + what);
 }
@@ -183,6 +165,7 @@ void prepare_forest(Forest& f) {
     }
   }
   check_categories(f);
+  f.forget_compact();
   find_used_columns(f);
   f.nodes.clear();
   f.sets.clear();
@@ -236,20 +219,9 @@ void set_linear_leaves(Forest& f, LinearLeaves linear) {
   f.linear = std::move(linear);
 }
 
-void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-                    std::int64_t last_tree, double* out) {
-  if (forest.linear.empty()) {
-    walk_dense(team, forest, matrix, first_tree, last_tree, [&](const auto&) { return add_scores(forest, out); });
-  } else {
-    walk_dense(team, forest, matrix, first_tree, last_tree,
-               [&](const auto& read) { return add_linear_scores(forest, out, read); });
-  }
-}
-
-void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-                    std::int64_t last_tree, std::int32_t* out) {
-  walk_dense(team, forest, matrix, first_tree, last_tree,
-             [&](const auto&) { return note_leaves(first_tree, last_tree, out); });
+const CompactForest& Forest::compact() const {
+  std::call_once(compact_->once, [&] { compact_->forest = make_compact(*this); });
+  return compact_->forest;
 }
 
 }  // namespace gossamer

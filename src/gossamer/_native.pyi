@@ -1426,6 +1426,20 @@ class Forest:
         The same from compressed rows; columns they lack are missing, further ones are ignored.
         """
 
+    def predict_until_clear(
+        self,
+        matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        first_tree: int,
+        last_tree: int,
+        every: int,
+        margin: float,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None:
+        """
+        The same, but a row gets no more trees once its scores are clear; asked `every` trees.
+        """
+
     @overload
     def predict_leaves(
         self,
@@ -1444,3 +1458,31 @@ class Forest:
         out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
+
+class RowLink(enum.Enum):
+    NONE = 0
+
+    SIGMOID = 1
+
+    SOFTMAX = 2
+
+    EXP = 3
+
+class RowPredictor:
+    """Predicts one row at a time."""
+
+    def __init__(
+        self,
+        forest: Forest,
+        first_tree: int,
+        last_tree: int,
+        start: Sequence[float],
+        n_averaged: int,
+        link: RowLink,
+        steepness: float,
+        names: tuple,
+    ) -> None: ...
+    def __call__(self, row: object) -> object:
+        """
+        A float, or an array of several outputs; NotImplemented if the row is not as expected.
+        """

@@ -1,0 +1,65 @@
+// A forest's small trees in the form that kernels/compact_trees.inl answers for many rows at a time.
+//
+// A node asks about a lane: the number of thresholds below a column's value, among those that some trees ask this
+// column about, as a byte. So trees stand in blocks with at most 255 thresholds of each column; a block's lanes are
+// filled once for a tile of rows and serve all its trees.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/memory.h"
+#include "kernels/kernels.h"
+
+namespace gossamer {
+
+struct Forest;
+
+struct CompactColumn {
+  std::int32_t column = 0;
+  std::int32_t n_bounds = 0;
+  std::int32_t lane[kLaneKinds] = {};  // by LaneKind; -1: no node asks
+};
+
+struct CompactBlock {
+  std::int64_t first_tree = 0;
+  std::int64_t last_tree = 0;
+  std::vector<CompactColumn> columns;
+  std::int64_t n_lanes = 0;
+  // Of column i from i * kBounds: 16 pivots, then the bounds. Float: rounded down, which asks floats the same.
+  Buffer<float> bounds_f32;
+  Buffer<double> bounds_f64;
+
+  static constexpr std::int64_t kPivots = 16;
+  static constexpr std::int64_t kBounds = kPivots + 256;
+  const float* bounds(std::size_t i, float) const { return bounds_f32.data() + static_cast<std::int64_t>(i) * kBounds; }
+  const double* bounds(std::size_t i, double) const {
+    return bounds_f64.data() + static_cast<std::int64_t>(i) * kBounds;
+  }
+};
+
+struct CompactTree {
+  bool is_compact = false;  // false: too large, or splits categories, and must be walked
+  std::int32_t n_nodes = 0;
+  std::int64_t first_node = 0;
+  std::int64_t first_leaf = 0;   // in CompactForest::leaf
+  std::int64_t first_value = 0;  // in CompactForest::values
+};
+
+struct CompactForest {
+  std::vector<CompactBlock> blocks;  // one after another, of all trees
+  std::vector<CompactTree> trees;
+  std::vector<CompactNode> nodes;
+  std::vector<std::int32_t> leaf;  // from left to right, as the forest numbers them
+  std::vector<double> values;      // by compact leaf, where leaves have one value; every tree has room for 32
+};
+
+inline constexpr std::int64_t kMaxCompactLeaves = 256;
+
+// What a node makes of missing values.
+LaneKind lane_kind(const Forest& forest, std::size_t node);
+
+// From a prepared forest.
+CompactForest make_compact(const Forest& forest);
+
+}  // namespace gossamer
