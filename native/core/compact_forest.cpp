@@ -12,57 +12,79 @@
 namespace gossamer {
 namespace {
 
-constexpr std::size_t kMaxBounds = 255;
+constexpr std::size_t kMaxNumbers = 255;
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-bool can_be_compact(const Forest& f, std::int64_t tree) {
-  const std::size_t first = size(f.node_begin[size(tree)]);
-  const std::size_t last = size(f.node_begin[size(tree) + 1]);
-  return static_cast<std::int64_t>(last - first) < kMaxCompactLeaves &&
-         std::none_of(
-             f.nodes.begin() + static_cast<std::ptrdiff_t>(first), f.nodes.begin() + static_cast<std::ptrdiff_t>(last),
-             [](const ForestNode& node) { return node.test == NodeTest::category; });
-}
+bool asks_categories(const Forest& f, std::size_t node) { return f.nodes[node].test == NodeTest::category; }
 
-// Thresholds by place of their column; at most kMaxBounds of each, or nothing is kept.
-class Bounds {
+// Distinct numbers by place of their column, at most kMaxNumbers of each.
+template <class T>
+class ByPlace {
  public:
-  explicit Bounds(std::size_t n_places) : by_place_(n_places) {}
+  explicit ByPlace(std::size_t n_places) : numbers_(n_places) {}
 
-  // Returns false if the trees ask about more thresholds.
-  bool collect(const Forest& f, const std::vector<CompactTree>& trees, std::int64_t first, std::int64_t last) {
-    clear();
-    for (std::int64_t t = first; t < last; ++t) {
-      if (!trees[size(t)].is_compact) continue;
-      for (std::size_t n = size(f.node_begin[size(t)]); n < size(f.node_begin[size(t) + 1]); ++n) {
-        const auto place = static_cast<std::size_t>(f.nodes[n].place);
-        std::vector<double>& found = by_place_[place];
-        if (found.empty()) places_.push_back(place);
-        found.push_back(f.threshold[n]);
-        if (found.size() > 8 * kMaxBounds && !compress(found)) return false;
-      }
-    }
-    std::sort(places_.begin(), places_.end());
-    return std::all_of(places_.begin(), places_.end(), [&](std::size_t p) { return compress(by_place_[p]); });
+  // Returns false if there are too many.
+  bool add(std::int32_t place, T number) {
+    std::vector<T>& found = numbers_[static_cast<std::size_t>(place)];
+    if (found.empty()) places_.push_back(static_cast<std::size_t>(place));
+    found.push_back(number);
+    return found.size() <= 8 * kMaxNumbers || compress(found);
   }
-
-  const std::vector<std::size_t>& places() const { return places_; }
-  const std::vector<double>& operator[](std::size_t place) const { return by_place_[place]; }
-
- private:
-  static bool compress(std::vector<double>& found) {
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found.size() <= kMaxBounds;
+  bool finish() {
+    std::sort(places_.begin(), places_.end());
+    return std::all_of(places_.begin(), places_.end(), [&](std::size_t p) { return compress(numbers_[p]); });
   }
   void clear() {
-    for (const std::size_t p : places_) by_place_[p].clear();
+    for (const std::size_t p : places_) numbers_[p].clear();
     places_.clear();
   }
 
-  std::vector<std::vector<double>> by_place_;
-  std::vector<std::size_t> places_;  // that have thresholds
+  const std::vector<std::size_t>& places() const { return places_; }  // that have numbers
+  const std::vector<T>& operator[](std::size_t place) const { return numbers_[place]; }
+
+ private:
+  static bool compress(std::vector<T>& found) {
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found.size() <= kMaxNumbers;
+  }
+
+  std::vector<std::vector<T>> numbers_;
+  std::vector<std::size_t> places_;
+};
+
+// What some trees ask about.
+struct Asked {
+  ByPlace<double> bounds;
+  ByPlace<std::int32_t> categories;
+
+  explicit Asked(std::size_t n_places) : bounds(n_places), categories(n_places) {}
+
+  // Returns false if that is too much for a block.
+  bool collect(const Forest& f, const std::vector<CompactTree>& trees, std::int64_t first, std::int64_t last) {
+    bounds.clear();
+    categories.clear();
+    for (std::int64_t t = first; t < last; ++t) {
+      if (trees[size(t)].is_compact && !add(f, t)) return false;
+    }
+    return bounds.finish() && categories.finish();
+  }
+
+ private:
+  bool add(const Forest& f, std::int64_t t) {
+    for (std::size_t n = size(f.node_begin[size(t)]); n < size(f.node_begin[size(t) + 1]); ++n) {
+      const std::int32_t place = f.nodes[n].place;
+      if (!asks_categories(f, n)) {
+        if (!bounds.add(place, f.threshold[n])) return false;
+        continue;
+      }
+      for (std::int64_t c = f.category_begin[n]; c < f.category_begin[n + 1]; ++c) {
+        if (!categories.add(place, f.category[size(c)])) return false;
+      }
+    }
+    return true;
+  }
 };
 
 template <class T>
@@ -75,7 +97,9 @@ void write_bounds(const std::vector<double>& from, T* to) {
 }
 
 // Sets up columns and bounds; lanes come when nodes ask for them.
-CompactBlock make_block(const Forest& f, const Bounds& bounds, std::int64_t first, std::int64_t last) {
+CompactBlock make_block(const Forest& f, const Asked& asked, std::int64_t first, std::int64_t last) {
+  constexpr std::int32_t kSmall = 1 << 16;
+  const ByPlace<double>& bounds = asked.bounds;
   CompactBlock block;
   block.first_tree = first;
   block.last_tree = last;
@@ -90,6 +114,18 @@ CompactBlock make_block(const Forest& f, const Bounds& bounds, std::int64_t firs
     write_bounds(bounds[place], block.bounds_f32.data() + i * CompactBlock::kBounds);
     write_bounds(bounds[place], block.bounds_f64.data() + i * CompactBlock::kBounds);
   }
+  for (const std::size_t place : asked.categories.places()) {
+    CompactCategories column;
+    column.column = f.used_columns[place];
+    column.categories = asked.categories[place];
+    if (column.categories.back() < kSmall) {
+      column.numbers.assign(size(column.categories.back()) + 1, 255);
+      for (std::size_t i = 0; i < column.categories.size(); ++i) {
+        column.numbers[size(column.categories[i])] = static_cast<std::uint8_t>(i);
+      }
+    }
+    block.categories.push_back(std::move(column));
+  }
   return block;
 }
 
@@ -98,9 +134,15 @@ std::uint32_t four_times(std::size_t byte) { return static_cast<std::uint32_t>(b
 // Writes nodes, leaves and values of the trees of a block.
 class BlockWriter {
  public:
-  BlockWriter(const Forest& f, const Bounds& bounds, CompactBlock& block, CompactForest& out)
-      : f_(f), bounds_(bounds), block_(block), out_(out), column_of_(f.used_columns.size()) {
-    for (std::size_t i = 0; i < bounds.places().size(); ++i) column_of_[bounds.places()[i]] = i;
+  BlockWriter(const Forest& f, const Asked& asked, CompactBlock& block, CompactForest& out)
+      : f_(f),
+        asked_(asked),
+        block_(block),
+        out_(out),
+        column_of_(f.used_columns.size()),
+        categories_of_(f.used_columns.size()) {
+    number_places(asked.bounds.places(), column_of_);
+    number_places(asked.categories.places(), categories_of_);
   }
 
   void write(std::int64_t t) {
@@ -125,7 +167,10 @@ class BlockWriter {
       }
       const std::size_t n = first + size(at);
       const std::size_t right = leftmost + leaves_below(f_.left[n]);
-      out_.nodes.push_back({lane_of(n), four_times(threshold_of(n)), four_times(leftmost), four_times(right)});
+      const bool is_set = asks_categories(f_, n);
+      tree.has_categories |= is_set;
+      out_.nodes.push_back({is_set ? category_lane_of(n) : lane_of(n), is_set ? set_of(n) : four_times(threshold_of(n)),
+                            four_times(leftmost), four_times(right)});
       open.emplace_back(f_.right[n], right);
       open.emplace_back(f_.left[n], leftmost);
     }
@@ -144,24 +189,52 @@ class BlockWriter {
   }
   std::size_t leaves_below(std::int32_t child) const { return child < 0 ? 1 : n_leaves_[size(child)]; }
 
-  std::size_t column_of(std::size_t n) const { return column_of_[static_cast<std::size_t>(f_.nodes[n].place)]; }
+  static void number_places(const std::vector<std::size_t>& places, std::vector<std::size_t>& number) {
+    for (std::size_t i = 0; i < places.size(); ++i) number[places[i]] = i;
+  }
+  std::size_t place_of(std::size_t n) const { return static_cast<std::size_t>(f_.nodes[n].place); }
+
   std::size_t threshold_of(std::size_t n) const {
-    const std::vector<double>& bounds = bounds_[static_cast<std::size_t>(f_.nodes[n].place)];
+    const std::vector<double>& bounds = asked_.bounds[place_of(n)];
     const auto found = std::lower_bound(bounds.begin(), bounds.end(), f_.threshold[n]);
     return static_cast<std::size_t>(found - bounds.begin()) + 128;  // less 128, as lanes are
   }
   std::uint32_t lane_of(std::size_t n) {
-    std::int32_t& lane = block_.columns[column_of(n)].lane[static_cast<std::size_t>(lane_kind(f_, n))];
-    if (lane < 0) lane = static_cast<std::int32_t>(block_.n_lanes++);
+    return take_lanes(block_.columns[column_of_[place_of(n)]].lane[static_cast<std::size_t>(lane_kind(f_, n))], 1);
+  }
+  std::uint32_t category_lane_of(std::size_t n) {
+    auto& lanes = block_.categories[categories_of_[place_of(n)]].lane;
+    return take_lanes(lanes[static_cast<std::size_t>(f_.missing_kind[n])], 2) | kCategoryLane;
+  }
+  std::uint32_t take_lanes(std::int32_t& lane, std::int32_t n_lanes) {
+    if (lane < 0) {
+      lane = static_cast<std::int32_t>(block_.n_lanes);
+      block_.n_lanes += n_lanes;
+    }
     return static_cast<std::uint32_t>(lane);
+  }
+  // The node's categories go where missing values do not: to the right, or all others do.
+  std::uint32_t set_of(std::size_t n) {
+    const std::vector<std::int32_t>& known = asked_.categories[place_of(n)];
+    CategoryBits set;
+    for (std::int64_t c = f_.category_begin[n]; c < f_.category_begin[n + 1]; ++c) {
+      const auto found = std::lower_bound(known.begin(), known.end(), f_.category[size(c)]) - known.begin();
+      set.byte[found / 8] = static_cast<std::uint8_t>(set.byte[found / 8] | 1 << (found % 8));
+    }
+    if (f_.default_left[n] == 0) {
+      for (std::uint8_t& byte : set.byte) byte = static_cast<std::uint8_t>(~byte);
+    }
+    out_.sets.push_back(set);
+    return static_cast<std::uint32_t>(out_.sets.size() - 1);
   }
 
   const Forest& f_;
-  const Bounds& bounds_;
+  const Asked& asked_;
   CompactBlock& block_;
   CompactForest& out_;
-  std::vector<std::size_t> column_of_;  // by place
-  std::vector<std::size_t> n_leaves_;   // below the nodes of a tree
+  std::vector<std::size_t> column_of_;      // by place: which of the block's columns
+  std::vector<std::size_t> categories_of_;  // likewise
+  std::vector<std::size_t> n_leaves_;       // below the nodes of a tree
 };
 
 }  // namespace
@@ -175,20 +248,34 @@ LaneKind lane_kind(const Forest& f, std::size_t node) {
   }
 }
 
+std::uint8_t CompactCategories::number_of(double x, bool nan_is_zero, bool zero_is_missing) const {
+  const std::int32_t category = category_of(x, nan_is_zero, zero_is_missing);
+  if (numbers.empty()) {
+    const auto found = std::lower_bound(categories.begin(), categories.end(), category);
+    const bool is_known = found != categories.end() && *found == category;
+    return is_known ? static_cast<std::uint8_t>(found - categories.begin()) : 255;
+  }
+  return category >= 0 && category < static_cast<std::int32_t>(numbers.size()) ? numbers[size(category)] : 255;
+}
+
 CompactForest make_compact(const Forest& f) {
   CompactForest compact;
   compact.trees.resize(size(f.n_trees()));
-  for (std::int64_t t = 0; t < f.n_trees(); ++t) compact.trees[size(t)].is_compact = can_be_compact(f, t);
-  Bounds bounds(f.used_columns.size());
+  Asked asked(f.used_columns.size());
+  for (std::int64_t t = 0; t < f.n_trees(); ++t) {
+    CompactTree& tree = compact.trees[size(t)];
+    tree.is_compact = f.node_begin[size(t) + 1] - f.node_begin[size(t)] < kMaxCompactLeaves;
+    if (!f.sets.empty() && tree.is_compact) tree.is_compact = asked.collect(f, compact.trees, t, t + 1);
+  }
   std::int64_t n_fitting = f.n_trees();  // in the block before
   for (std::int64_t first = 0, last; first < f.n_trees(); first = last) {
     last = std::min(f.n_trees(), first + 2 * n_fitting);
-    while (!bounds.collect(f, compact.trees, first, last)) {
+    while (!asked.collect(f, compact.trees, first, last)) {
       last = first + std::max<std::int64_t>((last - first) * 3 / 4, 1);  // one tree always fits
     }
     n_fitting = last - first;
-    compact.blocks.push_back(make_block(f, bounds, first, last));
-    BlockWriter writer(f, bounds, compact.blocks.back(), compact);
+    compact.blocks.push_back(make_block(f, asked, first, last));
+    BlockWriter writer(f, asked, compact.blocks.back(), compact);
     for (std::int64_t t = first; t < last; ++t) {
       if (compact.trees[size(t)].is_compact) writer.write(t);
     }

@@ -21,10 +21,21 @@ struct CompactColumn {
   std::int32_t lane[kLaneKinds] = {};  // by LaneKind; -1: no node asks
 };
 
+// Categories of a column that some node asks about, numbered as they come; all others are 255.
+struct CompactCategories {
+  std::int32_t column = 0;
+  std::int32_t lane[3] = {-1, -1, -1};   // first of two, by MissingKind; -1: no node asks
+  std::vector<std::int32_t> categories;  // increasing, at most 255
+  std::vector<std::uint8_t> numbers;     // by category, where these are small
+
+  std::uint8_t number_of(double x, bool nan_is_zero, bool zero_is_missing) const;
+};
+
 struct CompactBlock {
   std::int64_t first_tree = 0;
   std::int64_t last_tree = 0;
   std::vector<CompactColumn> columns;
+  std::vector<CompactCategories> categories;
   std::int64_t n_lanes = 0;
   // Of column i from i * kBounds: 16 pivots, then the bounds. Float: rounded down, which asks floats the same.
   Buffer<float> bounds_f32;
@@ -39,7 +50,8 @@ struct CompactBlock {
 };
 
 struct CompactTree {
-  bool is_compact = false;  // false: too large, or splits categories, and must be walked
+  bool is_compact = false;  // false: too large, or too many categories, and must be walked
+  bool has_categories = false;
   std::int32_t n_nodes = 0;
   std::int64_t first_node = 0;
   std::int64_t first_leaf = 0;   // in CompactForest::leaf
@@ -50,6 +62,7 @@ struct CompactForest {
   std::vector<CompactBlock> blocks;  // one after another, of all trees
   std::vector<CompactTree> trees;
   std::vector<CompactNode> nodes;
+  std::vector<CategoryBits> sets;
   std::vector<std::int32_t> leaf;  // from left to right, as the forest numbers them
   std::vector<double> values;      // by compact leaf, where leaves have one value; every tree has room for 32
 };

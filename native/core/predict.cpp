@@ -177,14 +177,18 @@ void prepare_forest(Forest& f) {
   f.zero_paths = find_zero_paths(f);
 }
 
-// Rounded as bins of categories are: half goes down.
-bool CategorySet::contains(double x) const {
+std::int32_t category_of(double x, bool nan_is_zero, bool zero_is_missing) {
   if (std::isnan(x) && nan_is_zero) x = 0.0;
-  if (zero_is_missing && std::abs(x) <= kZero) return false;
-  if (!(x > -0.5 && x <= kMaxCategory)) return false;
-  const auto c = static_cast<std::int64_t>(std::ceil(x - 0.5));
-  if (bits.empty()) return std::binary_search(sorted.begin(), sorted.end(), static_cast<std::int32_t>(c));
-  return c < static_cast<std::int64_t>(bits.size()) * 64 && (bits[static_cast<std::size_t>(c / 64)] >> (c % 64) & 1);
+  if (zero_is_missing && std::abs(x) <= kZero) return -1;
+  if (!(x > -0.5 && x <= kMaxCategory)) return -1;
+  return static_cast<std::int32_t>(std::ceil(x - 0.5));
+}
+
+bool CategorySet::contains(double x) const {
+  const std::int32_t c = category_of(x, nan_is_zero, zero_is_missing);
+  if (bits.empty()) return std::binary_search(sorted.begin(), sorted.end(), c);
+  const auto place = static_cast<std::size_t>(c) / 64;
+  return c >= 0 && place < bits.size() && (bits[place] >> (c % 64) & 1);
 }
 
 void set_linear_leaves(Forest& f, LinearLeaves linear) {

@@ -25,6 +25,9 @@ enum class NodeTest : std::int8_t {
   category,         // x is a category of the node's set
 };
 
+// The category that a value stands for, rounded as bins of categories are (half goes down); -1: missing or none.
+std::int32_t category_of(double x, bool nan_is_zero, bool zero_is_missing);
+
 // Categories that a node sends to child[1].
 struct CategorySet {
   std::vector<std::uint64_t> bits;   // where their numbers are small

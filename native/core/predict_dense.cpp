@@ -5,6 +5,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "core/feature.h"
 #include "core/predict.h"
 #include "core/walk.h"
 
@@ -13,10 +14,17 @@ namespace {
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// Filling lanes costs about as much per column as walking down an eighth of a tree; registers are filled by many rows.
+constexpr std::int64_t kFewRows = 6;  // are walked: registers are filled by many rows
+
+// nullptr: there are too few rows to make it for.
+const CompactForest* compact_for(const Forest& forest, const MatrixView& matrix) {
+  return matrix.n_rows < kFewRows ? nullptr : &forest.compact();
+}
+
+// Filling lanes costs about as much per column as walking down an eighth of a tree.
 bool is_worth_it(const CompactBlock& block, std::int64_t n_trees, std::int64_t n_rows) {
-  constexpr std::int64_t kFewRows = 6;
-  return n_rows >= kFewRows && static_cast<std::int64_t>(block.columns.size()) <= 8 * n_trees;
+  const auto n_columns = static_cast<std::int64_t>(block.columns.size() + block.categories.size());
+  return n_rows >= kFewRows && n_columns <= 8 * n_trees;
 }
 
 // What lanes are compared as: exact for every value of the matrix's type.
@@ -60,11 +68,13 @@ class Tile {
         kernels().fill_lanes_f64(args);
       }
     }
+    for (const CompactCategories& column : block.categories) fill_categories(column, view, begin, end);
   }
 
   // Leaves from left to right, by row of the tile.
   const std::uint8_t* find_leaves(const CompactForest& compact, const CompactTree& tree, std::int64_t n_rows) {
-    kernels().find_leaves(compact.nodes.data() + tree.first_node, tree.n_nodes, lanes_.data(), n_rows, leaf_);
+    kernels().find_leaves(compact.nodes.data() + tree.first_node, tree.n_nodes,
+                          tree.has_categories ? compact.sets.data() : nullptr, lanes_.data(), n_rows, leaf_);
     return leaf_;
   }
 
@@ -77,6 +87,22 @@ class Tile {
   }
 
  private:
+  template <class View>
+  void fill_categories(const CompactCategories& column, const View& view, std::int64_t begin, std::int64_t end) {
+    for (const MissingKind kind : {MissingKind::nan, MissingKind::zero, MissingKind::nan_is_zero}) {
+      const std::int32_t lane = column.lane[static_cast<std::size_t>(kind)];
+      if (lane < 0) continue;
+      std::int8_t* const byte = lanes_.data() + lane * kLaneRows;
+      std::int8_t* const bit = byte + kLaneRows;
+      for (std::int64_t row = begin; row < end; ++row) {
+        const int number = column.number_of(static_cast<double>(view(row, column.column)),
+                                            kind == MissingKind::nan_is_zero, kind == MissingKind::zero);
+        byte[row - begin] = static_cast<std::int8_t>((number / 8 & 15) | (number & 128));
+        bit[row - begin] = static_cast<std::int8_t>(1 << (number % 8));
+      }
+    }
+  }
+
   const CompactBlock* filled_ = nullptr;
   Buffer<std::int8_t> lanes_;
   alignas(64) Value values_[kLaneRows];
@@ -86,28 +112,28 @@ class Tile {
 // What becomes of leaves: one(row, tree, leaf) takes one as the forest numbers it, many() those of a tile.
 template <class One>
 struct EachLeaf {
-  const CompactForest& compact;
+  const CompactForest* compact;
   One one;
 
   void many(std::int64_t begin, std::int64_t n_rows, std::int64_t tree, const std::uint8_t* leaf) const {
-    const std::int32_t* const number = compact.leaf.data() + compact.trees[size(tree)].first_leaf;
+    const std::int32_t* const number = compact->leaf.data() + compact->trees[size(tree)].first_leaf;
     for (std::int64_t i = 0; i < n_rows; ++i) one(begin + i, tree, number[leaf[i]]);
   }
 };
 template <class One>
-EachLeaf(const CompactForest&, One) -> EachLeaf<One>;
+EachLeaf(const CompactForest*, One) -> EachLeaf<One>;
 
 // Leaves of one value, added to scores.
 template <class One>
 struct AddScores {
   const Forest& forest;
-  const CompactForest& compact;
+  const CompactForest* compact;
   double* out;
   One one;
 
   void many(std::int64_t begin, std::int64_t n_rows, std::int64_t tree, const std::uint8_t* leaf) const {
-    const CompactTree& t = compact.trees[size(tree)];
-    const double* const values = compact.values.data() + t.first_value;
+    const CompactTree& t = compact->trees[size(tree)];
+    const double* const values = compact->values.data() + t.first_value;
     const std::int64_t k = forest.n_outputs;
     if (k == 1) {
       kernels().add_leaf_values(values, t.n_nodes + 1, leaf, n_rows, out + begin);
@@ -128,7 +154,11 @@ void run_tile(const Forest& forest, const View& view, std::int64_t begin, std::i
         [&](const ForestNode& node, std::int64_t row) { return static_cast<double>(view(row, node.column)); },
         sink.one);
   };
-  const CompactForest& compact = forest.compact();
+  if (sink.compact == nullptr) {
+    walk_trees(first, last);
+    return;
+  }
+  const CompactForest& compact = *sink.compact;
   for (const CompactBlock& block : compact.blocks) {
     const std::int64_t from = std::max(first, block.first_tree);
     const std::int64_t to = std::min(last, block.last_tree);
@@ -166,8 +196,8 @@ void for_tiles(Team& team, const MatrixView& matrix, const Body& body) {
 
 // Calls body(sink) with what adds leaves to scores; read is as for add_linear_scores.
 template <class Read, class Body>
-void with_score_sink(const Forest& forest, double* out, const Read& read, const Body& body) {
-  const CompactForest& compact = forest.compact();
+void with_score_sink(const Forest& forest, const CompactForest* compact, double* out, const Read& read,
+                     const Body& body) {
   if (!forest.linear.empty()) {
     body(EachLeaf{compact, add_linear_scores(forest, out, read)});
   } else if (forest.n_values == 1) {
@@ -209,9 +239,10 @@ bool EarlyStop::is_clear(const double* scores, std::int64_t n_outputs) const {
 
 void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, double* out) {
+  const CompactForest* const compact = compact_for(forest, matrix);
   for_tiles(team, matrix, [&](const auto& view, std::int64_t begin, std::int64_t end, auto& tile) {
     const auto read = reader(view);
-    with_score_sink(forest, out, read,
+    with_score_sink(forest, compact, out, read,
                     [&](const auto& sink) { run_tile(forest, view, begin, end, first_tree, last_tree, tile, sink); });
   });
 }
@@ -219,6 +250,7 @@ void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, 
 void predict_scores_until_clear(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                                 std::int64_t last_tree, const EarlyStop& stop, double* out) {
   const std::int64_t k = forest.n_outputs;
+  const CompactForest* const compact = compact_for(forest, matrix);
   for_tiles(team, matrix, [&]<class T>(const TypedView<T>& view, std::int64_t begin, std::int64_t end, auto& tile) {
     GoingOn<T> rows{view, std::vector<std::int64_t>(size(end - begin))};
     std::iota(rows.row.begin(), rows.row.end(), begin);
@@ -227,7 +259,7 @@ void predict_scores_until_clear(Team& team, const Forest& forest, const MatrixVi
     const auto read = reader(rows);
     for (std::int64_t tree = first_tree; tree < last_tree && rows.n_rows() > 0; tree += stop.every) {
       const std::int64_t last = std::min(tree + stop.every, last_tree);
-      with_score_sink(forest, score.data(), read,
+      with_score_sink(forest, compact, score.data(), read,
                       [&](const auto& sink) { run_tile(forest, rows, 0, rows.n_rows(), tree, last, tile, sink); });
       kept.clear();
       for (std::int64_t i = 0; i < rows.n_rows(); ++i) {
@@ -248,7 +280,7 @@ void predict_scores_until_clear(Team& team, const Forest& forest, const MatrixVi
 
 void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, std::int32_t* out) {
-  const EachLeaf sink{forest.compact(), note_leaves(first_tree, last_tree, out)};
+  const EachLeaf sink{compact_for(forest, matrix), note_leaves(first_tree, last_tree, out)};
   for_tiles(team, matrix, [&](const auto& view, std::int64_t begin, std::int64_t end, auto& tile) {
     run_tile(forest, view, begin, end, first_tree, last_tree, tile, sink);
   });

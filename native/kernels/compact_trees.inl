@@ -94,6 +94,17 @@ inline LeafVector ask(LeafVector leaf, LeafVector bins, LeafVector threshold, Le
   const __mmask64 right = _mm512_cmpgt_epi8_mask(bins, threshold);
   return _mm512_mask_mov_epi8(leaf, _mm512_mask_cmpeq_epi8_mask(right, leaf, from), to);
 }
+inline LeafVector repeat_half(const uint8_t* bytes) {
+  return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
+}
+// A byte of an index that is 128 or more looks up 0.
+inline LeafVector ask_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
+                          LeafVector from, LeafVector to) {
+  const LeafVector other = _mm512_xor_si512(byte, _mm512_set1_epi8(-128));
+  const LeafVector bits = _mm512_or_si512(_mm512_shuffle_epi8(low, byte), _mm512_shuffle_epi8(high, other));
+  const __mmask64 moves = _mm512_test_epi8_mask(bits, bit);
+  return _mm512_mask_mov_epi8(leaf, _mm512_mask_cmpeq_epi8_mask(moves, leaf, from), to);
+}
 
 #elif defined(GOSSAMER_AVX2)
 
@@ -104,6 +115,17 @@ inline LeafVector repeat_bytes(uint32_t four) { return _mm256_set1_epi32(static_
 inline LeafVector ask(LeafVector leaf, LeafVector bins, LeafVector threshold, LeafVector from, LeafVector to) {
   const __m256i moves = _mm256_and_si256(_mm256_cmpgt_epi8(bins, threshold), _mm256_cmpeq_epi8(leaf, from));
   return _mm256_blendv_epi8(leaf, to, moves);
+}
+inline LeafVector repeat_half(const uint8_t* bytes) {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
+}
+// A byte of an index that is 128 or more looks up 0.
+inline LeafVector ask_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
+                          LeafVector from, LeafVector to) {
+  const LeafVector other = _mm256_xor_si256(byte, _mm256_set1_epi8(-128));
+  const LeafVector bits = _mm256_or_si256(_mm256_shuffle_epi8(low, byte), _mm256_shuffle_epi8(high, other));
+  const LeafVector is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit);
+  return _mm256_blendv_epi8(leaf, to, _mm256_and_si256(is_set, _mm256_cmpeq_epi8(leaf, from)));
 }
 
 #else
@@ -123,36 +145,69 @@ inline LeafVector ask(LeafVector leaf, LeafVector bins, LeafVector threshold, Le
   const LeafVector moves = (bins > threshold) & (leaf == from);
   return (leaf & ~moves) | (to & moves);
 }
+inline LeafVector repeat_half(const uint8_t* bytes) { return load_leaves(bytes); }
+inline LeafVector ask_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
+                          LeafVector from, LeafVector to) {
+  LeafVector bits;
+  for (int i = 0; i < 16; ++i) bits[i] = byte[i] < 0 ? high[byte[i] & 15] : low[byte[i] & 15];
+  const LeafVector moves = ((bits & bit) == bit) & (leaf == from);
+  return (leaf & ~moves) | (to & moves);
+}
 
 #endif
 
 // As many registers of rows go through the nodes together: what is read of a node serves all of them.
-template <int kVectors>
-inline void find_leaves_of(const CompactNode* nodes, int64_t n_nodes, const int8_t* lanes, uint8_t* leaf) {
+template <int kVectors, bool kSets>
+inline void find_leaves_of(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* lanes,
+                           uint8_t* leaf) {
   constexpr int kBytes = static_cast<int>(sizeof(LeafVector));
   LeafVector at[kVectors];
   for (int v = 0; v < kVectors; ++v) at[v] = repeat_bytes(0);
   for (int64_t n = 0; n < n_nodes; ++n) {
     const CompactNode& node = nodes[n];
-    const int8_t* const bins = lanes + static_cast<int64_t>(node.lane) * kLaneRows;
-    const LeafVector threshold = repeat_bytes(node.threshold);
     const LeafVector from = repeat_bytes(node.leaf);
     const LeafVector to = repeat_bytes(node.right_leaf);
+    if (kSets && (node.lane & kCategoryLane) != 0) {
+      const int8_t* const where = lanes + static_cast<int64_t>(node.lane & ~kCategoryLane) * kLaneRows;
+      const LeafVector low = repeat_half(sets[node.threshold].byte);
+      const LeafVector high = repeat_half(sets[node.threshold].byte + 16);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        const LeafVector bit = load_leaves(where + kLaneRows + v * kBytes);
+        at[v] = ask_set(at[v], load_leaves(where + v * kBytes), bit, low, high, from, to);
+      }
+      continue;
+    }
+    const int8_t* const bins = lanes + static_cast<int64_t>(node.lane) * kLaneRows;
+    const LeafVector threshold = repeat_bytes(node.threshold);
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) at[v] = ask(at[v], load_leaves(bins + v * kBytes), threshold, from, to);
   }
   for (int v = 0; v < kVectors; ++v) store_leaves(leaf + v * kBytes, at[v]);
 }
 
-void find_leaves(const CompactNode* nodes, int64_t n_nodes, const int8_t* lanes, int64_t n_rows, uint8_t* leaf) {
+template <bool kSets>
+inline void find_leaves_in(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* lanes,
+                           int64_t n_rows, uint8_t* leaf) {
   constexpr int kBytes = static_cast<int>(sizeof(LeafVector));
   constexpr int kVectors = 256 / kBytes < 8 ? 256 / kBytes : 8;
   int64_t row = 0;
-  for (; row + (kVectors - 1) * kBytes < n_rows; row += kVectors * kBytes) {
-    find_leaves_of<kVectors>(nodes, n_nodes, lanes + row, leaf + row);
+  const auto run = [&]<int kAtOnce>() {
+    find_leaves_of<kAtOnce, kSets>(nodes, n_nodes, sets, lanes + row, leaf + row);
+    row += kAtOnce * kBytes;
+  };
+  while (row + (kVectors - 1) * kBytes < n_rows) run.template operator()<kVectors>();
+  while (row + kBytes < n_rows) run.template operator()<2>();
+  while (row < n_rows) run.template operator()<1>();
+}
+
+void find_leaves(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* lanes,
+                 int64_t n_rows, uint8_t* leaf) {
+  if (sets == nullptr) {
+    find_leaves_in<false>(nodes, n_nodes, sets, lanes, n_rows, leaf);
+  } else {
+    find_leaves_in<true>(nodes, n_nodes, sets, lanes, n_rows, leaf);
   }
-  for (; row + kBytes < n_rows; row += 2 * kBytes) find_leaves_of<2>(nodes, n_nodes, lanes + row, leaf + row);
-  for (; row < n_rows; row += kBytes) find_leaves_of<1>(nodes, n_nodes, lanes + row, leaf + row);
 }
 
 void add_leaf_values(const double* values, int64_t n_leaves, const uint8_t* leaf, int64_t n_rows, double* score) {

@@ -196,11 +196,18 @@ inline constexpr int kLaneKinds = 5;
 
 // Bytes are repeated four times. Rows at `leaf` whose lane is above the threshold move to `right_leaf`.
 struct CompactNode {
-  std::uint32_t lane = 0;
-  std::uint32_t threshold = 0;
+  std::uint32_t lane = 0;       // with kCategoryLane: the first of two lanes of a category
+  std::uint32_t threshold = 0;  // of categories: which of the sets
   std::uint32_t leaf = 0;
   std::uint32_t right_leaf = 0;
 };
+
+// Categories by number, 0 to 255: bit c % 8 of byte c / 8 says whether rows of c move. Two lanes say where that is:
+// the byte (those from 16 on as 128 and more), and the bit.
+struct CategoryBits {
+  std::uint8_t byte[32] = {};
+};
+inline constexpr std::uint32_t kCategoryLane = 1u << 31;
 
 // Values of one column to its lanes.
 template <class T>
@@ -351,9 +358,10 @@ struct KernelTable {
 
   void (*fill_lanes_f32)(const FillLanesArgs<float>&);
   void (*fill_lanes_f64)(const FillLanesArgs<double>&);
-  // Lanes stand kLaneRows apart. Lanes and `leaf` have room for kLaneRows rows, whatever n_rows.
-  void (*find_leaves)(const CompactNode* nodes, std::int64_t n_nodes, const std::int8_t* lanes, std::int64_t n_rows,
-                      std::uint8_t* leaf);
+  // Lanes stand kLaneRows apart. Lanes and `leaf` have room for kLaneRows rows, whatever n_rows. `sets` is nullptr
+  // where no node splits categories.
+  void (*find_leaves)(const CompactNode* nodes, std::int64_t n_nodes, const CategoryBits* sets,
+                      const std::int8_t* lanes, std::int64_t n_rows, std::uint8_t* leaf);
   // score[row] += values[leaf[row]]; there are at least 32 values, if only to fill up.
   void (*add_leaf_values)(const double* values, std::int64_t n_leaves, const std::uint8_t* leaf, std::int64_t n_rows,
                           double* score);

@@ -29,6 +29,7 @@ class Trees:
         n_values: int = 1,
         kinds: tuple[int, ...] = (0, 1, 2),
         with_categories: bool = False,
+        n_categories: int = 8,
         whole: bool = False,
     ) -> None:
         self.n_outputs, self.n_values = n_outputs, n_values
@@ -62,15 +63,24 @@ class Trees:
         self.sets: list[list[int]] = [[] for _ in range(n)]
         if with_categories:
             self.sets = [
-                sorted({int(c) for c in rng.integers(8, size=3)}) if rng.random() < 0.3 else []
+                sorted({int(c) for c in rng.integers(n_categories, size=n_categories // 2)})
+                if rng.random() < 0.3
+                else []
                 for _ in range(n)
             ]
+        self.native = self.make_native()
+
+    def spread_categories(self, factor: int) -> None:
+        self.sets = [[c * factor for c in found] for found in self.sets]
+        self.native = self.make_native()
+
+    def make_native(self) -> _native.Forest:
         begin = np.cumsum([0, *map(len, self.sets)])
         category = np.array([c for found in self.sets for c in found], np.int32)
-        self.native = _native.Forest(
-            n_outputs,
-            n_values,
-            n_columns,
+        return _native.Forest(
+            self.n_outputs,
+            self.n_values,
+            self.n_columns,
             self.node_begin,
             self.leaf_begin,
             self.column,
@@ -98,7 +108,7 @@ class Trees:
             missing = np.isnan(x) or (kind == 1 and abs(x) <= ZERO)
             if self.sets[n]:
                 # The node's own categories go where missing values do not; half goes down.
-                is_own = not missing and x > -0.5 and x < 1e6 and np.ceil(x - 0.5) in self.sets[n]
+                is_own = not missing and x > -0.5 and x < 2**31 and np.ceil(x - 0.5) in self.sets[n]
                 goes_left = bool(self.default_left[n]) != bool(is_own)
             elif missing:
                 goes_left = bool(self.default_left[n])
@@ -232,6 +242,28 @@ def test_levels_and_threads(level: str, n_threads: int) -> None:
         assert _native.set_kernel_level(level)
         for dtype in ("f4", "f8"):
             check(trees, make_table(rng, trees, 300, dtype), 0, trees.n_trees, n_threads)
+    finally:
+        _native.set_kernel_level(before)
+
+
+@pytest.mark.parametrize("n_categories", [2, 40, 255, 256, 300, 2_000])
+@pytest.mark.parametrize("factor", [1, 1_000_003])
+def test_many_categories(n_categories: int, factor: int) -> None:
+    """Several blocks, trees with too many of them for one, and numbers too large for a table."""
+    rng = np.random.default_rng(n_categories)
+    trees = Trees(rng, [20] * 12, 5, with_categories=True, n_categories=n_categories)
+    trees.spread_categories(factor)
+    codes = rng.integers(-1, n_categories + 2, size=(200, 5)).astype(np.float64)
+    table = np.where(rng.random(codes.shape) < 0.3, codes + 0.4, codes) if factor == 1 else codes
+    table = table * factor
+    table[rng.random(codes.shape) < 0.05] = np.nan
+    table[rng.random(codes.shape) < 0.05] = np.inf
+    before = _native.kernel_level()
+    try:
+        for level in _native.kernel_levels():
+            assert _native.set_kernel_level(level)
+            check(trees, table, 0, trees.n_trees, 2)
+            check(trees, table.astype(np.int64 if np.isfinite(table).all() else "f4"), 3, 9, 1)
     finally:
         _native.set_kernel_level(before)
 
