@@ -73,14 +73,15 @@ void fill_lanes(const FillLanesArgs<T>& a) {
       for (int64_t i = 0; i < a.n_rows; ++i) lane[i] = a.values[i] != a.values[i] ? missing : lane[i];
     }
   };
-  const T zero = 0;
-  int zero_bin = 0;
-  for (int b = 0; b < a.n_bounds; ++b) zero_bin += a.bounds[b] < zero ? 1 : 0;
   write(a.lanes[static_cast<int>(LaneKind::nan_left)], false, kLeft);
   write(a.lanes[static_cast<int>(LaneKind::nan_right)], false, kRight);
   write(a.lanes[static_cast<int>(LaneKind::zero_left)], true, kLeft);
   write(a.lanes[static_cast<int>(LaneKind::zero_right)], true, kRight);
-  write(a.lanes[static_cast<int>(LaneKind::nan_is_zero)], false, static_cast<int8_t>(zero_bin - 128));
+  int8_t* const nan_is_zero = a.lanes[static_cast<int>(LaneKind::nan_is_zero)];
+  if (nan_is_zero == nullptr) return;
+  int zero_bin = 0;
+  for (int b = 0; b < a.n_bounds && n_nan > 0; ++b) zero_bin += a.bounds[b] < 0 ? 1 : 0;
+  write(nan_is_zero, false, static_cast<int8_t>(zero_bin - 128));
 }
 
 // Rows of one register, and what a node does to the leaves they stand at.

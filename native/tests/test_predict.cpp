@@ -6,6 +6,7 @@
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
 #include "core/predict.h"
+#include "core/row_predictor.h"
 #include "random_forest.h"
 #include "support.h"
 
@@ -298,6 +299,48 @@ TEST_SUITE("predict") {
       for (const std::int64_t n_rows : {1, 5, 6, 17, 63, 64, 65, 255, 256, 257, 700}) {
         check_types(f, n_rows, random);
       }
+    }
+  }
+
+  TEST_CASE("all rows at once, row by row and by a row predictor: the same, also with categories") {
+    Random random(85);
+    for (const std::int64_t n_categories : {0, 5, 250, 900}) {
+      Forest f;
+      f.n_outputs = 2;
+      f.n_columns = 4;
+      f.node_begin = f.leaf_begin = {0};
+      for (int t = 0; t < 20; ++t) add_random_tree(f, t == 4 ? 0 : random.below(60), random);
+      f.category_begin = {0};
+      for (std::size_t n = 0; n < f.column.size(); ++n) {
+        for (std::int32_t c = 0; c < n_categories && n % 3 == 0; ++c) {
+          if (random.chance(0.4)) f.category.push_back(n_categories == 900 ? 1000 * c : c);
+        }
+        f.category_begin.push_back(static_cast<std::int64_t>(f.category.size()));
+      }
+      prepare_forest(f);
+      const std::int64_t n_rows = 300;
+      std::vector<double> values;
+      for (std::int64_t i = 0; i < n_rows * 4; ++i) {
+        values.push_back(random.chance(0.1)   ? NAN
+                         : random.chance(0.3) ? random.between(-4, 4)
+                                              : static_cast<double>(random.below(n_categories + 2) - 1) *
+                                                    (n_categories == 900 ? 1000 : 1));
+      }
+      Team team(1);
+      std::vector<double> expected(at(n_rows * 2), 0.5);  // few rows are walked
+      std::vector<double> single = expected;
+      const RowPredictor predictor(f, 0, f.n_trees());
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        const double* const x = values.data() + row * 4;
+        predict_scores(team, f, {x, DType::f64, 1, 4, 4, 1}, 0, f.n_trees(), expected.data() + row * 2);
+        predictor.add_scores(x, single.data() + row * 2);
+      }
+      CHECK(first_difference(single, expected) == -1);
+      at_every_level([&] {
+        std::vector<double> score(expected.size(), 0.5);
+        predict_scores(team, f, {values.data(), DType::f64, n_rows, 4, 4, 1}, 0, f.n_trees(), score.data());
+        CHECK(first_difference(score, expected) == -1);
+      });
     }
   }
 
