@@ -131,6 +131,26 @@ CompactBlock make_block(const Forest& f, const Asked& asked, std::int64_t first,
 
 std::uint32_t four_times(std::size_t byte) { return static_cast<std::uint32_t>(byte & 0xFF) * 0x01010101u; }
 
+// Leaves below each node of a tree. Children come after their parents.
+std::vector<std::size_t> count_leaves(const Forest& f, std::int64_t tree) {
+  const std::size_t first = size(f.node_begin[size(tree)]);
+  std::vector<std::size_t> n_leaves(size(f.node_begin[size(tree) + 1]) - first);
+  const auto below = [&](std::int32_t child) { return child < 0 ? 1 : n_leaves[size(child)]; };
+  for (std::size_t n = n_leaves.size(); n-- > 0;) n_leaves[n] = below(f.left[first + n]) + below(f.right[first + n]);
+  return n_leaves;
+}
+
+// Whether the size of a tree is right: nodes with many leaves below them are few enough for one piece.
+bool is_small_enough(const Forest& f, std::int64_t tree) {
+  const std::int64_t n_leaves = f.node_begin[size(tree) + 1] - f.node_begin[size(tree)] + 1;
+  if (n_leaves <= kMaxCompactLeaves) return true;
+  if (n_leaves > kMaxLargeLeaves) return false;
+  const std::vector<std::size_t> below = count_leaves(f, tree);
+  return std::count_if(below.begin(), below.end(), [](std::size_t n) {
+           return n > static_cast<std::size_t>(kMaxCompactLeaves);
+         }) < kMaxCompactLeaves;
+}
+
 // Writes nodes, leaves and values of the trees of a block.
 class BlockWriter {
  public:
@@ -147,47 +167,85 @@ class BlockWriter {
 
   void write(std::int64_t t) {
     CompactTree& tree = out_.trees[size(t)];
-    const std::size_t first = size(f_.node_begin[size(t)]);
-    const auto n_nodes = static_cast<std::int32_t>(f_.node_begin[size(t) + 1] - f_.node_begin[size(t)]);
-    tree.n_nodes = n_nodes;
-    tree.first_node = static_cast<std::int64_t>(out_.nodes.size());
+    first_ = size(f_.node_begin[size(t)]);
+    const std::int64_t n_nodes = f_.node_begin[size(t) + 1] - f_.node_begin[size(t)];
+    n_leaves_ = count_leaves(f_, t);
+    tree.n_leaves = n_nodes + 1;
+    tree.first_piece = static_cast<std::int64_t>(out_.pieces.size());
     tree.first_leaf = static_cast<std::int64_t>(out_.leaf.size());
     tree.first_value = static_cast<std::int64_t>(out_.values.size());
-    count_leaves(first, n_nodes);
+    const std::size_t first_set = out_.sets.size();
     out_.leaf.resize(out_.leaf.size() + size(n_nodes) + 1);
-    std::int32_t* const leaf = out_.leaf.data() + tree.first_leaf;
-    std::vector<std::pair<std::int32_t, std::size_t>> open;  // nodes or ~leaves, and their leftmost leaf
-    open.emplace_back(n_nodes == 0 ? ~0 : 0, 0);
+    leaf_ = out_.leaf.data() + tree.first_leaf;
+    const std::int32_t root = n_nodes == 0 ? ~0 : 0;
+    if (tree.n_leaves <= kMaxCompactLeaves) {
+      write_bottom(root, 0);
+    } else {
+      tree.n_ways_out = write_large(root);
+    }
+    tree.has_categories = out_.sets.size() > first_set;
+    if (f_.n_values != 1) return;
+    const double* const values = f_.leaf_value.data() + f_.leaf_begin[size(t)];
+    for (std::int64_t l = 0; l < tree.n_leaves; ++l) out_.values.push_back(values[leaf_[l]]);
+    out_.values.resize(size(tree.first_value + std::max<std::int64_t>(tree.n_leaves, 32)));
+  }
+
+ private:
+  std::size_t leaves_below(std::int32_t child) const { return child < 0 ? 1 : n_leaves_[size(child)]; }
+
+  // The nodes below a root, up to where is_out(child); count(child) says how many ways out there are below. Calls
+  // on_out(child, number) for each, from left to right.
+  template <class IsOut, class Count, class OnOut>
+  void write_piece(std::int32_t root, std::int64_t first_leaf, const IsOut& is_out, const Count& count,
+                   const OnOut& on_out) {
+    CompactPiece piece{static_cast<std::int64_t>(out_.nodes.size()), 0, first_leaf};
+    std::vector<std::pair<std::int32_t, std::size_t>> open{{root, 0}};  // nodes or ~leaves, and their leftmost way out
     while (!open.empty()) {
       const auto [at, leftmost] = open.back();
       open.pop_back();
-      if (at < 0) {
-        leaf[leftmost] = ~at;
+      if (is_out(at)) {
+        on_out(at, leftmost);
         continue;
       }
-      const std::size_t n = first + size(at);
-      const std::size_t right = leftmost + leaves_below(f_.left[n]);
+      const std::size_t n = first_ + size(at);
+      const std::size_t right = leftmost + count(f_.left[n]);
       const bool is_set = asks_categories(f_, n);
-      tree.has_categories |= is_set;
       out_.nodes.push_back({is_set ? category_lane_of(n) : lane_of(n), is_set ? set_of(n) : four_times(threshold_of(n)),
                             four_times(leftmost), four_times(right)});
       open.emplace_back(f_.right[n], right);
       open.emplace_back(f_.left[n], leftmost);
     }
-    if (f_.n_values != 1) return;
-    const double* const values = f_.leaf_value.data() + f_.leaf_begin[size(t)];
-    for (std::int32_t l = 0; l <= n_nodes; ++l) out_.values.push_back(values[leaf[l]]);
-    out_.values.resize(size(tree.first_value + std::max<std::int64_t>(n_nodes + 1, 32)));
+    piece.n_nodes = static_cast<std::int64_t>(out_.nodes.size()) - piece.first_node;
+    out_.pieces.push_back(piece);
   }
 
- private:
-  void count_leaves(std::size_t first, std::int32_t n_nodes) {
-    n_leaves_.assign(size(n_nodes), 0);
-    for (std::int32_t n = n_nodes - 1; n >= 0; --n) {  // children come after their parents
-      n_leaves_[size(n)] = leaves_below(f_.left[first + size(n)]) + leaves_below(f_.right[first + size(n)]);
-    }
+  void write_bottom(std::int32_t root, std::int64_t first_leaf) {
+    write_piece(
+        root, first_leaf, [](std::int32_t child) { return child < 0; },
+        [&](std::int32_t child) { return leaves_below(child); },
+        [&](std::int32_t child, std::size_t number) {
+          leaf_[first_leaf + static_cast<std::int64_t>(number)] = ~child;
+        });
   }
-  std::size_t leaves_below(std::int32_t child) const { return child < 0 ? 1 : n_leaves_[size(child)]; }
+
+  // Returns how many ways out its top has.
+  std::int64_t write_large(std::int32_t root) {
+    const auto is_out = [&](std::int32_t child) {
+      return leaves_below(child) <= static_cast<std::size_t>(kMaxCompactLeaves);
+    };
+    std::vector<std::size_t> n_out(n_leaves_.size());
+    const auto count = [&](std::int32_t child) { return is_out(child) ? 1 : n_out[size(child)]; };
+    for (std::size_t n = n_leaves_.size(); n-- > 0;)
+      n_out[n] = count(f_.left[first_ + n]) + count(f_.right[first_ + n]);
+    std::vector<std::int32_t> ways_out;
+    write_piece(root, 0, is_out, count, [&](std::int32_t child, std::size_t) { ways_out.push_back(child); });
+    std::int64_t first_leaf = 0;
+    for (const std::int32_t child : ways_out) {
+      write_bottom(child, first_leaf);
+      first_leaf += static_cast<std::int64_t>(leaves_below(child));
+    }
+    return static_cast<std::int64_t>(ways_out.size());
+  }
 
   static void number_places(const std::vector<std::size_t>& places, std::vector<std::size_t>& number) {
     for (std::size_t i = 0; i < places.size(); ++i) number[places[i]] = i;
@@ -234,7 +292,10 @@ class BlockWriter {
   CompactForest& out_;
   std::vector<std::size_t> column_of_;      // by place: which of the block's columns
   std::vector<std::size_t> categories_of_;  // likewise
-  std::vector<std::size_t> n_leaves_;       // below the nodes of a tree
+  // Of the tree that is written:
+  std::size_t first_ = 0;              // its first node
+  std::vector<std::size_t> n_leaves_;  // below its nodes
+  std::int32_t* leaf_ = nullptr;
 };
 
 }  // namespace
@@ -264,8 +325,10 @@ CompactForest make_compact(const Forest& f) {
   Asked asked(f.used_columns.size());
   for (std::int64_t t = 0; t < f.n_trees(); ++t) {
     CompactTree& tree = compact.trees[size(t)];
-    tree.is_compact = f.node_begin[size(t) + 1] - f.node_begin[size(t)] < kMaxCompactLeaves;
-    if (!f.sets.empty() && tree.is_compact) tree.is_compact = asked.collect(f, compact.trees, t, t + 1);
+    tree.is_compact = is_small_enough(f, t);
+    const bool may_ask_much =
+        !f.sets.empty() || f.node_begin[size(t) + 1] - f.node_begin[size(t)] > static_cast<std::int64_t>(kMaxNumbers);
+    if (tree.is_compact && may_ask_much) tree.is_compact = asked.collect(f, compact.trees, t, t + 1);
   }
   std::int64_t n_fitting = f.n_trees();  // in the block before
   for (std::int64_t first = 0, last; first < f.n_trees(); first = last) {

@@ -49,11 +49,20 @@ struct CompactBlock {
   }
 };
 
-struct CompactTree {
-  bool is_compact = false;  // false: too large, or too many categories, and must be walked
-  bool has_categories = false;
-  std::int32_t n_nodes = 0;
+// Nodes that are asked together, and the leaf that their leaf 0 is. A larger tree has several: the nodes with more than
+// kMaxCompactLeaves leaves below them, and one for each of their ways out.
+struct CompactPiece {
   std::int64_t first_node = 0;
+  std::int64_t n_nodes = 0;
+  std::int64_t first_leaf = 0;
+};
+
+struct CompactTree {
+  bool is_compact = false;  // false: too large, or too many thresholds or categories, and must be walked
+  bool has_categories = false;
+  std::int64_t n_leaves = 0;
+  std::int64_t first_piece = 0;
+  std::int64_t n_ways_out = 0;   // of the first piece, if there are others
   std::int64_t first_leaf = 0;   // in CompactForest::leaf
   std::int64_t first_value = 0;  // in CompactForest::values
 };
@@ -61,6 +70,7 @@ struct CompactTree {
 struct CompactForest {
   std::vector<CompactBlock> blocks;  // one after another, of all trees
   std::vector<CompactTree> trees;
+  std::vector<CompactPiece> pieces;
   std::vector<CompactNode> nodes;
   std::vector<CategoryBits> sets;
   std::vector<std::int32_t> leaf;  // from left to right, as the forest numbers them
@@ -68,6 +78,7 @@ struct CompactForest {
 };
 
 inline constexpr std::int64_t kMaxCompactLeaves = 256;
+inline constexpr std::int64_t kMaxLargeLeaves = 2048;  // beyond that a walk is faster
 
 // What a node makes of missing values.
 LaneKind lane_kind(const Forest& forest, std::size_t node);

@@ -56,11 +56,23 @@ class Tile {
     for (const CompactCategories& column : block.categories) fill_categories(column, view, begin, end);
   }
 
-  // Leaves from left to right, by row of the tile.
+  // Leaves from left to right, by row of the tile. One piece, or several.
   const std::uint8_t* find_leaves(const CompactForest& compact, const CompactTree& tree, std::int64_t n_rows) {
-    kernels().find_leaves(compact.nodes.data() + tree.first_node, tree.n_nodes,
-                          tree.has_categories ? compact.sets.data() : nullptr, lanes_.data(), n_rows, leaf_);
+    ask(compact, tree, tree.first_piece, n_rows, leaf_);
     return leaf_;
+  }
+  const std::uint16_t* find_large_leaves(const CompactForest& compact, const CompactTree& tree, std::int64_t n_rows) {
+    ask(compact, tree, tree.first_piece, n_rows, leaf_);
+    below_.grow_to(tree.n_ways_out * kLaneRows);
+    for (std::int64_t way = 0; way < tree.n_ways_out; ++way) {
+      ask(compact, tree, tree.first_piece + 1 + way, n_rows, below_.data() + way * kLaneRows);
+    }
+    const CompactPiece* const pieces = compact.pieces.data() + tree.first_piece + 1;
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+      const std::int64_t way = leaf_[i];
+      large_leaf_[i] = static_cast<std::uint16_t>(pieces[way].first_leaf + below_[way * kLaneRows + i]);
+    }
+    return large_leaf_;
   }
 
   // Row i becomes what row rows[i] was; rows increase.
@@ -72,6 +84,13 @@ class Tile {
   }
 
  private:
+  void ask(const CompactForest& compact, const CompactTree& tree, std::int64_t piece, std::int64_t n_rows,
+           std::uint8_t* leaf) const {
+    const CompactPiece& p = compact.pieces[size(piece)];
+    const CategoryBits* const sets = tree.has_categories ? compact.sets.data() : nullptr;
+    kernels().find_leaves(compact.nodes.data() + p.first_node, p.n_nodes, sets, lanes_.data(), n_rows, leaf);
+  }
+
   // Rows [begin, end) of the matrix stand at `place` in the tile.
   template <class View>
   void fill_bins(const CompactBlock& block, const View& view, std::int64_t begin, std::int64_t end,
@@ -118,6 +137,8 @@ class Tile {
   Buffer<std::int8_t> lanes_;
   alignas(64) Value values_[kLaneRows];
   alignas(64) std::uint8_t leaf_[kLaneRows];
+  Buffer<std::uint8_t> below_;  // leaves of the pieces of a large tree
+  std::uint16_t large_leaf_[kLaneRows];
 };
 
 // What becomes of leaves: one(row, tree, leaf) takes one as the forest numbers it, many() those of a tile.
@@ -126,7 +147,8 @@ struct EachLeaf {
   const CompactForest* compact;
   One one;
 
-  void many(std::int64_t begin, std::int64_t n_rows, std::int64_t tree, const std::uint8_t* leaf) const {
+  template <class Leaf>
+  void many(std::int64_t begin, std::int64_t n_rows, std::int64_t tree, const Leaf* leaf) const {
     const std::int32_t* const number = compact->leaf.data() + compact->trees[size(tree)].first_leaf;
     for (std::int64_t i = 0; i < n_rows; ++i) one(begin + i, tree, number[leaf[i]]);
   }
@@ -142,13 +164,16 @@ struct AddScores {
   double* out;
   One one;
 
-  void many(std::int64_t begin, std::int64_t n_rows, std::int64_t tree, const std::uint8_t* leaf) const {
+  template <class Leaf>
+  void many(std::int64_t begin, std::int64_t n_rows, std::int64_t tree, const Leaf* leaf) const {
     const CompactTree& t = compact->trees[size(tree)];
     const double* const values = compact->values.data() + t.first_value;
     const std::int64_t k = forest.n_outputs;
-    if (k == 1) {
-      kernels().add_leaf_values(values, t.n_nodes + 1, leaf, n_rows, out + begin);
-      return;
+    if constexpr (std::is_same_v<Leaf, std::uint8_t>) {
+      if (k == 1) {
+        kernels().add_leaf_values(values, t.n_leaves, leaf, n_rows, out + begin);
+        return;
+      }
     }
     double* const score = out + begin * k + tree % k;
     for (std::int64_t i = 0; i < n_rows; ++i) score[i * k] += values[leaf[i]];
@@ -181,10 +206,12 @@ void run_tile(const Forest& forest, const View& view, std::int64_t begin, std::i
     tile.fill(block, view, begin, end);
     for (std::int64_t tree = from; tree < to; ++tree) {
       const CompactTree& t = compact.trees[size(tree)];
-      if (t.is_compact) {
-        sink.many(begin, end - begin, tree, tile.find_leaves(compact, t, end - begin));
-      } else {
+      if (!t.is_compact) {
         walk_trees(tree, tree + 1);
+      } else if (t.n_ways_out > 0) {
+        sink.many(begin, end - begin, tree, tile.find_large_leaves(compact, t, end - begin));
+      } else {
+        sink.many(begin, end - begin, tree, tile.find_leaves(compact, t, end - begin));
       }
     }
   }

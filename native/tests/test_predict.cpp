@@ -284,8 +284,8 @@ TEST_SUITE("predict") {
 
   TEST_CASE("compact trees against a plain walk: types, strides, few and many rows, levels, threads") {
     Random random(82);
-    // Trees of one leaf, of the most leaves that are compact, and larger ones that are walked.
-    for (const std::int64_t max_nodes : {3, 40, 255, 400}) {
+    // Trees of one leaf, of the most leaves that one piece has, larger ones, and such as are walked.
+    for (const std::int64_t max_nodes : {3, 40, 255, 400, 900, 2100}) {
       Forest f;
       f.n_columns = 4;
       f.node_begin = f.leaf_begin = {0};
@@ -296,7 +296,10 @@ TEST_SUITE("predict") {
       }
       prepare_forest(f);
       if (max_nodes == 255) CHECK(f.compact().blocks.size() > 1);
+      if (max_nodes == 400) CHECK(f.compact().trees[1].n_ways_out > 1);
+      if (max_nodes == 2100) CHECK_FALSE(f.compact().trees[1].is_compact);
       for (const std::int64_t n_rows : {1, 5, 6, 17, 63, 64, 65, 255, 256, 257, 700}) {
+        if (max_nodes > 400 && n_rows > 65) break;  // a plain walk takes long
         check_types(f, n_rows, random);
       }
     }

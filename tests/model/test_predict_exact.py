@@ -234,13 +234,14 @@ def test_as_a_plain_walk(
 @pytest.mark.parametrize("level", _native.kernel_levels())
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
 def test_levels_and_threads(level: str, n_threads: int) -> None:
-    """Small trees by lanes of bytes, larger ones walked, in one forest; several blocks of it."""
+    """Trees of one piece, of several, and such as are walked, in one forest; several blocks."""
     rng = np.random.default_rng(3)
-    trees = Trees(rng, [255, 0, 256, 254, 30, 255, 255, 300], 5)
+    small = Trees(rng, [255, 0, 256, 254, 30, 255, 255, 300], 5)
+    large = Trees(rng, [700, 2047, 0, 2048, 30], 5, n_outputs=5, n_values=5, whole=True)
     before = _native.kernel_level()
     try:
         assert _native.set_kernel_level(level)
-        for dtype in ("f4", "f8"):
+        for trees, dtype in ((small, "f4"), (small, "f8"), (large, "f4")):
             check(trees, make_table(rng, trees, 300, dtype), 0, trees.n_trees, n_threads)
     finally:
         _native.set_kernel_level(before)
