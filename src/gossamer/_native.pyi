@@ -1482,7 +1482,7 @@ class RowPredictor:
         steepness: float,
         names: tuple,
     ) -> None: ...
-    def __call__(self, row: object) -> object:
+    def __call__(self, row: object | None) -> object:
         """
         A float, or an array of several outputs; NotImplemented if the row is not as expected.
         """
