@@ -67,10 +67,6 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
-    weight: Annotated[
-        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
 ) -> tuple: ...
 @overload
 def find_bounds(
@@ -87,10 +83,6 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
-    weight: Annotated[
-        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ]
-    | None = None,
 ) -> tuple:
     """
     Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).
@@ -1018,85 +1010,6 @@ def mean_step(
 ) -> float:
     """Sum of |gradient| over sum of hessian."""
 
-class QuantileSketch:
-    """Quantiles of a stream of weighted values."""
-
-    def __init__(self, eps: float) -> None: ...
-    def update(
-        self,
-        values: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        weights: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ]
-        | None,
-    ) -> None:
-        """Adds values; NaN counts as missing, and what weighs 0 not at all."""
-
-    def merge(self, other: QuantileSketch) -> None:
-        """Adds all that the other sketch has seen."""
-
-    def query(
-        self,
-        shares: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-        """The values at these shares of the total weight."""
-
-    def rank(
-        self,
-        values: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-    ) -> tuple[
-        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-    ]:
-        """
-        Lower bounds of the weight below values, and upper bounds of that at and below them.
-        """
-
-    def propose(self, eps: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-        """
-        Increasing cuts; from each to the next lies at most eps of the weight, or one heavy value.
-        """
-
-    def state(self) -> tuple:
-        """
-        (eps, missing_weight, buffer, level sizes, entries).
-
-        The buffer is pairs (value, weight), an entry is (value, rank_low, rank_high, weight).
-        """
-
-    @staticmethod
-    def from_state(
-        eps: float,
-        missing_weight: float,
-        buffer: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        level_sizes: Annotated[
-            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-        entries: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ],
-    ) -> QuantileSketch:
-        """The sketch that had this state; ValueError if there can be none."""
-
-    @property
-    def eps(self) -> float: ...
-    @property
-    def total_weight(self) -> float: ...
-    @property
-    def missing_weight(self) -> float: ...
-    @property
-    def n_entries(self) -> int: ...
-    @property
-    def error_bound(self) -> float: ...
-
 class FeatureCosts:
     """Costs of splits and features, and what has been paid."""
 
@@ -1135,27 +1048,6 @@ class FeatureLimits:
         right are places in the list, or -1.
         """
 
-class SortedTable:
-    """Columns with their rows in the order of their values."""
-
-    @property
-    def n_sorted(self) -> int:
-        """Features that are sorted; the bins of the others hold one value each."""
-
-    @property
-    def n_bytes(self) -> int: ...
-
-def sort_columns(matrix: BinMatrix, raw: object, n_threads: int) -> SortedTable:
-    """Sorts the columns of a table that has been binned."""
-
-class Proposals:
-    """Candidates for the splits of each tree, and the table binned by them."""
-
-    def __init__(self, binned: BinMatrix, sorted: SortedTable, eps: float) -> None: ...
-    @property
-    def matrix(self) -> BinMatrix:
-        """The table to make a Grower of."""
-
 class GrowParams:
     """Typed settings of one tree."""
 
@@ -1184,10 +1076,6 @@ class GrowParams:
     def column_key(self) -> int: ...
     @column_key.setter
     def column_key(self, arg: int, /) -> None: ...
-    @property
-    def prune_below(self) -> float: ...
-    @prune_below.setter
-    def prune_below(self, arg: float, /) -> None: ...
     @property
     def learning_rate(self) -> float: ...
     @learning_rate.setter
@@ -1240,22 +1128,6 @@ class GrowParams:
     def limits(self) -> FeatureLimits: ...
     @limits.setter
     def limits(self, arg: FeatureLimits | None, /) -> None: ...
-    @property
-    def sorted(self) -> SortedTable: ...
-    @sorted.setter
-    def sorted(self, arg: SortedTable | None, /) -> None: ...
-    @property
-    def local_eps(self) -> float: ...
-    @local_eps.setter
-    def local_eps(self, arg: float, /) -> None: ...
-    @property
-    def global_eps(self) -> float: ...
-    @global_eps.setter
-    def global_eps(self, arg: float, /) -> None: ...
-    @property
-    def proposals(self) -> Proposals: ...
-    @proposals.setter
-    def proposals(self, arg: Proposals | None, /) -> None: ...
     @property
     def lambda_l1(self) -> float: ...
     @lambda_l1.setter
@@ -1433,10 +1305,10 @@ class VectorGrower:
 def join_trees(trees: list) -> dict:
     """The arrays of several trees, one after another, by name."""
 
-def make_tree(matrix: BinMatrix, arrays: dict, n_values: int, by_value: bool = False) -> Tree:
+def make_tree(matrix: BinMatrix, arrays: dict, n_values: int) -> Tree:
     """
     A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot
-    answer. With `by_value` rows will be asked for their values instead.
+    answer.
     """
 
 def add_tree_to_scores(
@@ -1554,6 +1426,20 @@ class Forest:
         The same from compressed rows; columns they lack are missing, further ones are ignored.
         """
 
+    def predict_until_clear(
+        self,
+        matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        first_tree: int,
+        last_tree: int,
+        every: int,
+        margin: float,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None:
+        """
+        The same, but a row gets no more trees once its scores are clear; asked `every` trees.
+        """
+
     @overload
     def predict_leaves(
         self,
@@ -1573,73 +1459,30 @@ class Forest:
         n_threads: int,
     ) -> None: ...
 
-def used_columns(forest: Forest) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """Columns that some node asks about, increasing."""
+class RowLink(enum.Enum):
+    NONE = 0
 
-@overload
-def add_shap_values(
-    forest: Forest,
-    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    node_count: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    leaf_count: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    first_tree: int,
-    last_tree: int,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    compact: bool,
-    n_threads: int,
-) -> None:
-    """
-    Adds Shapley values to `out` (rows x outputs x (columns + 1), flattened; compact: used
-    columns).
-    """
+    SIGMOID = 1
 
-@overload
-def add_shap_values(
-    forest: Forest,
-    matrix: SparseMatrix,
-    node_count: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    leaf_count: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    first_tree: int,
-    last_tree: int,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    compact: bool,
-    n_threads: int,
-) -> None: ...
-def add_shap_interactions(
-    forest: Forest,
-    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    node_count: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    leaf_count: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
-    ],
-    first_tree: int,
-    last_tree: int,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    n_threads: int,
-) -> None:
-    """
-    The same by pairs of columns: rows x outputs x (columns + 1) x (columns + 1).
-    """
+    SOFTMAX = 2
 
-def add_shap_values_of(
-    forest: Forest,
-    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    background: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
-    first_tree: int,
-    last_tree: int,
-    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    n_threads: int,
-) -> None:
-    """
-    Adds Shapley values against background rows to `out` (rows x outputs x (columns + 1)).
-    """
+    EXP = 3
+
+class RowPredictor:
+    """Predicts one row at a time."""
+
+    def __init__(
+        self,
+        forest: Forest,
+        first_tree: int,
+        last_tree: int,
+        start: Sequence[float],
+        n_averaged: int,
+        link: RowLink,
+        steepness: float,
+        names: tuple,
+    ) -> None: ...
+    def __call__(self, row: object | None) -> object:
+        """
+        A float, or an array of several outputs; NotImplemented if the row is not as expected.
+        """
