@@ -278,7 +278,8 @@ std::uint64_t known_rows(const std::vector<Step>& steps, const Part& part, const
 // ---- linear leaves ----
 
 // A leaf whose value depends on the row: constant + what each known column adds. A column that is not known stands at
-// its centre, where it adds nothing. What the bounds take away is taken from all columns alike.
+// its centre, where it adds nothing. What the bounds take away is taken from all columns alike; what changes where a
+// value is missing is shared by the columns that miss it.
 struct LinearParts {
   double constant;
   std::vector<double> add;  // by part
@@ -291,23 +292,30 @@ LinearParts linear_parts(const Forest& forest, std::size_t leaf, const std::vect
     return tile.value[at(forest.place_of[at(column)]) * kShapRows + at(row)];
   };
   LinearParts found{linear.constant[leaf], std::vector<double>(parts.size(), 0.0)};
-  const double plain = forest.leaf_value[leaf];
-  const double value = linear.value(leaf, plain, read);
-  double sum = 0.0;
+  const double value = linear.value(leaf, forest.leaf_value[leaf], read);
+  std::vector<std::size_t> own;   // parts that have a term
+  std::vector<std::size_t> lost;  // those that make it missing
+  double whole = found.constant;
   for (auto t = at(linear.begin[leaf]); t < at(linear.begin[leaf + 1]); ++t) {
     const double add = linear.coefficient[t] * (read(linear.column[t]) - linear.centre[t]);
-    sum += add;
+    whole += add;
     for (std::size_t j = 0; j < parts.size(); ++j) {
-      if (parts[j].column == linear.column[t]) found.add[j] += add;
+      if (parts[j].column != linear.column[t]) continue;
+      found.add[j] = add;
+      own.push_back(j);
+      if (!std::isfinite(add)) lost.push_back(j);
     }
   }
-  if (!std::isfinite(sum) || sum == 0.0) {
+  if (whole == value) return found;
+  if (!std::isfinite(whole)) {
     std::fill(found.add.begin(), found.add.end(), 0.0);
-    found.constant = value;
+    whole = found.constant;
+  } else if (const double scale = (value - found.constant) / (whole - found.constant); scale >= 0.0 && scale <= 1.0) {
+    for (double& add : found.add) add *= scale;
     return found;
   }
-  const double scale = (value - found.constant) / sum;
-  for (double& add : found.add) add *= scale;
+  const std::vector<std::size_t>& to = lost.empty() ? own : lost;
+  for (const std::size_t j : to) found.add[j] += (value - whole) / static_cast<double>(to.size());
   return found;
 }
 

@@ -31,7 +31,7 @@ from gossamer.errors import (
 from gossamer.logger import register_logger
 from gossamer.model import Booster, CVBooster
 from gossamer.objectives import CustomObjective
-from gossamer.plot import plot_importance, plot_metric
+from gossamer.plot import plot_importance, plot_metric, plot_partial_dependence
 from gossamer.sketch import QuantileSketch
 from gossamer.train import train
 
@@ -72,6 +72,7 @@ __all__ = [
     "log_evaluation",
     "plot_importance",
     "plot_metric",
+    "plot_partial_dependence",
     "progress_bar",
     "record_evaluation",
     "register_logger",

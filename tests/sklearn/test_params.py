@@ -86,7 +86,7 @@ def test_a_default_counts_as_not_given(number_rows: Any) -> None:
         ({"learning_rate": "fast"}, "unusable"),
         ({"random_state": "seed"}, "unusable"),
         ({"n_jobs": "all"}, "unusable"),
-        ({"importance_type": "cover"}, "'split' or 'gain'"),
+        ({"importance_type": "weight"}, "'split', 'gain', .* or 'mean_cover'"),
         ({"objective": "regresion"}, "Did you mean regression"),
         ({"metric": "rmsee"}, "Did you mean rmse"),
         ({"subsample": 0.0}, "> 0"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -45,7 +46,10 @@ def shap_values(
         counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
         _native.add_shap_values(forest.native, part, *counts, first, last, out, False, n_threads)
 
-    return _finish(model, _over_rows(model, values, options, add, 1), options)
+    found = _finish(model, _over_rows(model, values, options, add, 1), options)
+    if not isinstance(values, _native.SparseMatrix):
+        return found
+    return [scipy.sparse.csr_matrix(found[:, k]) for k in range(found.shape[1])]
 
 
 def shap_interactions(model: Model, data: object, options: PredictOptions) -> Floats:
@@ -85,7 +89,8 @@ def _over_rows(model: Model, values: Any, options: PredictOptions, add: Add, n_a
     out = np.zeros((n_rows, k, *[width] * n_axes))
     for part, rows in with_derived(model, values, n_threads):
         block = np.zeros((rows.stop - rows.start, *out.shape[1:]))
-        add(part, first, last, block.reshape(-1), n_threads)
+        with _limits():
+            add(part, first, last, block.reshape(-1), n_threads)
         out[rows] = block
     return out
 
@@ -122,7 +127,10 @@ def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptio
         n_threads = resolve_threads(options.num_threads, n_rows, last - first)
         out = np.zeros((n_rows, k, len(columns)))
         flat = out.reshape(-1)
-        _native.add_shap_values(forest.native, part, *counts, first, last, flat, True, n_threads)
+        with _limits():
+            _native.add_shap_values(
+                forest.native, part, *counts, first, last, flat, True, n_threads
+            )
         out /= scale
         out[..., -1] += start
         for output in range(k):
@@ -162,6 +170,19 @@ def _against(model: Model, values: Any, background: object, options: PredictOpti
         _native.add_shap_values_of(native, part, others, first, last, out, n_threads)
 
     return _finish(model, _over_rows(model, values, options, add, 1), options)
+
+
+@contextmanager
+def _limits() -> Iterator[None]:
+    """Say which limit of the native code a tree exceeds.
+
+    Raises:
+        NotSupportedError: If one does.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise NotSupportedError(message(f"the trees cannot be explained: {error}")) from None
 
 
 def _refuse_linear(model: Model, what: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,31 +11,67 @@ from gossamer.errors import ParameterError, message
 from gossamer.model.derived import Derived
 from gossamer.tree import Forest
 
+# Type -> the array of nodes that is added up, and whether the sum is divided by the splits.
+IMPORTANCE_TYPES: Final[dict[str, tuple[str, bool]]] = {
+    "split": ("", False),
+    "gain": ("gain", False),
+    "total_gain": ("gain", False),
+    "mean_gain": ("gain", True),
+    "cover": ("node_weight", False),
+    "total_cover": ("node_weight", False),
+    "mean_cover": ("node_weight", True),
+}
+
+
+def check_importance_type(importance_type: object) -> str:
+    """Return the type.
+
+    Raises:
+        ParameterError: If there is no such type.
+
+    Example:
+        >>> check_importance_type("gain")
+        'gain'
+    """
+    if not isinstance(importance_type, str) or importance_type not in IMPORTANCE_TYPES:
+        *names, last = map(repr, IMPORTANCE_TYPES)
+        raise ParameterError(
+            message(
+                "importance_type is not known",
+                got=importance_type,
+                expected=f"{', '.join(names)} or {last}",
+            )
+        )
+    return importance_type
+
 
 def feature_importance(
     forest: Forest, importance_type: str, derived: Derived | None = None
 ) -> npt.NDArray[Any]:
-    """Count the splits on each column ("split", int32) or add up their gains ("gain", float64).
+    """Return the importance of each column, float64; of "split" int32.
 
     A split on a derived column counts for each of the columns that it is made of; they share its
-    gain.
+    gain and its cover.
+
+    Args:
+        forest: The trees.
+        importance_type: "split" counts the splits; "gain" (or "total_gain") adds up their gains,
+            "cover" (or "total_cover") the hessians of the rows that they divide; "mean_gain" and
+            "mean_cover" are these by split.
+        derived: Columns that the trees know beside the user's.
 
     Example:
         >>> from gossamer.tree import Tree
         >>> feature_importance(Forest.from_trees([Tree.constant(1.0)], 1, 3), "split")
         array([0, 0, 0], dtype=int32)
     """
-    column = forest.arrays["column"]
-    if importance_type == "split":
-        found: npt.NDArray[Any] = np.bincount(column, minlength=forest.n_columns)
-        found = found.astype(np.int32)
-    elif importance_type == "gain":
-        found = np.bincount(column, weights=forest.arrays["gain"], minlength=forest.n_columns)
-    else:
-        raise ParameterError(
-            message("importance_type is not known", got=importance_type, expected="split or gain")
-        )
-    return found if derived is None else _credited(found, derived)
+    array, by_split = IMPORTANCE_TYPES[check_importance_type(importance_type)]
+    column, n_columns = forest.arrays["column"], forest.n_columns
+    counts = np.bincount(column, minlength=n_columns).astype(np.int32)
+    sums = np.bincount(column, forest.arrays[array], n_columns) if array else counts
+    if derived is not None:
+        counts, sums = _credited(counts, derived), _credited(sums, derived)
+    return sums / np.maximum(counts, 1) if by_split else sums
 
 
 def _credited(found: npt.NDArray[Any], derived: Derived) -> npt.NDArray[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gossamer.errors import DataError, message
+from gossamer.model.changed_columns import find_column
 from gossamer.model.model import Model
 
 
@@ -19,7 +20,7 @@ def split_value_histogram(
         DataError: If there is no such column, or it is split by categories.
     """
     arrays = model.forest.arrays
-    is_asked = arrays["column"] == _column(model, feature)
+    is_asked = arrays["column"] == find_column(model, feature)
     if "category" in arrays and np.any(np.diff(arrays["category_begin"])[is_asked]):
         raise DataError(
             message(
@@ -44,15 +45,3 @@ def split_value_histogram(
     except ImportError:
         return table
     return pandas.DataFrame(table, columns=["SplitValue", "Count"])
-
-
-def _column(model: Model, feature: int | str) -> int:
-    if isinstance(feature, str):
-        if feature not in model.names:
-            raise DataError(message("there is no such column", got=feature))
-        return model.names.index(feature)
-    if not 0 <= feature < model.n_columns:
-        raise DataError(
-            message("there is no such column", got=feature, expected=f"0..{model.n_columns - 1}")
-        )
-    return int(feature)

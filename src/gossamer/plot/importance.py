@@ -40,14 +40,14 @@ def plot_importance(
         title: Title; None: none.
         xlabel: Label of the x axis; `@importance_type@` stands for the type; None: none.
         ylabel: Label of the y axis; None: none.
-        importance_type: "split" counts splits, "gain" adds up gains; "auto" is the estimator's own
+        importance_type: A type of `Booster.feature_importance`; "auto" is the estimator's own
             type, or "split".
         max_num_features: How many columns to draw at most; None or less than 1: all.
         ignore_zero: Whether to leave out columns that do not matter at all.
         figsize: Width and height of the new figure in inches.
         dpi: Its resolution.
         grid: Whether to draw a grid.
-        precision: Decimals of gains; None: all.
+        precision: Decimals of anything but counts; None: all.
         **kwargs: Passed on to `ax.barh()`.
 
     Returns:
@@ -114,6 +114,6 @@ def _find_model(booster: Any, importance_type: str) -> tuple[Booster, str]:
 
 
 def _format(value: float, kind: str, precision: int | None) -> str:
-    if kind == "gain" and precision is not None:
+    if kind != "split" and precision is not None:
         return f"{value:.{precision}f}"
     return str(value)

@@ -16,6 +16,7 @@ from gossamer.data import Dataset
 from gossamer.errors import ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import Booster
+from gossamer.model.importance import check_importance_type
 from gossamer.objectives import CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import did_you_mean
@@ -63,7 +64,8 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         n_jobs: Number of threads. Negative numbers count down from the number of CPUs: -1 is all
             of them. None is every CPU, or OMP_NUM_THREADS where it is set, as it is by joblib in
             its worker processes. The model does not depend on it.
-        importance_type: What `feature_importances_` holds, "split" or "gain".
+        importance_type: What `feature_importances_` holds: "split", "gain" or another type of
+            `Booster.feature_importance`.
         **kwargs: Any other parameter by any of its names, see the page on parameters.
 
     Example:
@@ -317,14 +319,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         arguments = {name: getattr(self, name) for name in _DEFAULTS}
         params = training_params(arguments, _DEFAULTS, self._others)
         resolve(params, context="dataset")
-        if self.importance_type not in ("split", "gain"):
-            raise ParameterError(
-                message(
-                    "importance_type is not known",
-                    got=self.importance_type,
-                    expected="'split' or 'gain'",
-                )
-            )
+        check_importance_type(self.importance_type)
         return params
 
     def _learns_times(self) -> bool:

@@ -1,0 +1,1 @@
+"""Shapley values beside LightGBM's: ``python -m benchmarks.explain``."""

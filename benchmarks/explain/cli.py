@@ -1,0 +1,98 @@
+"""Command line: ``python -m benchmarks.explain [run | report]``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from benchmarks.explain.report import format_table
+from benchmarks.launch import say
+from benchmarks.paper.launch import run_process
+from benchmarks.paper.report import update_page
+from benchmarks.paper.store import new_document, read_document, write_document
+from benchmarks.tasks.libraries import is_installed
+
+LIBRARIES = ("gossamer", "lightgbm")
+WHAT = ("values", "background", "interactions")
+WORKER = "benchmarks.explain.worker"
+DEFAULT_OUT = "benchmarks/results/explain.json"
+DEFAULT_PAGE = "docs/explaining.md"
+# LightGBM takes milliseconds for a row, and has no other kinds of values.
+_PEER_ROWS = 0.1
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        argv: Arguments; None means those of the process.
+
+    Returns:
+        Exit status: 0, or 1 when a run failed.
+    """
+    args = _parser().parse_args(argv)
+    status: int = args.command(args)
+    return status
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Every run in a process of its own; libraries take turns."""
+    settings = {"threads": args.threads, "rounds": args.rounds, "train_rows": args.train_rows}
+    document = new_document("explain", **settings, rows=args.rows)
+    libraries = [name for name in args.libraries if is_installed(name)]
+    for leaves in args.leaves:
+        for what in args.what:
+            names = [name for name in libraries if name == "gossamer" or what == "values"]
+            for repeat in range(args.repeats):
+                shift = repeat % max(1, len(names))  # none is always first
+                for name in names[shift:] + names[:shift]:
+                    head = {"library": name, "what": what, "leaves": leaves}
+                    share = 1.0 if (name, what) == ("gossamer", "values") else _PEER_ROWS
+                    order = {**head, **settings, "rows": max(1, int(args.rows * share))}
+                    found = run_process(WORKER, order, args.threads, args.timeout)
+                    document["runs"].append({**head, "repeat": repeat, **found})
+                    say(_one_line(document["runs"][-1]))
+                    write_document(Path(args.out), document)
+    print(format_table(document))
+    say(f"written to {args.out}")
+    return 1 if any("error" in run for run in document["runs"]) else 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    document = read_document(Path(args.out))
+    if document is None:
+        raise SystemExit(f"error: no results in {args.out}; run `python -m benchmarks.explain run`")
+    if update_page(Path(args.page), {"speed": format_table(document)}, "explain"):
+        raise SystemExit(f"error: {args.page} has no place <!-- explain:speed -->")
+    say(f"written to {args.page}")
+    return 0
+
+
+def _one_line(run: dict[str, Any]) -> str:
+    start = f"{run['what']:12} {run['leaves']:4} leaves  {run['library']:9} #{run['repeat'] + 1}"
+    if "error" in run:
+        return f"{start}  FAILED {run['error']}"
+    return f"{start}  {run['row_us']:10.1f} us/row  off by {run['off']:.1e}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    run = commands.add_parser("run", help="measures, and writes the results")
+    run.add_argument("--threads", type=int, default=2)
+    run.add_argument("--rounds", type=int, default=100)
+    run.add_argument("--leaves", type=int, nargs="+", default=[31, 255])
+    run.add_argument("--train-rows", type=int, default=100_000)
+    run.add_argument("--rows", type=int, default=20_000, help="rows to explain; LightGBM: a tenth")
+    run.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts")
+    run.add_argument("--what", nargs="+", choices=WHAT, default=list(WHAT))
+    run.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
+    run.add_argument("--timeout", type=float, default=1800.0, help="seconds for one process")
+    run.add_argument("--out", default=DEFAULT_OUT, help="file for the results")
+    run.set_defaults(command=_run)
+    report = commands.add_parser("report", help="writes the table of earlier results into a page")
+    report.add_argument("--out", default=DEFAULT_OUT, help="file with the results")
+    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the place")
+    report.set_defaults(command=_report)
+    return parser

@@ -1,0 +1,166 @@
+"""`plot_partial_dependence`: what is predicted as a column takes one value after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from gossamer.errors import ParameterError, message
+from gossamer.model import Booster
+from gossamer.model.partial import PartialDependence
+from gossamer.plot.axes import Pair, label_axes, make_axes
+
+
+def plot_partial_dependence(
+    booster: Any,
+    data: Any,
+    feature: int | str | Sequence[int | str],
+    kind: Literal["average", "individual", "both"] = "average",
+    output: int | None = None,
+    n_lines: int = 50,
+    ax: Any = None,
+    title: str | None = "Partial dependence",
+    xlabel: str | None = "@feature@",
+    ylabel: str | None = "auto",
+    figsize: Pair | None = None,
+    dpi: int | None = None,
+    show_grid: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Draw the partial dependence of predictions on a column, or as colours on two of them.
+
+    It needs matplotlib: `pip install "gossamer[plot]"`.
+
+    Args:
+        booster: A `Booster` or a fitted estimator.
+        data: Rows x columns, as for `predict`.
+        feature: The column, by number or name, or two of them.
+        kind: "average" draws the mean over the rows, "individual" one line for each row, "both"
+            the mean over the lines.
+        output: Which class or target, from 0; only where there are several.
+        n_lines: How many rows to draw at most, evenly spread over the data.
+        ax: matplotlib axes to draw on; None makes new ones.
+        title: Title; None: none.
+        xlabel: Label of the x axis; `@feature@` stands for the column's name; None: none.
+        ylabel: Label of the y axis; "auto" says what is drawn; None: none.
+        figsize: Width and height of the new figure in inches.
+        dpi: Its resolution.
+        show_grid: Whether to draw a grid behind curves.
+        **kwargs: Passed on to `Booster.partial_dependence`: `grid`, `raw_score`, ...
+
+    Returns:
+        The axes.
+
+    Raises:
+        ParameterError: If there is no such kind or output, or two columns are to be drawn row by
+            row.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from gossamer.data import Dataset
+        >>> from gossamer.train import train
+        >>> rows = [[i, i % 7] for i in range(100)]
+        >>> model = train({"verbose": -1}, Dataset(rows, label=range(100)), 3)
+        >>> ax = plot_partial_dependence(model, rows, 0, ax=Figure().add_subplot())
+        >>> ax.get_xlabel(), len(ax.get_lines())
+        ('Column_0', 1)
+    """
+    if kind not in ("average", "individual", "both"):
+        raise ParameterError(
+            message("kind is not known", got=kind, expected="'average', 'individual' or 'both'")
+        )
+    model = _find_model(booster)
+    average = model.partial_dependence(data, feature, **kwargs)
+    is_map = len(average.names) == 2
+    if is_map and kind != "average":
+        raise ParameterError(
+            message("two columns are drawn as a mean", got=kind, expected="kind='average'")
+        )
+    mean = _one_output(average, average.values, output)
+    what = "raw score" if kwargs.get("raw_score") else "prediction"
+    ax = make_axes(ax, figsize, dpi, "plot_partial_dependence")
+    if is_map:
+        _draw_map(ax, average, mean, f"mean {what}")
+    else:
+        if kind != "average":
+            each = model.partial_dependence(data, feature, **kwargs, kind="individual")
+            lines = _one_output(each, each.values, output)
+            _draw_lines(ax, average, lines[:: max(-(-len(lines) // max(n_lines, 1)), 1)])
+        if kind != "individual":
+            _draw_curve(ax, average, mean)
+    names = average.names
+    auto = names[1] if is_map else ("" if kind == "individual" else "mean ") + what
+    label_axes(
+        ax,
+        title=title,
+        xlabel=None if xlabel is None else xlabel.replace("@feature@", names[0]),
+        ylabel=auto if ylabel == "auto" else ylabel,
+        grid="both" if show_grid and not is_map else None,
+    )
+    return ax
+
+
+def _find_model(booster: Any) -> Booster:
+    if isinstance(booster, Booster):
+        return booster
+    if isinstance(found := getattr(booster, "booster_", None), Booster):
+        return found
+    raise ParameterError(
+        message(
+            "plot_partial_dependence cannot draw this",
+            got=type(booster).__name__,
+            expected="a Booster or a fitted estimator",
+        )
+    )
+
+
+def _one_output(found: PartialDependence, values: Any, output: int | None) -> Any:
+    n_axes = len(found.names) + (found.kind == "individual")
+    n_outputs = values.shape[-1] if values.ndim > n_axes else 1
+    if output is None and n_outputs > 1:
+        raise ParameterError(
+            message(
+                f"the model has {n_outputs} outputs",
+                expected=f"output=0..{n_outputs - 1}",
+                hint="Say which one to draw.",
+            )
+        )
+    if output is not None and not 0 <= output < n_outputs:
+        raise ParameterError(
+            message("there is no such output", got=output, expected=f"0..{n_outputs - 1}")
+        )
+    return values[..., output or 0] if n_outputs > 1 else values
+
+
+def _places(found: PartialDependence, axis: int) -> Any:
+    """Where the values stand: categories side by side."""
+    grid = found.grid[axis]
+    return np.arange(len(grid)) if found.is_categorical[axis] else grid
+
+
+def _draw_curve(ax: Any, found: PartialDependence, mean: Any) -> None:
+    style = "o" if found.is_categorical[0] else "-"
+    ax.plot(_places(found, 0), mean, style, color="C0", linewidth=2, zorder=3)
+    _name_categories(ax.set_xticks, found, 0)
+
+
+def _draw_lines(ax: Any, found: PartialDependence, lines: Any) -> None:
+    ax.plot(_places(found, 0), lines.T, color="0.6", linewidth=0.6, alpha=0.6, zorder=2)
+    _name_categories(ax.set_xticks, found, 0)
+
+
+def _draw_map(ax: Any, found: PartialDependence, mean: Any, label: str) -> None:
+    x, y = _places(found, 0), _places(found, 1)
+    colours = ax.pcolormesh(x, y, mean.T, shading="nearest", cmap="viridis")
+    ax.figure.colorbar(colours, ax=ax, label=label)
+    _name_categories(ax.set_xticks, found, 0)
+    _name_categories(ax.set_yticks, found, 1)
+
+
+def _name_categories(set_ticks: Any, found: PartialDependence, axis: int) -> None:
+    if found.is_categorical[axis]:
+        grid = found.grid[axis]
+        labels = [f"{v:g}" if isinstance(v, float) else str(v) for v in grid.tolist()]
+        set_ticks(np.arange(len(grid)), labels=labels, parse_math=False)
