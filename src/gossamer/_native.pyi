@@ -67,6 +67,10 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> tuple: ...
 @overload
 def find_bounds(
@@ -83,6 +87,10 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> tuple:
     """
     Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).
@@ -1010,6 +1018,85 @@ def mean_step(
 ) -> float:
     """Sum of |gradient| over sum of hessian."""
 
+class QuantileSketch:
+    """Quantiles of a stream of weighted values."""
+
+    def __init__(self, eps: float) -> None: ...
+    def update(
+        self,
+        values: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        weights: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+    ) -> None:
+        """Adds values; NaN counts as missing, and what weighs 0 not at all."""
+
+    def merge(self, other: QuantileSketch) -> None:
+        """Adds all that the other sketch has seen."""
+
+    def query(
+        self,
+        shares: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """The values at these shares of the total weight."""
+
+    def rank(
+        self,
+        values: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> tuple[
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+    ]:
+        """
+        Lower bounds of the weight below values, and upper bounds of that at and below them.
+        """
+
+    def propose(self, eps: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        Increasing cuts; from each to the next lies at most eps of the weight, or one heavy value.
+        """
+
+    def state(self) -> tuple:
+        """
+        (eps, missing_weight, buffer, level sizes, entries).
+
+        The buffer is pairs (value, weight), an entry is (value, rank_low, rank_high, weight).
+        """
+
+    @staticmethod
+    def from_state(
+        eps: float,
+        missing_weight: float,
+        buffer: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        level_sizes: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        entries: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> QuantileSketch:
+        """The sketch that had this state; ValueError if there can be none."""
+
+    @property
+    def eps(self) -> float: ...
+    @property
+    def total_weight(self) -> float: ...
+    @property
+    def missing_weight(self) -> float: ...
+    @property
+    def n_entries(self) -> int: ...
+    @property
+    def error_bound(self) -> float: ...
+
 class FeatureCosts:
     """Costs of splits and features, and what has been paid."""
 
@@ -1048,6 +1135,27 @@ class FeatureLimits:
         right are places in the list, or -1.
         """
 
+class SortedTable:
+    """Columns with their rows in the order of their values."""
+
+    @property
+    def n_sorted(self) -> int:
+        """Features that are sorted; the bins of the others hold one value each."""
+
+    @property
+    def n_bytes(self) -> int: ...
+
+def sort_columns(matrix: BinMatrix, raw: object, n_threads: int) -> SortedTable:
+    """Sorts the columns of a table that has been binned."""
+
+class Proposals:
+    """Candidates for the splits of each tree, and the table binned by them."""
+
+    def __init__(self, binned: BinMatrix, sorted: SortedTable, eps: float) -> None: ...
+    @property
+    def matrix(self) -> BinMatrix:
+        """The table to make a Grower of."""
+
 class GrowParams:
     """Typed settings of one tree."""
 
@@ -1076,6 +1184,10 @@ class GrowParams:
     def column_key(self) -> int: ...
     @column_key.setter
     def column_key(self, arg: int, /) -> None: ...
+    @property
+    def prune_below(self) -> float: ...
+    @prune_below.setter
+    def prune_below(self, arg: float, /) -> None: ...
     @property
     def learning_rate(self) -> float: ...
     @learning_rate.setter
@@ -1128,6 +1240,22 @@ class GrowParams:
     def limits(self) -> FeatureLimits: ...
     @limits.setter
     def limits(self, arg: FeatureLimits | None, /) -> None: ...
+    @property
+    def sorted(self) -> SortedTable: ...
+    @sorted.setter
+    def sorted(self, arg: SortedTable | None, /) -> None: ...
+    @property
+    def local_eps(self) -> float: ...
+    @local_eps.setter
+    def local_eps(self, arg: float, /) -> None: ...
+    @property
+    def global_eps(self) -> float: ...
+    @global_eps.setter
+    def global_eps(self, arg: float, /) -> None: ...
+    @property
+    def proposals(self) -> Proposals: ...
+    @proposals.setter
+    def proposals(self, arg: Proposals | None, /) -> None: ...
     @property
     def lambda_l1(self) -> float: ...
     @lambda_l1.setter
@@ -1305,10 +1433,10 @@ class VectorGrower:
 def join_trees(trees: list) -> dict:
     """The arrays of several trees, one after another, by name."""
 
-def make_tree(matrix: BinMatrix, arrays: dict, n_values: int) -> Tree:
+def make_tree(matrix: BinMatrix, arrays: dict, n_values: int, by_value: bool = False) -> Tree:
     """
     A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot
-    answer.
+    answer. With `by_value` rows will be asked for their values instead.
     """
 
 def add_tree_to_scores(
@@ -1458,6 +1586,77 @@ class Forest:
         out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
         n_threads: int,
     ) -> None: ...
+
+def used_columns(forest: Forest) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """Columns that some node asks about, increasing."""
+
+@overload
+def add_shap_values(
+    forest: Forest,
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    node_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    leaf_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    compact: bool,
+    n_threads: int,
+) -> None:
+    """
+    Adds Shapley values to `out` (rows x outputs x (columns + 1), flattened; compact: used
+    columns).
+    """
+
+@overload
+def add_shap_values(
+    forest: Forest,
+    matrix: SparseMatrix,
+    node_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    leaf_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    compact: bool,
+    n_threads: int,
+) -> None: ...
+def add_shap_interactions(
+    forest: Forest,
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    node_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    leaf_count: Annotated[
+        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    The same by pairs of columns: rows x outputs x (columns + 1) x (columns + 1).
+    """
+
+def add_shap_values_of(
+    forest: Forest,
+    matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    background: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+    first_tree: int,
+    last_tree: int,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """
+    Adds Shapley values against background rows to `out` (rows x outputs x (columns + 1)).
+    """
 
 class RowLink(enum.Enum):
     NONE = 0

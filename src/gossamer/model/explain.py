@@ -49,6 +49,8 @@ def shap_values(
     found = _finish(model, _over_rows(model, values, options, add, 1), options)
     if not isinstance(values, _native.SparseMatrix):
         return found
+    import scipy.sparse  # not needed by most, and slow to import
+
     return [scipy.sparse.csr_matrix(found[:, k]) for k in range(found.shape[1])]
 
 
