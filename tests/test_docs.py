@@ -56,6 +56,24 @@ def test_categories(capsys: pytest.CaptureFixture[str]) -> None:
     assert model.levels.by_column == {0: ("Bern", "Graz", "Lyon", "Oslo", "Rome")}
 
 
+def test_xgboost_options() -> None:
+    blocks = blocks_of("docs/xgboost_options.md")
+    assert len(blocks) == 3
+    exec(compile("\n".join(blocks), "docs/xgboost_options.md", "exec"), {})
+
+
+def test_prediction() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 3)) + 3
+    data = gs.Dataset(table, table[:, 0] > 3, feature_name=["length", "width", "depth"])
+    model = gs.train({"objective": "binary", "num_threads": 1}, data, 60)
+    names = run("docs/prediction.md", 3, {"model": model, "table": table, "array": table[0]})
+    predict_row = names["predict_row"]
+    by_name = predict_row({"length": 5.1, "width": None, "depth": 1.4})
+    assert by_name == predict_row([5.1, None, 1.4]) > 0.5
+    assert predict_row(table[0]) == model.predict(table)[0]
+
+
 def test_constraints() -> None:
     Path("splits.json").write_text(json.dumps({"feature": "age", "threshold": 30}))
     bins = [{"feature": 0, "bin_upper_bound": [17.5, 30]}]
@@ -104,6 +122,12 @@ def test_quickstart() -> None:
     np.testing.assert_array_equal(
         names["again"].predict(names["x_test"]), names["model"].predict(names["x_test"])
     )
+
+
+def test_tree_methods() -> None:
+    names = run("docs/tree_methods.md", 1, {})
+    assert names["errors"]["hist"] == pytest.approx(0.32, abs=0.02)
+    assert names["errors"]["exact"] == pytest.approx(0.10, abs=0.02)
 
 
 def test_readme() -> None:

@@ -22,6 +22,7 @@ def test_there_are_examples() -> None:
         "06_",
         "07_",
         "08_",
+        "09_",
     ]
 
 

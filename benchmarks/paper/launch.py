@@ -53,6 +53,7 @@ class Job:
         labels: Copied into the result: variant, repeat, share, ...
         curve: Rounds after which accuracy is wanted.
         digests: Rounds after which the model is compared with others'.
+        metric: Metric of the curve; "" means the case's.
     """
 
     case: str
@@ -63,6 +64,7 @@ class Job:
     labels: dict[str, Any] = field(default_factory=dict)
     curve: tuple[int, ...] = ()
     digests: tuple[int, ...] = ()
+    metric: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _run_worker(job: Job, settings: Settings, folder: Path, limits: Limits) -> d
         "options": job.options,
         "settings": asdict(settings),
         "folder": str(folder.resolve()),
-        "metric": CASES[job.case].metric,
+        "metric": job.metric or CASES[job.case].metric,
         "curve": job.curve,
         "digests": job.digests,
         "memory_bytes": limits.memory_bytes,

@@ -121,7 +121,7 @@ def format_machine(document: dict[str, Any], results: Results) -> str:
         f"{machine['system']}, Python {machine['python']}, {machine['date'][:10]}, "
         f"commit {machine['commit']}. {versions}. {settings['threads']} threads, "
         f"{settings['num_leaves']} leaves, {settings['rounds']} rounds "
-        f"({settings['slow_rounds']} for dense and sparse bins), rows x {settings['scale']:g}. "
+        f"({settings['slow_rounds']} for exact, dense and sparse), rows x {settings['scale']:g}. "
         f"Used by other processes meanwhile: {others}."
     )
 
@@ -159,16 +159,18 @@ def _table_1(results: Results) -> list[str]:
 
 
 def _table_2_switches(results: Results) -> list[str]:
-    """Gossamer with and without EFB and GOSS: the paper's lgb_baseline, EFB_only and LightGBM."""
-    dense, sparse, efb, goss = (f"gossamer_{m}" for m in ("dense", "sparse", "efb", "efb_goss"))
+    """Gossamer's switches: the paper's xgb_exa, lgb_baseline, EFB_only and LightGBM."""
+    modes = ("exact", "dense", "sparse", "efb", "efb_goss")
+    exact, dense, sparse, efb, goss = (f"gossamer_{mode}" for mode in modes)
     later = f"GOSS after round {WARM_UP_ROUNDS}"
-    head = ["Gossamer", "dense", "sparse", "EFB", "EFB + GOSS", later]
-    head += ["dense / EFB", "sparse / EFB", "EFB / GOSS", "EFB / GOSS later"]
+    head = ["Gossamer", "exact", "dense", "sparse", "EFB", "EFB + GOSS", later]
+    head += ["exact / EFB", "dense / EFB", "sparse / EFB", "EFB / GOSS", "EFB / GOSS later"]
     body = []
     for case in results.cases():
-        seconds = [results.round_seconds(case, name) for name in (dense, sparse, efb, goss)]
+        seconds = [results.round_seconds(case, name) for name in (exact, dense, sparse, efb, goss)]
         seconds.append(results.round_seconds(case, goss, WARM_UP_ROUNDS))
         ratios = [
+            results.speed_up(case, exact, efb),
             results.speed_up(case, dense, efb),
             results.speed_up(case, sparse, efb),
             results.speed_up(case, efb, goss),

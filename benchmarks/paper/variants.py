@@ -17,7 +17,7 @@ class Variant:
     Attributes:
         name: What the command line and the results call it.
         library: Package.
-        mode: Storage and sampling: "dense", "sparse", "efb", "efb_goss", ..., "hist".
+        mode: Storage and sampling: "exact", "dense", "sparse", "efb", "efb_goss", ..., "hist".
         sampling: How rows are drawn, see `sampling_options`; "" means all rows.
         options: Parameters of this mode, less the sampling.
         family: Variants of one family do the same work, and the fastest one counts.
@@ -84,6 +84,7 @@ def seed_options(library: str, seed: int) -> Options:
 
 _DENSE: Options = {"enable_bundle": False, "is_enable_sparse": False}
 _SPARSE: Options = {"enable_bundle": False}
+_EXACT: Options = {"tree_method": "exact", "max_bin": None}
 _ROW: Options = {"force_row_wise": True}
 _COLUMN: Options = {"force_col_wise": True}
 
@@ -112,6 +113,7 @@ def _slow(library: str, mode: str, options: Options, in_default: bool = True) ->
 VARIANTS: dict[str, Variant] = {
     variant.name: variant
     for variant in [
+        _slow("gossamer", "exact", _EXACT),
         _slow("gossamer", "dense", _DENSE),
         _slow("gossamer", "sparse", _SPARSE),
         Variant("gossamer_efb", "gossamer", "efb"),

@@ -17,7 +17,9 @@ class GossamerRunner(Runner):
     def __init__(self, settings: Settings, options: dict[str, object]) -> None:
         super().__init__(settings, options)
         self._library: Any = importlib.import_module("gossamer")
-        self._params = {**make_lightgbm_params(settings), **options}
+        wanted = {**make_lightgbm_params(settings), **options}
+        # An option of None leaves a parameter out: tree_method=exact takes no max_bin.
+        self._params = {name: value for name, value in wanted.items() if value is not None}
 
     def build(self, x: Array, y: Array) -> Any:
         """Bins the columns."""

@@ -1,4 +1,4 @@
-"""XGBoost: the hist method, leaf by leaf."""
+"""XGBoost: the hist method, leaf by leaf, where the options do not name another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OBJECTIVES = {
 
 
 class XGBoostRunner(Runner):
-    """XGBoost's native API on a QuantileDMatrix, which is binned when it is built."""
+    """XGBoost's native API; for hist on a QuantileDMatrix, which is binned when it is built."""
 
     def __init__(self, settings: Settings, options: dict[str, object]) -> None:
         super().__init__(settings, options)
@@ -46,7 +46,9 @@ class XGBoostRunner(Runner):
             self._params["num_class"] = settings.n_classes
 
     def build(self, x: Array, y: Array) -> Any:
-        """Bins the columns."""
+        """Bins the columns; the other methods take the values as they are."""
+        if self._params["tree_method"] != "hist":
+            return self._library.DMatrix(x, y, nthread=self.settings.threads)
         return self._library.QuantileDMatrix(
             x, y, max_bin=self.settings.max_bin, nthread=self.settings.threads
         )

@@ -34,8 +34,9 @@ void check_forced(const std::vector<std::vector<double>>& forced, std::int64_t n
 template <class View>
 auto find_bounds_in(const View& view, const std::optional<In<std::int64_t>>& sample, const In<std::int32_t>& max_bin,
                     const std::vector<std::vector<double>>& forced, std::int64_t min_data_in_bin, bool use_missing,
-                    bool zero_as_missing, int n_threads) {
+                    bool zero_as_missing, int n_threads, const std::optional<In<float>>& weight) {
   check_length(max_bin, view.n_columns, "max_bin");
+  const float* const weights = data_or_null(weight, view.n_rows, "weight");
   BinOptions options{to_vector(max_bin), min_data_in_bin, use_missing, zero_as_missing, forced};
   if (!forced.empty()) check_forced(forced, view.n_columns);
   std::vector<ColumnBounds> columns;
@@ -47,6 +48,7 @@ auto find_bounds_in(const View& view, const std::optional<In<std::int64_t>>& sam
     for (const std::int64_t row : rows) {
       if (row < 0 || row >= view.n_rows) throw std::invalid_argument("sample row out of range");
     }
+    if (weights != nullptr) options.weights = integer_weights({weights, static_cast<std::size_t>(view.n_rows)});
     columns = find_bounds(*team, view, rows, options);
   }
   std::vector<double> upper;
@@ -65,16 +67,19 @@ auto find_bounds_in(const View& view, const std::optional<In<std::int64_t>>& sam
 
 auto find_bounds_dense(const Matrix& matrix, const std::optional<In<std::int64_t>>& sample,
                        const In<std::int32_t>& max_bin, const std::vector<std::vector<double>>& forced,
-                       std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads) {
+                       std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads,
+                       const std::optional<In<float>>& weight) {
   return find_bounds_in(view_of(matrix), sample, max_bin, forced, min_data_in_bin, use_missing, zero_as_missing,
-                        n_threads);
+                        n_threads, weight);
 }
 
 auto find_bounds_sparse(const PySparse& matrix, const std::optional<In<std::int64_t>>& sample,
                         const In<std::int32_t>& max_bin, const std::vector<std::vector<double>>& forced,
-                        std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads) {
+                        std::int64_t min_data_in_bin, bool use_missing, bool zero_as_missing, int n_threads,
+                        const std::optional<In<float>>& weight) {
   check_canonical(matrix);
-  return find_bounds_in(matrix.view, sample, max_bin, forced, min_data_in_bin, use_missing, zero_as_missing, n_threads);
+  return find_bounds_in(matrix.view, sample, max_bin, forced, min_data_in_bin, use_missing, zero_as_missing, n_threads,
+                        weight);
 }
 
 // `category`, one for each of the bounds: see Feature; those of numeric features are all -1.
@@ -353,10 +358,11 @@ nb::list count_categories_in(const View& view, const In<std::int32_t>& columns, 
 void bind_binning(nb::module_& m) {
   constexpr const char* kFindBounds = "Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).";
   m.def("find_bounds", &find_bounds_sparse, "matrix"_a, "sample"_a.noconvert().none(), "max_bin"_a.noconvert(),
-        "forced"_a, "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a, kFindBounds);
+        "forced"_a, "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
+        "weight"_a.noconvert() = nb::none(), kFindBounds);
   m.def("find_bounds", &find_bounds_dense, "matrix"_a.noconvert(), "sample"_a.noconvert().none(),
         "max_bin"_a.noconvert(), "forced"_a, "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
-        kFindBounds);
+        "weight"_a.noconvert() = nb::none(), kFindBounds);
   constexpr const char* kCountCategories =
       "For each column: (categories, how often each, missing values, a value that is no category).";
   m.def(

@@ -69,6 +69,17 @@ void scores(const Forest& self, const AnyMatrix& matrix, std::int64_t first, std
   predict_scores(*team, self, view, first, last, out.data());
 }
 
+void scores_until_clear(const Forest& self, const Matrix& matrix, std::int64_t first, std::int64_t last,
+                        std::int64_t every, double margin, const Out<double>& out, int n_threads) {
+  const MatrixView view = checked_view(self, matrix);
+  check_trees(self, first, last);
+  if (every < 1) throw std::invalid_argument("every is not positive");
+  check_length(out, view.n_rows * self.n_outputs, "out");
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  predict_scores_until_clear(*team, self, view, first, last, {every, margin}, out.data());
+}
+
 template <class AnyMatrix>
 void leaves(const Forest& self, const AnyMatrix& matrix, std::int64_t first, std::int64_t last,
             const Out<std::int32_t>& out, int n_threads) {
@@ -97,6 +108,9 @@ void bind_predict(nb::module_& m) {
            "n_threads"_a, "Adds raw scores to `out` (rows x outputs, flattened).")
       .def("predict", &scores<PySparse>, "matrix"_a, "first_tree"_a, "last_tree"_a, "out"_a.noconvert(), "n_threads"_a,
            "The same from compressed rows; columns they lack are missing, further ones are ignored.")
+      .def("predict_until_clear", &scores_until_clear, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "every"_a,
+           "margin"_a, "out"_a.noconvert(), "n_threads"_a,
+           "The same, but a row gets no more trees once its scores are clear; asked `every` trees.")
       .def("predict_leaves", &leaves<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a,
            "out"_a.noconvert(), "n_threads"_a)
       .def("predict_leaves", &leaves<PySparse>, "matrix"_a, "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),

@@ -419,6 +419,7 @@ void bind_tree(nb::module_& m) {
       .def_rw("extra_trees", &GrowParams::extra_trees)
       .def_rw("extra_key", &GrowParams::extra_key)
       .def_rw("column_key", &GrowParams::column_key)
+      .def_rw("prune_below", &GrowParams::prune_below)
       .def_rw("learning_rate", &GrowParams::learning_rate)
       .def_rw("value_unit", &GrowParams::value_unit)
       .def_rw("refit", &GrowParams::refit)

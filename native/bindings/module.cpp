@@ -15,6 +15,7 @@ void bind_sparse(nanobind::module_& m);
 void bind_tree(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_shap(nanobind::module_& m);
+void bind_row_predictor(nanobind::module_& m);
 }  // namespace gossamer::bindings
 
 NB_MODULE(_native, m) {
@@ -34,4 +35,5 @@ NB_MODULE(_native, m) {
   bind_tree(m);
   bind_predict(m);
   bind_shap(m);
+  bind_row_predictor(m);
 }

@@ -54,20 +54,22 @@ std::vector<double> one_bin_per_value(const DistinctValues& d, std::int64_t min_
 }
 
 std::vector<double> bins_of_equal_count(const DistinctValues& d, std::int64_t max_bin, std::int64_t min_data_in_bin) {
-  std::int64_t total = 0;
-  for (const std::int64_t count : d.counts) total += count;
-  if (min_data_in_bin > 0) max_bin = std::min(max_bin, total / min_data_in_bin);
+  const std::vector<std::int64_t>& sizes = d.sizes();
+  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  const std::int64_t n_rows = std::accumulate(d.counts.begin(), d.counts.end(), std::int64_t{0});
+  if (min_data_in_bin > 0) max_bin = std::min(max_bin, n_rows / min_data_in_bin);
   max_bin = std::max<std::int64_t>(max_bin, 1);
 
-  // A value with more rows than an average bin gets a bin of its own; the others share the rest.
+  // A value with more rows (or weight, here and below) than an average bin gets a bin of its own; the others share the
+  // rest.
   const double heavy_count = static_cast<double>(total) / static_cast<double>(max_bin);
-  const auto heavy = [&](std::size_t i) { return static_cast<double>(d.counts[i]) >= heavy_count; };
+  const auto heavy = [&](std::size_t i) { return static_cast<double>(sizes[i]) >= heavy_count; };
   std::int64_t bins_left = max_bin;
   std::int64_t rows_left = total;
   for (std::size_t i = 0; i < d.values.size(); ++i) {
     if (heavy(i)) {
       --bins_left;
-      rows_left -= d.counts[i];
+      rows_left -= sizes[i];
     }
   }
   const auto mean_rows = [&] {
@@ -78,8 +80,8 @@ std::vector<double> bins_of_equal_count(const DistinctValues& d, std::int64_t ma
   BoundsBuilder bounds(d);
   std::int64_t rows = 0;
   for (std::size_t i = 0; i + 1 < d.values.size() && bounds.n_cuts() < max_bin - 1; ++i) {
-    if (!heavy(i)) rows_left -= d.counts[i];
-    rows += d.counts[i];
+    if (!heavy(i)) rows_left -= sizes[i];
+    rows += sizes[i];
     const auto filled = static_cast<double>(rows);
     if (heavy(i) || filled >= mean || (heavy(i + 1) && filled >= std::max(1.0, mean * 0.5))) {
       bounds.cut_after(i);
@@ -93,64 +95,118 @@ std::vector<double> bins_of_equal_count(const DistinctValues& d, std::int64_t ma
   return bounds.finish();
 }
 
-void add_zeros(DistinctValues& d, std::int64_t n) {
+// Rows of the sample, and what they weigh where weights count.
+struct RowSum {
+  std::int64_t n_rows = 0;
+  std::int64_t weight = 0;
+};
+
+// The sampled values of one column that are written out, and how many zeros there are besides.
+template <class T>
+struct ColumnSample {
+  const T* values;
+  std::int64_t n;
+  std::int64_t n_zeros;
+  const std::int64_t* weights = nullptr;  // of the values; nullptr: all rows count alike
+  RowSum all = {};                        // of the sample, rows of weight 0 apart
+};
+
+template <class Key>
+struct WeightedKey {
+  Key key;
+  std::int64_t weight;
+};
+
+template <class Key>
+Key key_of(Key key) {
+  return key;
+}
+template <class Key>
+Key key_of(const WeightedKey<Key>& item) {
+  return item.key;
+}
+
+void add_zeros(DistinctValues& d, const RowSum& zeros, bool weighted) {
   const auto place = std::lower_bound(d.values.begin(), d.values.end(), 0.0);
   const auto i = place - d.values.begin();
   if (place != d.values.end() && *place == 0.0) {
-    d.counts[static_cast<std::size_t>(i)] += n;
+    d.counts[static_cast<std::size_t>(i)] += zeros.n_rows;
+    if (weighted) d.weights[static_cast<std::size_t>(i)] += zeros.weight;
     return;
   }
   d.values.insert(place, 0.0);
-  d.counts.insert(d.counts.begin() + i, n);
+  d.counts.insert(d.counts.begin() + i, zeros.n_rows);
+  if (weighted) d.weights.insert(d.weights.begin() + i, zeros.weight);
 }
 
-// Sorted distinct values of one column's sample, to which `n_zeros` zeros are added; notes whether any
-// were left out as missing, and how many are zero.
-template <class T>
-DistinctValues count_distinct(const T* values, std::int64_t n, std::int64_t n_zeros, const BinOptions& options,
-                              ColumnBounds& out) {
+// Sorted distinct values of one column's sample, zeros included; notes whether any were left out as missing, and
+// how many are zero.
+template <bool kWeighted, class T>
+DistinctValues count_distinct(const ColumnSample<T>& sample, const BinOptions& options, ColumnBounds& out) {
   using Float = std::conditional_t<std::is_same_v<T, float>, float, double>;
   using Key = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
-  std::vector<Key> keys;
-  keys.reserve(static_cast<std::size_t>(n));
+  using Item = std::conditional_t<kWeighted, WeightedKey<Key>, Key>;
+  std::vector<Item> items;
+  items.reserve(static_cast<std::size_t>(sample.n));
   const bool zero_is_missing = options.use_missing && options.zero_as_missing;
-  out.missing_in_sample |= zero_is_missing && n_zeros > 0;
-  std::int64_t all_zeros = n_zeros;
-  for (std::int64_t i = 0; i < n; ++i) {
-    auto x = static_cast<Float>(values[i]);
+  out.missing_in_sample |= zero_is_missing && sample.n_zeros > 0;
+  std::int64_t all_zeros = sample.n_zeros;
+  RowSum zeros{sample.n_zeros, 0};
+  if constexpr (kWeighted) zeros = sample.all;
+  for (std::int64_t i = 0; i < sample.n; ++i) {
+    auto x = static_cast<Float>(sample.values[i]);
     const bool nan = x != x;
     if (nan && !options.use_missing) x = 0;
     const bool zero = std::abs(static_cast<double>(x)) <= kZero;
     all_zeros += zero;
+    if constexpr (kWeighted) {
+      zeros.n_rows -= sample.weights[i] > 0;
+      zeros.weight -= sample.weights[i];
+    }
     if (options.use_missing && (nan || (zero_is_missing && zero))) {
       out.missing_in_sample = true;
       continue;
     }
-    keys.push_back(ordered_key(x + Float(0)));  // -0 + 0 = +0: one zero
+    const Key key = ordered_key(x + Float(0));  // -0 + 0 = +0: one zero
+    if constexpr (!kWeighted) {
+      items.push_back(key);
+    } else if (sample.weights[i] > 0) {
+      items.push_back({key, sample.weights[i]});
+    }
   }
-  out.zero_share = static_cast<double>(all_zeros) / static_cast<double>(std::max<std::int64_t>(n + n_zeros, 1));
+  const std::int64_t n_rows = std::max<std::int64_t>(sample.n + sample.n_zeros, 1);
+  out.zero_share = static_cast<double>(all_zeros) / static_cast<double>(n_rows);
+  const auto get_key = [](const Item& item) { return key_of(item); };
   // The counters of a radix sort would cost more than comparing a few keys.
-  keys.size() < 64 ? std::sort(keys.begin(), keys.end()) : radix_sort(keys, [](Key key) { return key; });
+  if (items.size() < 64) {
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return key_of(a) < key_of(b); });
+  } else {
+    radix_sort(items, get_key);
+  }
   DistinctValues d;
-  d.values.reserve(keys.size());
-  d.counts.reserve(keys.size());
-  for (std::size_t i = 0; i < keys.size();) {
-    std::size_t end = i + 1;
-    while (end < keys.size() && keys[end] == keys[i]) ++end;
-    d.values.push_back(static_cast<double>(key_value(keys[i])));
+  d.values.reserve(items.size());
+  d.counts.reserve(items.size());
+  for (std::size_t i = 0; i < items.size();) {
+    const Key key = key_of(items[i]);
+    std::size_t end = i;
+    std::int64_t weight = 0;
+    for (; end < items.size() && key_of(items[end]) == key; ++end) {
+      if constexpr (kWeighted) weight += items[end].weight;
+    }
+    d.values.push_back(static_cast<double>(key_value(key)));
     d.counts.push_back(static_cast<std::int64_t>(end - i));
+    if constexpr (kWeighted) d.weights.push_back(weight);
     i = end;
   }
-  if (n_zeros > 0 && !zero_is_missing) add_zeros(d, n_zeros);
+  if (zeros.n_rows > 0 && !zero_is_missing) add_zeros(d, zeros, kWeighted);
   return d;
 }
 
-// Bounds of one column from the values of its sample and a number of zeros besides.
 template <class T>
-ColumnBounds bounds_of_column(const T* values, std::int64_t n, std::int64_t n_zeros, std::size_t column,
-                              const BinOptions& options) {
+ColumnBounds bounds_of_column(const ColumnSample<T>& sample, std::size_t column, const BinOptions& options) {
   ColumnBounds out;
-  const DistinctValues distinct = count_distinct(values, n, n_zeros, options, out);
+  const DistinctValues distinct = sample.weights != nullptr ? count_distinct<true>(sample, options, out)
+                                                            : count_distinct<false>(sample, options, out);
   const std::int64_t most = options.max_bin[column] - (out.missing_in_sample ? 1 : 0);
   const bool is_forced = !options.forced.empty() && !options.forced[column].empty();
   out.upper = is_forced ? choose_bounds_between(distinct, most, options.min_data_in_bin, options.forced[column])
@@ -158,7 +214,35 @@ ColumnBounds bounds_of_column(const T* values, std::int64_t n, std::int64_t n_ze
   return out;
 }
 
+// Rows that weigh something; without weights, or where all of the sample weigh nothing, there are none.
+RowSum sum_sample(const BinOptions& options, std::int64_t n_sample, std::span<const std::int64_t> sample) {
+  RowSum sum;
+  if (options.weights.empty()) return sum;
+  for (std::int64_t i = 0; i < n_sample; ++i) {
+    const std::int64_t row = sample.empty() ? i : sample[static_cast<std::size_t>(i)];
+    const std::int64_t weight = options.weights[static_cast<std::size_t>(row)];
+    sum.n_rows += weight > 0;
+    sum.weight += weight;
+  }
+  return sum;
+}
+
 }  // namespace
+
+std::vector<std::int64_t> integer_weights(std::span<const float> weights) {
+  double total = 0.0;
+  for (const float w : weights) total += static_cast<double>(w);
+  int exponent = 0;
+  std::frexp(total, &exponent);
+  // Every weight may be raised to 1: there are fewer than 2^32 of them.
+  const double unit = std::ldexp(1.0, std::max(52 - exponent, -1000));
+  std::vector<std::int64_t> found;
+  found.reserve(weights.size());
+  for (const float w : weights) {
+    found.push_back(w > 0.0f ? std::max<std::int64_t>(std::llrint(static_cast<double>(w) * unit), 1) : 0);
+  }
+  return found;
+}
 
 std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin, std::int64_t min_data_in_bin) {
   if (static_cast<std::int64_t>(distinct.values.size()) <= max_bin) {
@@ -169,7 +253,8 @@ std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t m
 
 std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::int64_t max_bin,
                                           std::int64_t min_data_in_bin, std::span<const double> forced) {
-  const auto& [values, counts] = distinct;
+  const std::vector<double>& values = distinct.values;
+  const std::vector<std::int64_t>& sizes = distinct.sizes();
   std::vector<std::size_t> ends;  // of the values up to each bound, and of all
   for (const double bound : forced) {
     ends.push_back(static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), bound) - values.begin()));
@@ -181,15 +266,18 @@ std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::i
   }
   const bool all_fit = n_wanted <= max_bin;
   const auto n_free = static_cast<double>(std::max(max_bin - static_cast<std::int64_t>(ends.size()), std::int64_t{0}));
-  const std::int64_t total = std::max<std::int64_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 1);
+  const std::int64_t total = std::max<std::int64_t>(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}), 1);
   std::vector<double> upper;
   std::int64_t rows = 0;
   std::size_t begin = 0;
   for (std::size_t s = 0; s < ends.size(); begin = ends[s++]) {
-    const DistinctValues part{
-        {values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(ends[s])},
-        {counts.begin() + static_cast<std::ptrdiff_t>(begin), counts.begin() + static_cast<std::ptrdiff_t>(ends[s])}};
-    rows += std::accumulate(part.counts.begin(), part.counts.end(), std::int64_t{0});
+    const auto slice = [&]<class V>(const std::vector<V>& all) {
+      if (all.empty()) return std::vector<V>{};
+      const auto from = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+      return std::vector<V>(from(begin), from(ends[s]));
+    };
+    const DistinctValues part{slice(values), slice(distinct.counts), slice(distinct.weights)};
+    rows += std::accumulate(part.sizes().begin(), part.sizes().end(), std::int64_t{0});
     // What earlier parts did not need is left to this one.
     const double share = n_free * static_cast<double>(rows) / static_cast<double>(total);
     const std::int64_t room =
@@ -208,6 +296,12 @@ std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std:
                                       const BinOptions& options) {
   const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
   std::vector<ColumnBounds> result(static_cast<std::size_t>(matrix.n_columns));
+  const RowSum all = sum_sample(options, n_sample, sample);
+  std::vector<std::int64_t> weights;  // by row of the sample
+  for (std::int64_t i = 0; all.n_rows > 0 && i < n_sample; ++i) {
+    const std::int64_t row = sample.empty() ? i : sample[static_cast<std::size_t>(i)];
+    weights.push_back(options.weights[static_cast<std::size_t>(row)]);
+  }
   visit(matrix, [&]<class T>(TypedView<T> view) {
     // Columns are gathered a cache line's worth at a time: one pass over the sampled rows each.
     constexpr std::int64_t kBlock = 64 / sizeof(T);
@@ -224,7 +318,9 @@ std::vector<ColumnBounds> find_bounds(Team& team, const MatrixView& matrix, std:
       });
       team.for_each(n_block, [&](std::int64_t c, int) {
         const auto column = static_cast<std::size_t>(first + c);
-        result[column] = bounds_of_column(columns.data() + c * n_sample, n_sample, 0, column, options);
+        const ColumnSample<T> values{columns.data() + c * n_sample, n_sample, 0,
+                                     weights.empty() ? nullptr : weights.data(), all};
+        result[column] = bounds_of_column(values, column, options);
       });
     }
   });
@@ -238,11 +334,12 @@ template <class T>
 struct SampledColumns {
   std::vector<std::int64_t> begin;
   std::vector<T> values;
+  std::vector<std::int64_t> weights;  // of each value; empty: none
 };
 
 template <class T, class Index>
 SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedSparse<T, Index>& sparse,
-                              std::span<const std::int64_t> sample) {
+                              std::span<const std::int64_t> sample, std::span<const std::int64_t> weights) {
   const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
   const auto row_of = [&](std::int64_t i) { return sample.empty() ? i : sample[static_cast<std::size_t>(i)]; };
   const auto n_columns = static_cast<std::size_t>(matrix.n_columns);
@@ -252,13 +349,13 @@ SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedS
   const auto for_entries = [&](std::int64_t s, const auto& body) {
     for (std::int64_t i = n_sample * s / n_stretches; i < n_sample * (s + 1) / n_stretches; ++i) {
       const std::int64_t row = row_of(i);
-      for (std::int64_t e = sparse.begin[row]; e < sparse.begin[row + 1]; ++e) body(e);
+      for (std::int64_t e = sparse.begin[row]; e < sparse.begin[row + 1]; ++e) body(row, e);
     }
   };
   team.for_each(n_stretches, [&](std::int64_t s, int) {
     auto& count = next[static_cast<std::size_t>(s)];
     count.assign(n_columns, 0);
-    for_entries(s, [&](std::int64_t e) { ++count[static_cast<std::size_t>(sparse.indices[e])]; });
+    for_entries(s, [&](std::int64_t, std::int64_t e) { ++count[static_cast<std::size_t>(sparse.indices[e])]; });
   });
   SampledColumns<T> columns;
   columns.begin.assign(n_columns + 1, 0);
@@ -268,10 +365,13 @@ SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedS
     columns.begin[c + 1] = sum;
   }
   columns.values.resize(static_cast<std::size_t>(sum));
+  if (!weights.empty()) columns.weights.resize(columns.values.size());
   team.for_each(n_stretches, [&](std::int64_t s, int) {
     auto& to = next[static_cast<std::size_t>(s)];
-    for_entries(s, [&](std::int64_t e) {
-      columns.values[static_cast<std::size_t>(to[static_cast<std::size_t>(sparse.indices[e])]++)] = sparse.values[e];
+    for_entries(s, [&](std::int64_t row, std::int64_t e) {
+      const auto place = static_cast<std::size_t>(to[static_cast<std::size_t>(sparse.indices[e])]++);
+      columns.values[place] = sparse.values[e];
+      if (!weights.empty()) columns.weights[place] = weights[static_cast<std::size_t>(row)];
     });
   });
   return columns;
@@ -284,14 +384,20 @@ std::vector<ColumnBounds> find_bounds(Team& team, const SparseView& matrix, std:
   const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
   std::vector<ColumnBounds> result(static_cast<std::size_t>(matrix.n_columns));
   constexpr std::int64_t kBlock = 64;  // columns per task
+  const RowSum all = sum_sample(options, n_sample, sample);
+  const bool weighted = all.n_rows > 0;
   visit(matrix, [&]<class T, class Index>(TypedSparse<T, Index> sparse) {
     if (matrix.by_row) {
-      const SampledColumns<T> columns = gather_rows(team, matrix, sparse, sample);
+      const SampledColumns<T> columns =
+          gather_rows(team, matrix, sparse, sample,
+                      weighted ? std::span<const std::int64_t>(options.weights) : std::span<const std::int64_t>{});
       for_blocks(team, matrix.n_columns, kBlock, [&](std::int64_t first, std::int64_t last, std::int64_t, int) {
         for (std::int64_t c = first; c < last; ++c) {
           const auto i = static_cast<std::size_t>(c);
           const std::int64_t n = columns.begin[i + 1] - columns.begin[i];
-          result[i] = bounds_of_column(columns.values.data() + columns.begin[i], n, n_sample - n, i, options);
+          const ColumnSample<T> values{columns.values.data() + columns.begin[i], n, n_sample - n,
+                                       weighted ? columns.weights.data() + columns.begin[i] : nullptr, all};
+          result[i] = bounds_of_column(values, i, options);
         }
       });
       return;
@@ -300,16 +406,20 @@ std::vector<ColumnBounds> find_bounds(Team& team, const SparseView& matrix, std:
     for (const std::int64_t row : sample) in_sample[static_cast<std::size_t>(row)] = 1;
     for_blocks(team, matrix.n_columns, kBlock, [&](std::int64_t first, std::int64_t last, std::int64_t, int) {
       std::vector<T> values;
+      std::vector<std::int64_t> weights;
       for (std::int64_t c = first; c < last; ++c) {
         values.clear();
+        weights.clear();
         for (std::int64_t e = sparse.begin[c]; e < sparse.begin[c + 1]; ++e) {
-          if (sample.empty() || in_sample[static_cast<std::size_t>(sparse.indices[e])]) {
-            values.push_back(sparse.values[e]);
-          }
+          const auto row = static_cast<std::size_t>(sparse.indices[e]);
+          if (!sample.empty() && !in_sample[row]) continue;
+          values.push_back(sparse.values[e]);
+          if (weighted) weights.push_back(options.weights[row]);
         }
         const auto n = static_cast<std::int64_t>(values.size());
         const auto i = static_cast<std::size_t>(c);
-        result[i] = bounds_of_column(values.data(), n, n_sample - n, i, options);
+        const ColumnSample<T> column{values.data(), n, n_sample - n, weighted ? weights.data() : nullptr, all};
+        result[i] = bounds_of_column(column, i, options);
       }
     });
   });

@@ -20,6 +20,9 @@ inline constexpr double kZero = 1e-35;
 struct DistinctValues {
   std::vector<double> values;
   std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> weights = {};  // of those rows together; empty: the counts
+
+  const std::vector<std::int64_t>& sizes() const { return weights.empty() ? counts : weights; }
 };
 
 // The largest T at or below the bound: for a T x, `x <= bound` is then the same question.
@@ -36,7 +39,13 @@ struct BinOptions {
   bool use_missing = true;  // false: NaN is read as zero
   bool zero_as_missing = false;
   std::vector<std::vector<double>> forced = {};  // by column, increasing: bounds that it must have; empty: none
+  // By row of the table: bins get about equal weights, not numbers of rows; rows of weight 0 do not count. Empty: none.
+  std::vector<std::int64_t> weights = {};
 };
+
+// Weights of rows as integers in a unit of their own, a power of two: sums of them are exact in any order, and in a
+// double. Weights that are not 0 are 1 or more.
+std::vector<std::int64_t> integer_weights(std::span<const float> weights);
 
 struct ColumnBounds {
   std::vector<double> upper;  // increasing, the last is +inf: `value <= upper[b]` finds the bin
@@ -45,7 +54,7 @@ struct ColumnBounds {
 };
 
 // Upper bounds for one column: a bin per distinct value while they fit, else bins of about equal
-// counts in which frequent values get a bin of their own.
+// sizes in which frequent values get a bin of their own.
 std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin, std::int64_t min_data_in_bin);
 // The same between bounds that must be there; other bins are dealt out by rows.
 std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::int64_t max_bin,

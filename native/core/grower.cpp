@@ -5,6 +5,7 @@
 
 #include "core/layout.h"
 #include "core/leaf_value.h"
+#include "core/prune.h"
 #include "core/random.h"
 #include "core/timer.h"
 
@@ -85,6 +86,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
       drop_hopeless(params.num_leaves - n_leaves);
     }
   }
+  if (params.prune_below > 0.0) prune();
   const LeafRefit refit{label, hessian, score, params.refit_alpha, params.refit_delta};
   return finish(team, refit,
                 {raw, gradient, hessian, refit, params.rules, params.damp_from, params.linear_lambda,
@@ -106,6 +108,13 @@ void Grower::drop_hopeless(std::int64_t wanted) {
     }
   }
   frontier_.resize(at(wanted));
+}
+
+// Basic limits of a node hold for all that is under it, so that its own value can take the place of theirs.
+// By the other methods leaves around it were limited by its children only, and must come to terms with it.
+void Grower::prune() {
+  if (!prune_tree(leaves_, params_->prune_below, committed_)) return;
+  if (monotone_.changes_others() && !committed_.empty()) reconcile_leaves(final_leaves());
 }
 
 bool Grower::comes_before(const Leaf& a, const Leaf& b) const {
@@ -428,7 +437,10 @@ void Grower::refit_leaves(Team& team, const LeafRefit& refit, const std::vector<
     const double limit = params_->rules.max_delta_step;
     if (limit > 0.0) leaf.output = std::clamp(leaf.output, -limit, limit);
   });
-  if (!monotone_.is_on()) return;
+  if (monotone_.is_on()) reconcile_leaves(final_leaves);
+}
+
+void Grower::reconcile_leaves(const std::vector<std::int32_t>& final_leaves) {
   std::vector<double> values;
   std::vector<double> weights;
   for (const std::int32_t i : final_leaves) {
@@ -456,6 +468,20 @@ LinearLeaves Grower::fit_linear(Team& team, const LinearFit& fit, const Tree& tr
   return fit_linear_leaves(team, fit, linear, score);
 }
 
+// In the order in which their parents were split.
+std::vector<std::int32_t> Grower::final_leaves() const {
+  if (committed_.empty()) return {0};
+  std::vector<char> is_node(leaves_.size(), 0);
+  for (const std::int32_t i : committed_) is_node[at(i)] = 1;
+  std::vector<std::int32_t> found;
+  for (const std::int32_t i : committed_) {
+    for (const std::int32_t child : leaves_[at(i)].children) {
+      if (!is_node[at(child)]) found.push_back(child);
+    }
+  }
+  return found;
+}
+
 Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear, double* score) {
   const Timer timer(stats_.scores);
   stats_.committed += static_cast<std::int64_t>(committed_.size());
@@ -472,8 +498,6 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear,
   std::vector<std::int32_t> number(leaves_.size(), -1);  // node number of a committed leaf
   for (std::size_t i = 0; i < committed_.size(); ++i) number[at(committed_[i])] = static_cast<std::int32_t>(i);
   const auto child_number = [&](std::int32_t i) { return number[at(i)] >= 0 ? number[at(i)] : ~leaves_[at(i)].slot; };
-  std::vector<std::int32_t> final_leaves;
-  if (committed_.empty()) final_leaves.push_back(0);
   for (const std::int32_t i : committed_) {
     const Leaf& node = leaves_[at(i)];
     tree.add_split(matrix_->features()[at(node.split.feature)], node.split.feature, node.split.threshold,
@@ -486,10 +510,8 @@ Tree Grower::finish(Team& team, const LeafRefit& refit, const LinearFit& linear,
     tree.node_value.push_back(node.output * params_->learning_rate);
     tree.node_weight.push_back(weight(node.sums));
     tree.node_count.push_back(node.sums.count);
-    for (const std::int32_t child : node.children) {
-      if (number[at(child)] < 0) final_leaves.push_back(child);
-    }
   }
+  const std::vector<std::int32_t> final_leaves = this->final_leaves();
   std::vector<RowRange> ranges;
   for (const std::int32_t i : final_leaves) ranges.push_back({leaves_[at(i)].begin, leaves_[at(i)].end});
   const bool sums_rows = refit.label != nullptr || linear.raw != nullptr;

@@ -44,6 +44,7 @@ struct GrowParams {
   std::uint64_t extra_key = 0;   // of this tree
   std::uint64_t column_key = 0;  // of this tree
   ColumnFractions fractions;
+  double prune_below = 0.0;  // splits of a grown tree with a smaller gain are taken back, see prune.h
   double learning_rate = 0.1;
   double value_unit = 0.0;  // leaf values are multiples of it, a power of two; 0: any numbers
   bool refit = false;       // find leaf values again, see LeafRefit; needs labels
@@ -263,12 +264,15 @@ class Grower {
   std::unique_ptr<Histogram> acquire(bool large);
   bool may_split(const Leaf& leaf) const;
   bool comes_before(const Leaf& a, const Leaf& b) const;
+  void prune();
   double output_of(const Sums& sums, double l2, const double* parent_output) const;
   double gain_of(const Sums& sums, double own_output) const;
   double own_gain(const Leaf& leaf) const;
   Tree finish(Team& team, const LeafRefit& refit, const LinearFit& linear, double* score);
   LinearLeaves fit_linear(Team& team, const LinearFit& fit, const Tree& tree, double* score);
+  std::vector<std::int32_t> final_leaves() const;
   void refit_leaves(Team& team, const LeafRefit& refit, const std::vector<std::int32_t>& final_leaves);
+  void reconcile_leaves(const std::vector<std::int32_t>& final_leaves);
   void plan_blocks(int n_threads);
   void build_sparse(const BuildTask& task, const RowIdx* rows, std::uint64_t* scratch);
 

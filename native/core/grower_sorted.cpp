@@ -145,7 +145,10 @@ void Grower::search_sorted(Family& family, std::int32_t place, int thread, Found
     args.leaf = leaf_args;
     args.missing = sums.missing;
     args.ends = column.rest_is_zero || sums.missing.count > 0;
-    args.min_step = params_->local_eps * leaf_args.hessian;
+    // Shares are those of rows with a value: missing ones are no reason to look less closely.
+    const auto missing_weight =
+        static_cast<double>(layout_.constant_hessian() ? sums.missing.count : sums.missing.hessian);
+    args.min_step = params_->local_eps * (leaf_args.hessian - missing_weight);
     bool improved = kernels().search_sorted(args, layout_, rules_, candidate);
     if (column.rest_is_zero) {
       args.before += sums.rest;
@@ -155,6 +158,7 @@ void Grower::search_sorted(Family& family, std::int32_t place, int thread, Found
       args.ends = sums.missing.count > 0;
       improved |= kernels().search_sorted(args, layout_, rules_, candidate);
     }
+    improved |= args.settle(candidate);
     if (!improved) continue;
     if (adjusts_gains_) candidate.gain = adjusted_gain(leaf, f, candidate.gain);
     Split split;

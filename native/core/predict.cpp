@@ -14,24 +14,6 @@
 namespace gossamer {
 namespace {
 
-// A block of rows goes through all trees while it is in cache. make_emit(read) says what becomes of leaves.
-template <class MakeEmit>
-void walk_dense(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-                std::int64_t last_tree, const MakeEmit& make_emit) {
-  visit(matrix, [&]<class T>(TypedView<T> view) {
-    const auto read = [&](std::int64_t row, std::int32_t column, std::int32_t) {
-      return static_cast<double>(view(row, column));
-    };
-    const auto emit = make_emit(read);
-    for_blocks(team, matrix.n_rows, 512, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-      walk(
-          forest, begin, end, first_tree, last_tree,
-          [&](std::int64_t, std::int64_t tree) { return root_of(forest, tree); },
-          [&](const ForestNode& node, std::int64_t row) { return static_cast<double>(view(row, node.column)); }, emit);
-    });
-  });
-}
-
 void check(bool condition, const std::string& what, std::int64_t tree) {
   if (!condition) throw std::invalid_argument("tree " + std::to_string(tree) + ": " + what);
 }
@@ -183,6 +165,7 @@ void prepare_forest(Forest& f) {
     }
   }
   check_categories(f);
+  f.forget_compact();
   find_used_columns(f);
   f.nodes.clear();
   f.sets.clear();
@@ -194,14 +177,18 @@ void prepare_forest(Forest& f) {
   f.zero_paths = find_zero_paths(f);
 }
 
-// Rounded as bins of categories are: half goes down.
-bool CategorySet::contains(double x) const {
+std::int32_t category_of(double x, bool nan_is_zero, bool zero_is_missing) {
   if (std::isnan(x) && nan_is_zero) x = 0.0;
-  if (zero_is_missing && std::abs(x) <= kZero) return false;
-  if (!(x > -0.5 && x <= kMaxCategory)) return false;
-  const auto c = static_cast<std::int64_t>(std::ceil(x - 0.5));
-  if (bits.empty()) return std::binary_search(sorted.begin(), sorted.end(), static_cast<std::int32_t>(c));
-  return c < static_cast<std::int64_t>(bits.size()) * 64 && (bits[static_cast<std::size_t>(c / 64)] >> (c % 64) & 1);
+  if (zero_is_missing && std::abs(x) <= kZero) return -1;
+  if (!(x > -0.5 && x <= kMaxCategory)) return -1;
+  return static_cast<std::int32_t>(std::ceil(x - 0.5));
+}
+
+bool CategorySet::contains(double x) const {
+  const std::int32_t c = category_of(x, nan_is_zero, zero_is_missing);
+  if (bits.empty()) return std::binary_search(sorted.begin(), sorted.end(), c);
+  const auto place = static_cast<std::size_t>(c) / 64;
+  return c >= 0 && place < bits.size() && (bits[place] >> (c % 64) & 1);
 }
 
 void set_linear_leaves(Forest& f, LinearLeaves linear) {
@@ -236,20 +223,9 @@ void set_linear_leaves(Forest& f, LinearLeaves linear) {
   f.linear = std::move(linear);
 }
 
-void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-                    std::int64_t last_tree, double* out) {
-  if (forest.linear.empty()) {
-    walk_dense(team, forest, matrix, first_tree, last_tree, [&](const auto&) { return add_scores(forest, out); });
-  } else {
-    walk_dense(team, forest, matrix, first_tree, last_tree,
-               [&](const auto& read) { return add_linear_scores(forest, out, read); });
-  }
-}
-
-void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
-                    std::int64_t last_tree, std::int32_t* out) {
-  walk_dense(team, forest, matrix, first_tree, last_tree,
-             [&](const auto&) { return note_leaves(first_tree, last_tree, out); });
+const CompactForest& Forest::compact() const {
+  std::call_once(compact_->once, [&] { compact_->forest = make_compact(*this); });
+  return compact_->forest;
 }
 
 }  // namespace gossamer

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
+#include "core/compact_forest.h"
 #include "core/linear_leaves.h"
 #include "core/matrix_view.h"
 #include "core/parallel.h"
@@ -21,6 +24,9 @@ enum class NodeTest : std::int8_t {
   above,            // x > bound: the next number is subnormal, and processors can be set to take that for 0
   category,         // x is a category of the node's set
 };
+
+// The category that a value stands for, rounded as bins of categories are (half goes down); -1: missing or none.
+std::int32_t category_of(double x, bool nan_is_zero, bool zero_is_missing);
 
 // Categories that a node sends to child[1].
 struct CategorySet {
@@ -91,6 +97,18 @@ struct Forest {
   Forest() = default;
   Forest(Forest&&) = default;
   Forest& operator=(Forest&&) = default;
+  // Made when first asked for, by whichever thread that is.
+  const CompactForest& compact() const;
+  void forget_compact() { compact_ = std::make_unique<Compact>(); }
+
+ private:
+  struct Compact {
+    std::once_flag once;
+    CompactForest forest;
+  };
+  std::unique_ptr<Compact> compact_ = std::make_unique<Compact>();
+
+ public:
   std::int64_t n_trees() const { return static_cast<std::int64_t>(node_begin.size()) - 1; }
 };
 
@@ -103,9 +121,20 @@ void prepare_forest(Forest& forest);
 // not finite, bounds that leave no room for the leaf's plain value.
 void set_linear_leaves(Forest& forest, LinearLeaves linear);
 
+// When the scores of a row are clear enough to leave out its other trees.
+struct EarlyStop {
+  std::int64_t every = 1;  // trees between two looks
+  // Clear: twice the |score|, or the distance of the two highest of several, is above this.
+  double margin = 0.0;
+
+  bool is_clear(const double* scores, std::int64_t n_outputs) const;
+};
+
 // out[row * n_outputs + k] += raw score of trees [first_tree, last_tree).
 void predict_scores(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, double* out);
+void predict_scores_until_clear(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
+                                std::int64_t last_tree, const EarlyStop& stop, double* out);
 // out[row * (last_tree - first_tree) + t] = leaf index.
 void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, std::int32_t* out);

@@ -13,6 +13,11 @@ constexpr std::int64_t kMaxBins = 65535;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+std::int64_t n_distinct(const SortedColumn& column) {
+  const SortedEntry* const entries = column.entries.data();
+  return std::count_if(entries, entries + column.n_values, [](SortedEntry entry) { return (entry & kNewValue) != 0; });
+}
+
 template <class Leave>
 SparseColumns without(const SparseColumns& columns, const Leave& leave_out) {
   SparseColumns kept;
@@ -52,8 +57,8 @@ Proposals::Proposals(const BinMatrix& binned, std::shared_ptr<SortedTable> sorte
     feature.bundled = feature.shared = false;
     if (!is_sorted(static_cast<std::int32_t>(f))) continue;
     const SortedColumn& column = sorted_->columns[at(sorted_->place_of[f])];
-    feature.n_value_bins = static_cast<std::int32_t>(most);
-    feature.upper.assign(at(most), kInfinity);
+    feature.n_value_bins = static_cast<std::int32_t>(std::min(most, n_distinct(column)));
+    feature.upper.assign(at(feature.n_value_bins), kInfinity);
     feature.may_miss = feature.has_missing = column.n_values < binned.n_rows();
   }
   matrix_ = std::make_shared<BinMatrix>(std::move(features), binned.n_rows(), std::move(storage));

@@ -33,6 +33,7 @@ std::vector<SortedLists::Stretch> SortedLists::start(Team& team, const SortedTab
     const auto place = at(used_[at(i)]);
     const SortedColumn& column = table.columns[place];
     const std::int64_t n = column.entries.size();
+    if (n == 0) return;
     lists_[place].grow_to(n);
     std::memcpy(lists_[place].data(), column.entries.data(), at(n) * sizeof(SortedEntry));
     root[place] = {0, column.n_low, column.n_values, n};
@@ -66,6 +67,7 @@ void SortedLists::split(Team& team, std::span<const Split> splits) {
     const Split& split = splits[at(t / n_used)];
     const auto place = at(used_[at(t % n_used)]);
     const Stretch& whole = (*split.parent)[place];
+    if (whole.n == 0) return;
     Buffer<SortedEntry>& room = scratch_[at(thread)];
     room.grow_to(whole.n);
     SortedEntry* const list = lists_[place].data() + whole.begin;

@@ -204,11 +204,8 @@ std::int64_t SortedTable::n_bytes() const {
 }
 
 double halfway(double low, double high) {
-  // Infinite values, and sums beyond the largest number, have no middle of that kind.
-  const double middle = low / 2.0 + high / 2.0;
-  const double exact = low + (high - low) / 2.0;
-  const double found = std::isfinite(exact) ? exact : middle;
-  return found >= low && found < high ? found : low;
+  const double middle = low / 2.0 + high / 2.0;  // rounded once; halves are exact
+  return middle >= low && middle < high ? middle : low;
 }
 
 }  // namespace gossamer

@@ -7,6 +7,7 @@
 
 #include "core/leaf_refit.h"
 #include "core/leaf_value.h"
+#include "core/prune.h"
 #include "core/random.h"
 #include "core/timer.h"
 
@@ -44,6 +45,7 @@ Tree VectorGrower::grow(Team& team, const float* gradient, const float* hessian,
     if (params_->interrupt != nullptr) params_->interrupt->check();
     expand(team, take_best(), n_leaves + 1 == params_->num_leaves);
   }
+  if (params_->prune_below > 0.0) prune_tree(leaves_, params_->prune_below, committed_);
   return finish(team, hessian, label, one_label, score);
 }
 
@@ -302,6 +304,7 @@ void VectorGrower::expand(Team& team, std::int32_t node, bool last) {
     child.end = side == 0 ? middle : parent.end;
     child.sums = side == 0 ? parent.split.left : parent.sums;
     if (side == 1) kernels().subtract_ints(parent.split.left.data(), width_, child.sums.data());
+    child.parent = node;
     child.depth = parent.depth + 1;
     child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
     child.outputs = outputs_of(child.sums, &parent.outputs);
@@ -393,7 +396,9 @@ Tree VectorGrower::finish(Team& team, const float* hessian, const float* label, 
   for (std::size_t i = 0; i < committed_.size(); ++i) number[at(committed_[i])] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> final_leaves;
   for (std::size_t i = 0; i < leaves_.size(); ++i) {
-    if (number[i] < 0) final_leaves.push_back(static_cast<std::int32_t>(i));
+    if (number[i] < 0 && (i == 0 || number[at(leaves_[i].parent)] >= 0)) {
+      final_leaves.push_back(static_cast<std::int32_t>(i));
+    }
   }
   if (!committed_.empty()) refit(team, final_leaves, hessian, label, one_label, score);
 

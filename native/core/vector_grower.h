@@ -57,6 +57,7 @@ class VectorGrower {
     std::vector<double> outputs;  // leaf values before shrinkage
     std::unique_ptr<Cells> cells;
     Split split;
+    std::int32_t parent = -1;
     std::int32_t children[2] = {-1, -1};
     std::int64_t order = 0;  // of being split off: breaks ties
     std::int32_t slot = 0;   // leaf number in the finished tree

@@ -104,6 +104,16 @@ struct SortedSearchArgs {
   bool ends = false;      // whether there is a threshold after the last entry
   double min_step = 0.0;  // least hessian between two thresholds; 0: one for every value
   SearchArgs leaf;        // its sums, output, limits, and scratch for kSortedChunk bins
+  // The best so far with missing rows on the left. Apart from the others until all entries have been searched:
+  // which of two equal gains comes first must not depend on the pieces that they are searched in.
+  Candidate missing_left;
+
+  // Where gains are equal, missing rows go right.
+  bool settle(Candidate& best) const {
+    const bool wins = missing_left.threshold >= 0 && missing_left.gain > best.gain;
+    if (wins) best = missing_left;
+    return wins;
+  }
 };
 inline constexpr int kSortedChunk = 512;
 
@@ -227,6 +237,39 @@ struct BinValuesArgs {
   std::uint16_t* bins = nullptr;
 };
 
+// Prediction with small trees, see compact_trees.inl: a tile of rows is looked at through lanes of bytes.
+inline constexpr std::int64_t kLaneRows = 256;
+
+// What a lane makes of missing values; else it holds the number of bounds below the value, less 128.
+enum class LaneKind : std::uint8_t { nan_left, nan_right, zero_left, zero_right, nan_is_zero };
+inline constexpr int kLaneKinds = 5;
+
+// Bytes are repeated four times. Rows at `leaf` whose lane is above the threshold move to `right_leaf`.
+struct CompactNode {
+  std::uint32_t lane = 0;       // with kCategoryLane: the first of two lanes of a category
+  std::uint32_t threshold = 0;  // of categories: which of the sets
+  std::uint32_t leaf = 0;
+  std::uint32_t right_leaf = 0;
+};
+
+// Categories by number, 0 to 255: bit c % 8 of byte c / 8 says whether rows of c move. Two lanes say where that is:
+// the byte (those from 16 on as 128 and more), and the bit.
+struct CategoryBits {
+  std::uint8_t byte[32] = {};
+};
+inline constexpr std::uint32_t kCategoryLane = 1u << 31;
+
+// Values of one column to its lanes.
+template <class T>
+struct FillLanesArgs {
+  const T* values = nullptr;            // contiguous
+  std::int64_t n_rows = 0;              // at most kLaneRows
+  const T* bounds = nullptr;            // increasing, padded with +inf to 256
+  const T* pivots = nullptr;            // every 16th of them
+  int n_bounds = 0;                     // at most 255
+  std::int8_t* lanes[kLaneKinds] = {};  // by LaneKind; nullptr: not asked for
+};
+
 // How much swapping the two rows of a pair would change what is optimised.
 enum class PairDelta : std::uint8_t { ndcg, pairwise, map };
 
@@ -322,7 +365,7 @@ struct KernelTable {
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
   bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
   // Looks at the thresholds between entries; threshold t: t places go left. args.before grows by all of them.
-  bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
+  bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);  // then settle()
   Sums (*sum_sorted)(const SortedSearchArgs&, const CellLayout&);
   void (*add_shap_leaf)(const ShapLeafArgs&);
   void (*add_shap_pairs)(const ShapPairArgs&);
@@ -370,6 +413,16 @@ struct KernelTable {
 
   void (*bin_values_f32)(const BinValuesArgs<float>&);
   void (*bin_values_f64)(const BinValuesArgs<double>&);
+
+  void (*fill_lanes_f32)(const FillLanesArgs<float>&);
+  void (*fill_lanes_f64)(const FillLanesArgs<double>&);
+  // Lanes stand kLaneRows apart. Lanes and `leaf` have room for kLaneRows rows, whatever n_rows. `sets` is nullptr
+  // where no node splits categories.
+  void (*find_leaves)(const CompactNode* nodes, std::int64_t n_nodes, const CategoryBits* sets,
+                      const std::int8_t* lanes, std::int64_t n_rows, std::uint8_t* leaf);
+  // score[row] += values[leaf[row]]; there are at least 32 values, if only to fill up.
+  void (*add_leaf_values)(const double* values, std::int64_t n_leaves, const std::uint8_t* leaf, std::int64_t n_rows,
+                          double* score);
 
   // Means over a block of rows, in a fixed order: sum of w * loss.
   double (*sum_squared_error)(const double* score, const float* label, const float* weight, std::int64_t n);

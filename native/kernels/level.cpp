@@ -41,6 +41,8 @@ namespace {
 
 #include "kernels/bin_values.inl"
 
+#include "kernels/compact_trees.inl"
+
 #include "kernels/losses.inl"
 
 #include "kernels/class_losses.inl"
@@ -94,6 +96,10 @@ constexpr KernelTable kTable = {
     .exp_sum = exp_sum,
     .bin_values_f32 = bin_values<float>,
     .bin_values_f64 = bin_values<double>,
+    .fill_lanes_f32 = fill_lanes<float>,
+    .fill_lanes_f64 = fill_lanes<double>,
+    .find_leaves = find_leaves,
+    .add_leaf_values = add_leaf_values,
     .sum_squared_error = sum_squared_error,
     .sum_absolute_error = sum_absolute_error,
     .sum_logloss = sum_logloss,

@@ -69,7 +69,8 @@ bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& lay
                           : (constant ? note_thresholds<false, true, Words> : note_thresholds<false, false, Words>);
   Fields missing{a.missing.gradient, constant ? a.missing.count : a.missing.hessian, a.missing.count};
   const int64_t first_count = a.before.count;
-  const auto step = static_cast<int64_t>(a.min_step);
+  auto step = static_cast<int64_t>(a.min_step);
+  step += static_cast<double>(step) < a.min_step;  // weights are whole numbers
   int64_t next = (constant ? a.before.count : a.before.hessian) + (a.before.count > 0 ? 0 : step);
   bool improved = false;
   const auto look = [&] {
@@ -77,7 +78,9 @@ bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& lay
     convert(p.hessian, p.n);
     convert(p.count, p.n);
     improved |= improve(a.leaf, rules, p, Fields{0, 0, 0}, best);
-    if (missing.count > 0) improved |= improve(a.leaf, rules, p, missing, best);
+    if (missing.count == 0) return;
+    if (a.missing_left.gain < best.gain) a.missing_left.gain = best.gain;  // that much is to be beaten
+    improve(a.leaf, rules, p, missing, a.missing_left);
   };
   for (int64_t begin = 0; begin < a.n; begin += kSortedChunk) {
     const int64_t end = begin + kSortedChunk < a.n ? begin + kSortedChunk : a.n;

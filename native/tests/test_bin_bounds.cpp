@@ -345,6 +345,73 @@ TEST_SUITE("bin_bounds") {
     }
   }
 
+  TEST_CASE("weights are integers whose sums are exact") {
+    CHECK(integer_weights(std::vector<float>{}).empty());
+    for (const float unit : {1.0f, 1e-38f, 3e37f}) {
+      const std::vector<float> weights{0.0f, unit, 2.0f * unit, 0.5f * unit, 1e-7f * unit};
+      const std::vector<std::int64_t> found = integer_weights(weights);
+      CHECK(found[0] == 0);
+      CHECK(found[2] == 2 * found[1]);
+      CHECK(found[1] == 2 * found[3]);
+      CHECK(found[4] >= 1);
+      CHECK(std::accumulate(found.begin(), found.end(), std::int64_t{0}) < std::int64_t{1} << 53);
+    }
+    CHECK(integer_weights(std::vector<float>{0.0f, 0.0f}) == std::vector<std::int64_t>{0, 0});
+    CHECK(integer_weights(std::vector<float>{3e38f, 1e-45f})[1] == 1);
+  }
+
+  TEST_CASE_TEMPLATE("weights: the bounds of rows that are repeated as often, dense and sparse", T, float, double) {
+    Random random(31);
+    for (int round = 0; round < 6; ++round) {
+      Table<T> table = sparse_values<T>(300, 12, random);
+      std::vector<float> weights;
+      std::vector<std::int64_t> repeated;
+      for (std::int64_t row = 0; row < table.n_rows(); ++row) {
+        weights.push_back(static_cast<float>(random.below(4)));
+        for (int i = 0; i < static_cast<int>(weights.back()); ++i) repeated.push_back(row);
+      }
+      for (const std::int32_t max_bin : {2, 7, 30, 255}) {
+        for (const bool zero_as_missing : {false, true}) {
+          for (const bool forced : {false, true}) {
+            BinOptions plain = options(table.n_columns(), max_bin);
+            plain.zero_as_missing = zero_as_missing;
+            if (forced) plain.forced.assign(at(table.n_columns()), {-0.5, 1.0});
+            BinOptions weighted = plain;
+            weighted.weights = integer_weights(weights);
+            Team team(1);
+            const auto expected = find_bounds(team, table.dense(), repeated, plain);
+            const auto found = find_bounds(team, table.dense(), {}, weighted);
+            for (std::size_t c = 0; c < found.size(); ++c) {
+              // Rows of weight 0 have no bins, but missing values among them take one.
+              if (found[c].missing_in_sample == expected[c].missing_in_sample)
+                CHECK(found[c].upper == expected[c].upper);
+            }
+            for (const int n_threads : {1, 3}) {
+              Team other(n_threads);
+              check_same(find_bounds(other, table.by_row(), {}, weighted), found);
+              check_same(find_bounds(other, table.by_column(), {}, weighted), found);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("weights: of the sample only, and none where all of it weighs nothing") {
+    std::vector<double> values(100);
+    std::iota(values.begin(), values.end(), 0.0);
+    BinOptions o = options(1, 4);
+    std::vector<float> weights(100, 0.0f);
+    for (std::size_t i = 0; i < 10; ++i) weights[i] = 1.0f;
+    o.weights = integer_weights(weights);
+    Team team(1);
+    const MatrixView view{values.data(), DType::f64, 100, 1, 1, 1};
+    CHECK(find_bounds(team, view, {}, o)[0].upper[2] < 9.0);
+    std::vector<std::int64_t> sample(50);
+    std::iota(sample.begin(), sample.end(), 50);
+    CHECK(find_bounds(team, view, sample, o)[0].upper == find_bounds(team, view, sample, options(1, 4))[0].upper);
+  }
+
   TEST_CASE("forced bounds are kept, the other bins lie between them") {
     Random random(8);
     for (int trial = 0; trial < 300; ++trial) {

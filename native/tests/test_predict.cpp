@@ -1,10 +1,12 @@
 // Prediction from the user's matrix, and the gate that keeps broken trees out.
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
 #include "core/predict.h"
+#include "core/row_predictor.h"
 #include "random_forest.h"
 #include "support.h"
 
@@ -55,6 +57,63 @@ std::int32_t naive_leaf(const Forest& f, std::int64_t tree, const std::vector<do
     n = left ? f.left[k] : f.right[k];
   }
   return ~n;
+}
+
+// Leaves of the rows that a view of `values` shows, one after another, against the plain walk.
+template <class T>
+void check_view(const Forest& f, DType dtype, const std::vector<T>& values, std::int64_t n_rows,
+                std::int64_t row_stride, std::int64_t column_stride) {
+  const MatrixView view{values.data(), dtype, n_rows, f.n_columns, row_stride, column_stride};
+  std::vector<std::int32_t> expected;
+  std::vector<double> expected_score(at(n_rows), 0.5);
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    std::vector<double> x;
+    for (std::int64_t c = 0; c < f.n_columns; ++c) {
+      x.push_back(static_cast<double>(values[at(row * row_stride + c * column_stride)]));
+    }
+    for (std::int64_t t = 0; t < f.n_trees(); ++t) {
+      expected.push_back(naive_leaf(f, t, x));
+      expected_score[at(row)] += f.leaf_value[at(f.leaf_begin[at(t)] + expected.back())];
+    }
+  }
+  at_every_level([&] {
+    Team team(2);
+    std::vector<std::int32_t> leaves(expected.size());
+    predict_leaves(team, f, view, 0, f.n_trees(), leaves.data());
+    CHECK(first_difference(leaves, expected) == -1);
+    std::vector<double> score(at(n_rows), 0.5);
+    predict_scores(team, f, view, 0, f.n_trees(), score.data());
+    CHECK(first_difference(score, expected_score) == -1);
+  });
+}
+
+void check_types(const Forest& f, std::int64_t n_rows, Random& random, double scale = 1.0) {
+  const auto check_as = [&]<class T>(DType dtype, T) {
+    CAPTURE(dtype);
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < 2 * n_rows * f.n_columns; ++i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        values.push_back(
+            random.chance(0.1)    ? static_cast<T>(NAN)
+            : random.chance(0.05) ? static_cast<T>(random.chance(0.5) ? INFINITY : -INFINITY)
+            : random.chance(0.1)
+                ? static_cast<T>(f.threshold[at(random.below(static_cast<std::int64_t>(f.threshold.size())))])
+            : random.chance(0.1) ? static_cast<T>(1e-35)
+                                 : static_cast<T>(random.between(-4, 4) * scale));
+      } else {
+        values.push_back(static_cast<T>(random.below(9) - (std::is_signed_v<T> ? 4 : 0)));
+      }
+    }
+    check_view(f, dtype, values, n_rows, f.n_columns, 1);
+    check_view(f, dtype, values, n_rows, 1, n_rows);               // column by column
+    check_view(f, dtype, values, n_rows, 2 * f.n_columns - 1, 2);  // every other column
+  };
+  check_as(DType::f32, float{});
+  check_as(DType::f64, double{});
+  check_as(DType::i8, std::int8_t{});
+  check_as(DType::u16, std::uint16_t{});
+  check_as(DType::i32, std::int32_t{});
+  check_as(DType::u64, std::uint64_t{});
 }
 
 }  // namespace
@@ -221,6 +280,134 @@ TEST_SUITE("predict") {
         CHECK(leaves[at(row * f.n_trees() + t)] == naive_leaf(f, t, {numbers[at(row)]}));
       }
     }
+  }
+
+  TEST_CASE("compact trees against a plain walk: types, strides, few and many rows, levels, threads") {
+    Random random(82);
+    // Trees of one leaf, of the most leaves that one piece has, larger ones, and such as are walked.
+    for (const std::int64_t max_nodes : {3, 40, 255, 400, 900, 2100}) {
+      Forest f;
+      f.n_columns = 4;
+      f.node_begin = f.leaf_begin = {0};
+      add_random_tree(f, 0, random);
+      for (int t = 0; t < 12; ++t) add_random_tree(f, t % 3 == 0 ? max_nodes : random.below(max_nodes), random);
+      for (double& threshold : f.threshold) {  // many of them: several blocks
+        if (random.chance(0.7)) threshold = random.between(-3.0, 3.0);
+      }
+      prepare_forest(f);
+      if (max_nodes == 255) CHECK(f.compact().blocks.size() > 1);
+      if (max_nodes == 400) CHECK(f.compact().trees[1].n_ways_out > 1);
+      if (max_nodes == 2100) CHECK_FALSE(f.compact().trees[1].is_compact);
+      for (const std::int64_t n_rows : {1, 5, 6, 17, 63, 64, 65, 255, 256, 257, 700}) {
+        if (max_nodes > 400 && n_rows > 65) break;  // a plain walk takes long
+        check_types(f, n_rows, random);
+      }
+    }
+  }
+
+  TEST_CASE("all rows at once, row by row and by a row predictor: the same, also with categories") {
+    Random random(85);
+    for (const std::int64_t n_categories : {0, 5, 250, 900}) {
+      Forest f;
+      f.n_outputs = 2;
+      f.n_columns = 4;
+      f.node_begin = f.leaf_begin = {0};
+      for (int t = 0; t < 20; ++t) add_random_tree(f, t == 4 ? 0 : random.below(60), random);
+      f.category_begin = {0};
+      for (std::size_t n = 0; n < f.column.size(); ++n) {
+        for (std::int32_t c = 0; c < n_categories && n % 3 == 0; ++c) {
+          if (random.chance(0.4)) f.category.push_back(n_categories == 900 ? 1000 * c : c);
+        }
+        f.category_begin.push_back(static_cast<std::int64_t>(f.category.size()));
+      }
+      prepare_forest(f);
+      const std::int64_t n_rows = 300;
+      std::vector<double> values;
+      for (std::int64_t i = 0; i < n_rows * 4; ++i) {
+        values.push_back(random.chance(0.1)   ? NAN
+                         : random.chance(0.3) ? random.between(-4, 4)
+                                              : static_cast<double>(random.below(n_categories + 2) - 1) *
+                                                    (n_categories == 900 ? 1000 : 1));
+      }
+      Team team(1);
+      std::vector<double> expected(at(n_rows * 2), 0.5);  // few rows are walked
+      std::vector<double> single = expected;
+      const RowPredictor predictor(f, 0, f.n_trees());
+      for (std::int64_t row = 0; row < n_rows; ++row) {
+        const double* const x = values.data() + row * 4;
+        predict_scores(team, f, {x, DType::f64, 1, 4, 4, 1}, 0, f.n_trees(), expected.data() + row * 2);
+        predictor.add_scores(x, single.data() + row * 2);
+      }
+      CHECK(first_difference(single, expected) == -1);
+      at_every_level([&] {
+        std::vector<double> score(expected.size(), 0.5);
+        predict_scores(team, f, {values.data(), DType::f64, n_rows, 4, 4, 1}, 0, f.n_trees(), score.data());
+        CHECK(first_difference(score, expected) == -1);
+      });
+    }
+  }
+
+  TEST_CASE("255 thresholds of a column share a block, 256 do not") {
+    Random random(83);
+    for (const int n_trees : {255, 256}) {
+      Forest f;
+      f.n_columns = 1;
+      f.node_begin = f.leaf_begin = {0};
+      for (int t = 0; t < n_trees; ++t) {
+        add_random_tree(f, 1, random);
+        f.threshold.back() = t;
+      }
+      prepare_forest(f);
+      CHECK(f.compact().blocks.size() == (n_trees == 255 ? 1 : 2));
+      check_types(f, 100, random, 40.0);
+    }
+  }
+
+  TEST_CASE("rows stop when their scores are clear") {
+    Random random(84);
+    for (const std::int64_t n_outputs : {1, 3}) {
+      Forest f;
+      f.n_outputs = n_outputs;
+      f.n_columns = 4;
+      f.node_begin = f.leaf_begin = {0};
+      for (int t = 0; t < 30; ++t) add_random_tree(f, t == 20 ? 300 : random.below(30), random);
+      prepare_forest(f);
+      const std::int64_t n_rows = 600;
+      std::vector<double> values;
+      for (std::int64_t i = 0; i < n_rows * 4; ++i) values.push_back(random.chance(0.1) ? NAN : random.between(-4, 4));
+      const MatrixView view{values.data(), DType::f64, n_rows, 4, 4, 1};
+      for (const double margin : {-1.0, 0.0, 2.5, 1e9}) {
+        const EarlyStop stop{2 * n_outputs, margin};
+        std::vector<double> expected(at(n_rows * n_outputs), 0.25);
+        std::int64_t n_stopped = 0;
+        for (std::int64_t row = 0; row < n_rows; ++row) {
+          const std::vector<double> x(values.begin() + row * 4, values.begin() + row * 4 + 4);
+          double* const score = expected.data() + row * n_outputs;
+          for (std::int64_t t = 3; t < 30; ++t) {
+            score[t % n_outputs] += f.leaf_value[at(f.leaf_begin[at(t)] + naive_leaf(f, t, x))];
+            if ((t - 2) % stop.every != 0 || !stop.is_clear(score, n_outputs)) continue;
+            n_stopped += t < 29;
+            break;
+          }
+        }
+        CHECK((n_stopped == 0) == (margin == 1e9));
+        for (const int n_threads : {1, 3}) {
+          Team team(n_threads);
+          std::vector<double> score(expected.size(), 0.25);
+          predict_scores_until_clear(team, f, view, 3, 30, stop, score.data());
+          CHECK(first_difference(score, expected) == -1);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("clear scores") {
+    const double scores[] = {1.0, -3.0, 0.5};
+    CHECK(EarlyStop{1, 1.9}.is_clear(scores, 1));
+    CHECK_FALSE(EarlyStop{1, 2.0}.is_clear(scores, 1));
+    CHECK(EarlyStop{1, 5.9}.is_clear(scores + 1, 1));
+    CHECK(EarlyStop{1, 0.4}.is_clear(scores, 3));
+    CHECK_FALSE(EarlyStop{1, 0.5}.is_clear(scores, 3));
   }
 
   TEST_CASE("no rows") {

@@ -67,6 +67,10 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> tuple: ...
 @overload
 def find_bounds(
@@ -83,6 +87,10 @@ def find_bounds(
     use_missing: bool,
     zero_as_missing: bool,
     n_threads: int,
+    weight: Annotated[
+        NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
 ) -> tuple:
     """
     Upper bin bounds of every column: (bounds, offsets, missing seen, zero share).
@@ -1177,6 +1185,10 @@ class GrowParams:
     @column_key.setter
     def column_key(self, arg: int, /) -> None: ...
     @property
+    def prune_below(self) -> float: ...
+    @prune_below.setter
+    def prune_below(self, arg: float, /) -> None: ...
+    @property
     def learning_rate(self) -> float: ...
     @learning_rate.setter
     def learning_rate(self, arg: float, /) -> None: ...
@@ -1542,6 +1554,20 @@ class Forest:
         The same from compressed rows; columns they lack are missing, further ones are ignored.
         """
 
+    def predict_until_clear(
+        self,
+        matrix: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        first_tree: int,
+        last_tree: int,
+        every: int,
+        margin: float,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        n_threads: int,
+    ) -> None:
+        """
+        The same, but a row gets no more trees once its scores are clear; asked `every` trees.
+        """
+
     @overload
     def predict_leaves(
         self,
@@ -1631,3 +1657,31 @@ def add_shap_values_of(
     """
     Adds Shapley values against background rows to `out` (rows x outputs x (columns + 1)).
     """
+
+class RowLink(enum.Enum):
+    NONE = 0
+
+    SIGMOID = 1
+
+    SOFTMAX = 2
+
+    EXP = 3
+
+class RowPredictor:
+    """Predicts one row at a time."""
+
+    def __init__(
+        self,
+        forest: Forest,
+        first_tree: int,
+        last_tree: int,
+        start: Sequence[float],
+        n_averaged: int,
+        link: RowLink,
+        steepness: float,
+        names: tuple,
+    ) -> None: ...
+    def __call__(self, row: object | None) -> object:
+        """
+        A float, or an array of several outputs; NotImplemented if the row is not as expected.
+        """

@@ -215,6 +215,7 @@ def test_report_and_page(tmp_path: Path) -> None:
         _run("flights", "gossamer_efb", 1.0),
         _run("flights", "gossamer_efb", 1.0, 0.82, seed=1, repeat=1),
         _run("flights", "lightgbm_efb", 3.0),
+        _run("flights", "gossamer_exact", 7.0, rounds=10),
     ]
     failed = {key: runs[0][key] for key in ("case", "library", "sampling", "seed", "rounds")}
     runs.append({**failed, "variant": "gossamer_efb_mvs", "error": "exit 1: no such thing"})
@@ -222,6 +223,7 @@ def test_report_and_page(tmp_path: Path) -> None:
     assert "| flights  | Flight Delay |" in blocks["table1"]
     assert "0.81000 ± 1e-2" in blocks["table3"]
     assert "3.00 |" in blocks["table2"]
+    assert "7.00 |" in blocks["table2"]  # exact / EFB
     assert "+0.02000 | ± 6e-3 |" in blocks["table4"]
     assert blocks["failed"] == "- gossamer_efb_mvs on flights: exit 1: no such thing"
     text = format_report(blocks)

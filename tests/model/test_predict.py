@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gossamer import Booster, DataError, Dataset, NotSupportedError, ParameterError, train
 
@@ -102,10 +103,91 @@ class TestRounds:
         with pytest.raises(ParameterError, match="start_iteration is out of range"):
             model.predict(TABLE, start_iteration=-1)
 
+    @pytest.mark.parametrize("pred_leaf", [False, True])
+    def test_after_the_last(self, model: Booster, pred_leaf: bool) -> None:
+        for arguments in ({"start_iteration": 11}, {"start_iteration_predict": 11}):
+            with pytest.raises(ParameterError, match="at most 10"):
+                model.predict(TABLE, pred_leaf=pred_leaf, **arguments)
+
+    @pytest.mark.parametrize("number", [1.5, "2", True], ids=str)
+    def test_no_numbers(self, model: Booster, number: Any) -> None:
+        with pytest.raises(ParameterError, match="num_iteration is no whole number"):
+            model.predict(TABLE, num_iteration=number)
+        with pytest.raises(ParameterError, match="start_iteration is no whole number"):
+            model.predict(TABLE, start_iteration=number)
+
     def test_rounds_as_parameters(self, model: Booster) -> None:
         np.testing.assert_array_equal(
             model.predict(TABLE, num_iteration_predict=3), model.predict(TABLE, num_iteration=3)
         )
+
+
+class TestEarlyStop:
+    """Rows that are clear get no more trees."""
+
+    @staticmethod
+    def expected(booster: Booster, every: int, margin: float, first: int = 0) -> Any:
+        n_rounds = booster.current_iteration()
+        result = booster.predict(TABLE, first, -1, raw_score=True)
+        goes_on = np.ones(len(TABLE), bool)
+        for last in range(first + every, n_rounds, every):
+            score = booster.predict(TABLE, first, last - first, raw_score=True)
+            result[goes_on] = score[goes_on]
+            if score.ndim == 1:
+                clear = 2 * np.abs(score) > margin
+            else:
+                highest = np.sort(score, axis=1)
+                clear = highest[:, -1] - highest[:, -2] > margin
+            goes_on &= ~clear
+        if goes_on.any():
+            result[goes_on] = booster.predict(TABLE, first, -1, raw_score=True)[goes_on]
+        return result
+
+    @pytest.mark.parametrize("objective", ["binary", "multiclass", "multiclassova", "lambdarank"])
+    @pytest.mark.parametrize("margin", [0.0, 0.3, 1.5])
+    def test_rounds_until_clear(self, objective: str, margin: float) -> None:
+        params: dict[str, Any] = {"objective": objective, "min_data_in_leaf": 5}
+        label, group = CLASSES, None
+        if objective == "binary":
+            label = LABEL > 0
+        elif objective == "lambdarank":
+            group = [50] * 10
+        else:
+            params["num_class"] = 3
+        booster = train(params, Dataset(TABLE, label, group=group), 17)
+        for every in (1, 3, 20):
+            stop = {
+                "pred_early_stop": True,
+                "pred_early_stop_freq": every,
+                "pred_early_stop_margin": margin,
+            }
+            for first in (0, 2):
+                expected = self.expected(booster, every, margin, first)
+                for table in (TABLE, sparse.csr_array(TABLE)):
+                    for n_threads in (1, 2):
+                        found = booster.predict(
+                            table, first, -1, raw_score=True, num_threads=n_threads, **stop
+                        )
+                        np.testing.assert_array_equal(found, expected)
+        full = booster.predict(TABLE, raw_score=True)
+        assert not np.array_equal(self.expected(booster, 1, margin), full)
+
+    def test_not_where_scores_must_be_exact(self, model: Booster) -> None:
+        found = model.predict(
+            TABLE, pred_early_stop=True, pred_early_stop_freq=1, pred_early_stop_margin=0.0
+        )
+        np.testing.assert_array_equal(found, model.predict(TABLE))
+
+    def test_as_trained(self) -> None:
+        params = {"objective": "binary", "pred_early_stop": True, "pred_early_stop_margin": 0.1}
+        booster = train({**params, "pred_early_stop_freq": 2}, Dataset(TABLE, LABEL > 0), 10)
+        found = [booster.predict(TABLE[:1])[0] for _ in range(3)]
+        assert set(found) == {booster.predict(TABLE)[0]}
+        assert found[0] != booster.predict(TABLE, pred_early_stop=False)[0]
+
+    def test_frequency(self, model: Booster) -> None:
+        with pytest.raises(ParameterError, match="pred_early_stop_freq"):
+            model.predict(TABLE, pred_early_stop=True, pred_early_stop_freq=0)
 
 
 def test_leaves(model: Booster, classifier: Booster) -> None:

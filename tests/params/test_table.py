@@ -43,10 +43,14 @@ OURS = {
     "multi_strategy",
     "mvs_reg",
     "ndcg_exp_gain",
+    "num_parallel_tree",
     "proposal",
+    "prune",
     "quantile_alpha",
+    "sampling_method",
     "sketch_eps",
     "tree_method",
+    "weighted_bins",
 }
 TYPES: dict[str, Any] = {
     "bool": bool,

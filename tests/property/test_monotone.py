@@ -62,6 +62,8 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"use_missing": False},
     {"histogram_pool_size": 0.01},
     {"max_bin": 7},
+    {"prune": True, "min_gain_to_split": 4.0},
+    {"prune": True, "min_gain_to_split": 0.5, "grow_policy": "depthwise", "max_depth": 4},
 )
 OBJECTIVES = ("regression", "regression_l1", "quantile", "huber", "binary", "poisson", "multiclass")
 
@@ -112,6 +114,35 @@ def test_no_prediction_goes_the_wrong_way(
         case "regression_l1" | "quantile" | "huber":
             y = 100 * y
     booster = gm.train(params, gm.Dataset(x, y), 6)
+    assert count_violations(booster, x, directions) == 0
+
+
+@pytest.mark.parametrize(
+    ("seed", "missing", "levels", "method", "directions", "gamma"),
+    [
+        (145, 0.2, 1, "intermediate", [1, 0, 1, 0, 1], 5.0),
+        (230, 0.0, 50, "advanced", [-1, -1, 0, 0, -1], 0.5),
+    ],
+)
+def test_pruned_nodes_come_to_terms_with_the_leaves_around_them(
+    seed: int, missing: float, levels: int, method: str, directions: list[int], gamma: float
+) -> None:
+    """Leaves were limited by what was under the node, and its own value would break that here."""
+    x, y = make_data(seed, missing, levels)
+    params = {
+        "monotone_constraints": directions,
+        "monotone_constraints_method": method,
+        "min_data_in_leaf": 1,
+        "learning_rate": 0.3,
+        "grow_policy": "depthwise",
+        "max_depth": 5,
+        "num_leaves": 31,
+        "prune": True,
+        "gamma": gamma,
+        "verbosity": -1,
+        "num_threads": 1,
+    }
+    booster = gm.train(params, gm.Dataset(x, y), 5)
     assert count_violations(booster, x, directions) == 0
 
 

@@ -17,10 +17,10 @@ from gossamer.callbacks import CallbackEnv
 
 pd = pytest.importorskip("pandas")
 
-N_ROWS = 160
+N_ROWS = 300  # more than bins: values share them
 N_ROUNDS = 4
 RNG = np.random.default_rng(5)
-NUMBERS = RNG.normal(size=(N_ROWS, 3)).round(2)
+NUMBERS = RNG.normal(size=(N_ROWS, 3)).round(3)
 CODES = RNG.integers(0, 9, N_ROWS)
 CITIES = np.array(["Bern", "Köln", "Oslo", "", "Rome", "Wien"], dtype=object)
 CITY = RNG.integers(0, len(CITIES), N_ROWS)
@@ -77,6 +77,8 @@ OPTIONS = {
     "bagging": option(bagging_fraction=0.6, bagging_freq=2),
     "goss": option(data_sample_strategy="goss", learning_rate=0.7),
     "extra": option(extra_trees=True),
+    "prune": option(prune=True, min_gain_to_split=0.8),
+    "parallel": option(num_parallel_tree=3, feature_fraction=0.6),
     "multiclass": option("classes", objective="multiclass", num_class=3),
     "targets": option("two", names="targets"),
     "vectors": option("two", names="targets", multi_strategy="multi_output_tree"),
@@ -84,6 +86,9 @@ OPTIONS = {
     "sparse": option(table="sparse", names="sparse"),
     "bins": option(max_bin_by_feature=[20, 30, 40, 50], forced_bins={"0": [-0.5, 0.5]}),
     "missing": option(table="missing", names="missing"),
+    "exact": option(tree_method="exact"),
+    "global": option(tree_method="approx", sketch_eps=0.1, max_bin=9),
+    "local": option(tree_method="approx", sketch_eps=0.1, proposal="local", max_bin=9),
 }
 # Not two options, but one and another value of it, or a table that does not exist.
 NO_PAIRS = {
@@ -94,6 +99,7 @@ NO_PAIRS = {
         ("multiclass", "quantile"),
         ("multiclass", "targets"),
         ("levels", "sparse"),
+        *itertools.combinations(("exact", "global", "local"), 2),
     )
 }
 
@@ -182,6 +188,10 @@ REFUSED = {
     "linear": "statistics basic intermediate advanced dart quantile",
     "cegb": "intermediate advanced",
     "goss": "bagging",
+    "prune": "cegb",
+    "exact": "levels codes statistics intermediate advanced forced cegb extra vectors bins",
+    "global": "statistics intermediate advanced forced cegb extra vectors",
+    "local": "statistics intermediate advanced forced cegb extra vectors",
 }
 REFUSED_PAIRS = {frozenset((one, other)) for one in REFUSED for other in REFUSED[one].split()}
 PAIRS = [

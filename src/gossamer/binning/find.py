@@ -23,6 +23,7 @@ def find_bins(
     n_threads: int = 1,
     names: Sequence[str] | None = None,
     categorical: Sequence[int] = (),
+    weight: npt.NDArray[np.float32] | None = None,
 ) -> Binning:
     """Find the bin boundaries of every column.
 
@@ -34,6 +35,8 @@ def find_bins(
         n_threads: Threads; the result does not depend on them.
         names: Names of the columns, for parameters that use them.
         categorical: Columns that hold categories.
+        weight: Of each row, finite and >= 0; bins get about equal weights. None: all rows count
+            alike.
 
     Raises:
         DataError: If a categorical column holds something else than whole numbers.
@@ -61,6 +64,7 @@ def find_bins(
         params.use_missing,
         params.zero_as_missing,
         n_threads,
+        weight,
     )
     category = None
     if categorical:

@@ -54,6 +54,7 @@ def bin_table(
     params: Params,
     names: Sequence[str] | None = None,
     categorical: Sequence[int] = (),
+    weight: npt.NDArray[np.float32] | None = None,
 ) -> BinnedTable:
     """Find the bins of a table and fill them: training data.
 
@@ -62,6 +63,7 @@ def bin_table(
         params: Checked parameters.
         names: Names of the columns, for parameters that use them.
         categorical: Columns that hold categories.
+        weight: Of each row; used with `weighted_bins` only.
 
     Example:
         >>> from gossamer.data.matrix import as_table
@@ -71,7 +73,8 @@ def bin_table(
         array([0, 1, 1], dtype=uint16)
     """
     n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
-    binning = find_bins(table.values, params, n_threads, names, categorical)
+    counted = weight if params.weighted_bins else None
+    binning = find_bins(table.values, params, n_threads, names, categorical, counted)
     arguments: dict[str, Any] = {
         "columns": binning.columns,
         "upper": binning.upper,

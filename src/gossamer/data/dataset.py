@@ -48,6 +48,7 @@ BINNING_PARAMS: Final = (
     "forcedbins_filename",
     "min_data_in_bin",
     "bin_construct_sample_cnt",
+    "weighted_bins",
     "data_random_seed",
     "use_missing",
     "zero_as_missing",
@@ -185,7 +186,9 @@ class Dataset:
                 found = self._choose_names(table.names or [])
                 self._find_categories(table, params)
                 self._check_zeros(params)
-                self._binned = bin_table(table, params, found, self._categorical_columns)
+                weight = check_weight(self.weight, table.n_rows) if params.weighted_bins else None
+                columns = self._categorical_columns
+                self._binned = bin_table(table, params, found, columns, weight)
             else:
                 table = self._like_reference(table)
                 self._take_categories(self.reference)
@@ -574,6 +577,8 @@ class Dataset:
         )
         self._add_categories(other, self.num_feature())
         self.data = self._join_raw_data(other)
+        has_raw = self._raw is not None and other._raw is not None
+        self._raw = stack_columns(self._raw, other._raw) if has_raw else None
         self._parent = None
         self._names, self.feature_name, self._n_columns = names, names, n_columns
         self.version += 1
@@ -636,12 +641,32 @@ class Dataset:
         with self._lock:
             if self._binned is not None and data is not None:
                 data = _CHECKS[name](data, self._length_of(name))
+            if name == "weight":
+                self._forget_weighted_bins()
             setattr(self, name, data)
             if name == "group":
                 self.query = None
             self._targets = None
             self.version += 1
         return self
+
+    def _forget_weighted_bins(self) -> None:
+        """Weights are about to change: bins that were chosen by them are made again.
+
+        Raises:
+            DataError: If they cannot be.
+        """
+        own = self._binned is not None and self.reference is None and self._parent is None
+        if not own or not resolve(self.params, context="dataset").weighted_bins:
+            return
+        if self._has_no_raw_data():
+            raise DataError(
+                message(
+                    "weights cannot change after bins were chosen by them (weighted_bins)",
+                    hint="Pass weight to Dataset, or use free_raw_data=False.",
+                )
+            )
+        self._binned = None
 
     def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
         """Return "label", "weight", "init_score", "position" or "feature_weights", or None.

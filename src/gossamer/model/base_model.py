@@ -153,6 +153,23 @@ class BaseModel:
                 )
             )
 
+    def check_parallel(self, n_parallel: int) -> None:
+        """Check that every round has as many trees, before and after.
+
+        Raises:
+            ParameterError: If not.
+        """
+        expected = self.model.forest.n_parallel
+        if self.model.forest.n_trees > 0 and n_parallel != expected:
+            raise ParameterError(
+                message(
+                    "init_model has another num_parallel_tree",
+                    got=n_parallel,
+                    expected=str(expected),
+                    hint="Every round of a model has the same number of trees.",
+                )
+            )
+
     def check_derived(self, params: Params) -> None:
         """Check that the trees know the user's columns only, before and after.
 

@@ -7,6 +7,7 @@ import os
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -31,9 +32,11 @@ from gossamer.model.edit import (
 from gossamer.model.explain import shap_interactions, shap_values
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
+from gossamer.model.one_row import OneRow, is_one_row
 from gossamer.model.partial import PartialDependence, partial_dependence
 from gossamer.model.permutation import PermutationImportance, permutation_importance
 from gossamer.model.predict import PredictOptions, fitting_table, predict
+from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
 from gossamer.model.shap_package import to_explanation, to_shap
 from gossamer.model.split_values import split_value_histogram
@@ -331,12 +334,18 @@ class Booster:
             a sparse table a compressed-row matrix, or a list with one for each class.
         """
         n_rounds = self._n_rounds(num_iteration)
+        model = self._model
+        if not (kwargs or pred_leaf or pred_contrib) and is_one_row(data):
+            wanted = (start_iteration, n_rounds, raw_score, self.resolved_params)
+            found = self._one_row.predict(model, wanted, data)
+            if found is not None:
+                return found
         options = PredictOptions.from_arguments(
             start_iteration, n_rounds, raw_score, pred_leaf, kwargs, self.resolved_params
         )
         if not pred_contrib:
-            return predict(self._model, data, options)
-        values = shap_values(self._model, data, options)
+            return predict(model, data, options)
+        values = shap_values(model, data, options)
         if isinstance(values, list):
             return values[0] if len(values) == 1 else values
         return values.reshape(len(values), values.shape[1] * values.shape[2])
@@ -403,6 +412,44 @@ class Booster:
         )
         values = shap_interactions(self._model, data, options)
         return values[:, 0] if values.shape[1] == 1 else values
+
+    @cached_property
+    def _one_row(self) -> OneRow:
+        return OneRow()
+
+    def predictor(
+        self,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+    ) -> Predictor:
+        """Return a small object that predicts single rows, for servers.
+
+        It may be called from many threads, and knows the model as it is now: further training does
+        not change what it says.
+
+        Args:
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            raw_score: Whether to return raw scores.
+
+        Example:
+            >>> table = np.arange(100.0).reshape(-1, 1)
+            >>> booster = Booster({"objective": "binary"}, Dataset(table, label=table[:, 0] > 50))
+            >>> is_finished = booster.update()
+            >>> predict_row = booster.predictor()
+            >>> predict_row([90.0]) > predict_row([10.0])
+            True
+        """
+        options = PredictOptions.from_arguments(
+            start_iteration,
+            self._n_rounds(num_iteration),
+            raw_score,
+            False,
+            {},
+            self.resolved_params,
+        )
+        return Predictor(self._model, options)
 
     def to_shap(self, num_iteration: int | None = None) -> dict[str, Any]:
         """Return the trees as `shap.TreeExplainer` takes them.

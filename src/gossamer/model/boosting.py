@@ -138,12 +138,11 @@ def add_tree(
     training: Training, scored: ScoredSet, t: int, tree: Any, values: Scores | None = None
 ) -> None:
     """Add tree number `t` to scores, or `values` in the place of its own."""
+    n_trees = training.trees_per_set
     if tree.n_leaves > 1:
-        n_trees = training.trees_per_round
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
         bins = scored.table.bins
         _native.add_tree_to_scores(bins, tree, None, score, scored.n_threads, values, scored.raw)
     elif values is None and isinstance(tree, Tree) and tree.leaf_value.any():  # set by the user
-        n_trees = training.trees_per_round
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
         score += np.repeat(tree.leaf_value, scored.data.num_data())

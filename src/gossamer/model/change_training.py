@@ -144,7 +144,7 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
     Raises:
         ValueError, KeyError, IndexError, RuntimeError: If the trees do not fit the data.
     """
-    n_values = training.n_outputs // training.trees_per_round
+    n_values = training.n_outputs // training.trees_per_set
     leaf_begin = np.cumsum([0, *state["n_leaves"]], dtype=np.int64)
     node_begin = leaf_begin - np.arange(len(leaf_begin))
     n_columns = training.train.table.binning.n_columns

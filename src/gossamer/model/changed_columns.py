@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from gossamer.data import Table
+from gossamer.data.sparse import by_row, read_sparse
 from gossamer.errors import DataError, message
 from gossamer.model.model import Model
 
@@ -48,7 +48,7 @@ def change_columns(matrix: Any, rows: slice, columns: Mapping[int, npt.NDArray[A
         for column, values in columns.items():
             changed[:, column] = values
         return Table(changed)
-    from gossamer.data.sparse import by_row, read_sparse
+    import scipy.sparse  # not needed by most, and slow to import
 
     part = part.tocoo()
     row, column_of = part.coords
@@ -67,6 +67,7 @@ def values_of(matrix: Any, column: int) -> npt.NDArray[Any]:
     """Return the values of one column.
 
     Example:
+        >>> import scipy.sparse
         >>> values_of(scipy.sparse.csr_array([[0, 7], [0, 0]]), 1)
         array([7, 0])
     """

@@ -90,7 +90,7 @@ class Dart(Boosting):
 
         Rows go down each tree once, for both.
         """
-        train, n_trees = training.train, training.trees_per_round
+        train, n_trees = training.train, training.trees_per_set
         size = len(train.score) // n_trees
         if self._room is None or self._room.shape[2] != size:
             self._room = np.empty((n_trees, 2, size))

@@ -213,7 +213,7 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
     plain = params.replace(
         enable_bundle=False, is_enable_sparse=False, max_bin_by_feature=(), forcedbins_filename=""
     )
-    right = bin_table(Table(values), plain)
+    right = bin_table(Table(values), plain, weight=data.targets.weight)
     table = put_beside(binned, right, n_threads)
     for i in encoded:  # both kinds of splits together are worse than either
         table.bins.hide(int(features[i]))

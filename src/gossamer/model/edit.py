@@ -116,4 +116,6 @@ def permute_rounds(forest: Forest, order: Sequence[int]) -> Forest:
     """Return the forest with its rounds in another order."""
     k = forest.trees_per_round
     trees = [forest.tree(t) for i in order for t in range(i * k, (i + 1) * k)]
-    return Forest.from_trees(trees, forest.n_outputs, forest.n_columns) if trees else forest
+    if not trees:
+        return forest
+    return Forest.from_trees(trees, forest.n_outputs, forest.n_columns, forest.n_parallel)

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from gossamer import _native
 from gossamer.errors import DataError, NotSupportedError, message
@@ -52,6 +51,8 @@ def shap_values(
     found = _finish(model, _over_rows(model, values, options, add, 1), options)
     if not isinstance(values, _native.SparseMatrix):
         return found
+    import scipy.sparse  # not needed by most, and slow to import
+
     return [scipy.sparse.csr_matrix(found[:, k]) for k in range(found.shape[1])]
 
 
@@ -115,6 +116,8 @@ def _finish(model: Model, values: Floats, options: PredictOptions) -> Floats:
 
 
 def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptions) -> list[Any]:
+    import scipy.sparse  # not needed by most, and slow to import
+
     forest, k = model.forest, model.objective.n_outputs
     counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
     first, last = tree_range(model, options)

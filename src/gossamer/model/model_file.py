@@ -1,4 +1,4 @@
-"""Model files, versions 1 and 2: see docs/model_format.md."""
+"""Model files, versions 1 to 3: see docs/model_format.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS
 FORMAT: Final = "gossamer model"
 # The newest version. A file is of the first one that has all it needs, so that older readers can
 # read what they understand.
-VERSION: Final = 2
+VERSION: Final = 3
 VERSIONS: Final = range(1, VERSION + 1)
 TEXT_HEADERS: Final = tuple(f"{FORMAT} {version}" for version in VERSIONS)
 
@@ -70,11 +70,15 @@ def to_bytes(model: Model) -> bytes:
         facts["levels"] = model.levels.to_json()
     if model.average_output:
         facts["average_output"] = True
+    if forest.n_parallel > 1:
+        facts["n_parallel"] = forest.n_parallel
     return files.to_bytes({**arrays, **more}, facts)
 
 
 def _version(model: Model) -> int:
     forest = model.forest
+    if forest.n_parallel > 1:
+        return 3
     has_more = forest.linear is not None or "category" in forest.arrays or model.derived is not None
     return 2 if has_more or model.average_output else 1
 
@@ -129,6 +133,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     n_values = facts.get("n_values", 1)  # files of before vector leaves do not say
     if type(n_values) is not int or n_values not in (1, objective.n_outputs):
         raise ValueError("the number of values per leaf is neither 1 nor that of the outputs")
+    n_parallel = _n_parallel(facts, len(arrays["leaf_begin"]) - 1, objective.n_outputs // n_values)
     sizes = dict.fromkeys(NODE_ARRAYS, len(arrays["column"]))
     sizes |= dict.fromkeys(LEAF_ARRAYS, len(arrays["leaf_count"]))
     for name in ("node_value", "leaf_value"):
@@ -145,6 +150,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         arrays["leaf_begin"],
         trees,
         linear,
+        n_parallel,
     )
     forest.native  # noqa: B018  checks every index
     levels = Levels.from_json(facts.get("levels", []), len(names)) or None
@@ -159,6 +165,18 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         average_output,
         derived,
     )
+
+
+def _n_parallel(facts: dict[str, Any], n_trees: int, trees_per_set: int) -> int:
+    """Return how many trees of each output a round has."""
+    if facts["version"] < 3:
+        if "n_parallel" in facts:
+            raise ValueError("a file of a version below 3 has no parallel trees")
+        return 1
+    n_parallel = facts.get("n_parallel", 1)
+    if type(n_parallel) is not int or n_parallel < 1 or n_trees % (trees_per_set * n_parallel):
+        raise ValueError("the number of parallel trees does not fit the trees")
+    return n_parallel
 
 
 def _optional(arrays: files.Arrays, version: int, group: str) -> files.Arrays | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +26,49 @@ from gossamer.threads import resolve_threads
 _BLOCK: Final = 65_536
 _DENSE_VALUES: Final = 2**22  # of a block of sparse rows
 
+# Objectives whose scores can be clear before all trees have been added, as in LightGBM.
+_CAN_BE_CLEAR: Final = frozenset(
+    {
+        "binary",
+        "binary:logitraw",
+        "focal",
+        "multiclass",
+        "multi:softmax",
+        "multiclassova",
+        "lambdarank",
+        "rank_xendcg",
+        "rank:ndcg",
+        "rank:map",
+        "rank:pairwise",
+    }
+)
+
+
+@dataclass(frozen=True)
+class EarlyStop:
+    """When a row gets no more trees.
+
+    Attributes:
+        every: Rounds between two looks at its scores.
+        margin: They are clear if twice the score's size, or the distance of the two highest
+            scores, is above this.
+    """
+
+    every: int
+    margin: float
+
+    def is_clear(self, score: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Return which rows are clear, from rows x outputs.
+
+        Example:
+            >>> EarlyStop(1, 1.5).is_clear(np.array([[0.5], [-1.0]]))
+            array([False,  True])
+        """
+        if score.shape[1] == 1:
+            return np.asarray(2.0 * np.abs(score[:, 0]) > self.margin)
+        two = np.partition(score, score.shape[1] - 2, axis=1)[:, -2:]
+        return np.asarray(two[:, 1] - two[:, 0] > self.margin)
+
 
 @dataclass(frozen=True)
 class PredictOptions:
@@ -36,6 +80,7 @@ class PredictOptions:
     pred_leaf: bool = False
     num_threads: int = 0
     disable_shape_check: bool = False
+    early_stop: EarlyStop | None = None
 
     @classmethod
     def from_arguments(
@@ -50,7 +95,12 @@ class PredictOptions:
         """Make options from the arguments of `Booster.predict`.
 
         Parameters in `kwargs` win over those the model was trained with.
+
+        Raises:
+            ParameterError: If a number of rounds is none, or the first is below 0.
         """
+        start_iteration = _as_number("start_iteration", start_iteration)
+        num_iteration = _as_number("num_iteration", num_iteration)
         if start_iteration < 0:
             raise ParameterError(
                 message(
@@ -67,7 +117,39 @@ class PredictOptions:
             pred_leaf or params.predict_leaf_index,
             params.num_threads,
             params.predict_disable_shape_check,
+            EarlyStop(params.pred_early_stop_freq, params.pred_early_stop_margin)
+            if params.pred_early_stop
+            else None,
         )
+
+    def rounds_of(self, model: Model) -> tuple[int, int]:
+        """Return the first round of a model to use, and the one after the last.
+
+        Raises:
+            ParameterError: If the model has no such first round.
+        """
+        n_rounds = model.forest.n_rounds
+        if self.first_round > n_rounds:
+            raise ParameterError(
+                message(
+                    "start_iteration is out of range",
+                    got=self.first_round,
+                    expected=f"at most {n_rounds}, the rounds of the model",
+                )
+            )
+        last = n_rounds if self.last_round is None else min(self.last_round, n_rounds)
+        return self.first_round, last
+
+
+def _as_number(name: str, value: object) -> int:
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ParameterError(
+            message(f"{name} is no whole number", got=value, expected="a number of rounds")
+        ) from None
 
 
 def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[Any]:
@@ -79,6 +161,7 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     table = fitting_table(model, data, options.disable_shape_check)
     values, n_rows = table.values, table.n_rows
     k = model.objective.n_outputs
+    first, last = options.rounds_of(model)
     first_tree, last_tree = tree_range(model, options)
     n_trees = last_tree - first_tree
     n_threads = resolve_threads(options.num_threads, n_rows, n_trees)
@@ -88,14 +171,21 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
             found = leaves[at.start * n_trees : at.stop * n_trees]
             model.forest.native.predict_leaves(part, first_tree, last_tree, found, n_threads)
         return leaves.reshape(n_rows, n_trees)
-    start = model.start_from(options.first_round)
+    start = model.start_from(first)
     score = np.tile(np.zeros_like(start) if model.average_output else start, n_rows)
+    stop = options.early_stop
+    if stop is not None and (
+        model.average_output or model.objective.name not in _CAN_BE_CLEAR or first == last
+    ):
+        stop = None
     for part, at in with_derived(model, values, n_threads):
         out = score[at.start * k : at.stop * k]
-        model.forest.native.predict(part, first_tree, last_tree, out, n_threads)
+        if stop is None:
+            model.forest.native.predict(part, first_tree, last_tree, out, n_threads)
+        else:
+            _predict_until_clear(model, part, (first_tree, last_tree), stop, out, n_threads)
     if model.average_output:
-        n_rounds = n_trees // model.forest.trees_per_round
-        score = (score.reshape(n_rows, k) / max(n_rounds, 1) + start).ravel()
+        score = (score.reshape(n_rows, k) / max(last - first, 1) + start).ravel()
     rows = score.reshape(n_rows, k) if k > 1 else score
     if options.raw_score or not model.objective.has_link:
         return rows
@@ -106,10 +196,32 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
 
 def tree_range(model: Model, options: PredictOptions) -> tuple[int, int]:
     """Return the first tree of a prediction, and the one after the last."""
-    last = model.forest.n_rounds if options.last_round is None else options.last_round
-    last = min(last, model.forest.n_rounds)
-    first = min(options.first_round, last)
+    first, last = options.rounds_of(model)
     return first * model.forest.trees_per_round, last * model.forest.trees_per_round
+
+
+def _predict_until_clear(
+    model: Model,
+    values: Values,
+    trees: tuple[int, int],
+    stop: EarlyStop,
+    out: npt.NDArray[np.float64],
+    n_threads: int,
+) -> None:
+    native, (first, last) = model.forest.native, trees
+    every = stop.every * model.forest.trees_per_round
+    if not isinstance(values, _native.SparseMatrix):
+        native.predict_until_clear(values, first, last, every, stop.margin, out, n_threads)
+        return
+    rows = out.reshape(values.n_rows, -1)
+    score = rows.copy()
+    goes_on = np.ones(len(rows), dtype=np.bool_)
+    for begin in range(first, last, every):
+        native.predict(values, begin, min(begin + every, last), score.ravel(), n_threads)
+        rows[goes_on] = score[goes_on]
+        goes_on &= ~stop.is_clear(score)
+        if not goes_on.any():
+            return
 
 
 def with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tuple[Values, slice]]:

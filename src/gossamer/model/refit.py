@@ -122,12 +122,15 @@ class _Refit:
             state = objective.next_state(state, self.targets, self.gradients)
             forest.native.predict_leaves(table.values, first, first + k, leaves, self.n_threads)
             by_tree = leaves.reshape(n_rows, k).T
+            before = self.score
+            self.score = before.copy() if forest.n_parallel > 1 else before
             for i in range(k):
                 tree = forest.tree(first + i)
                 if tree.n_leaves == 1:
                     continue  # it could not be split, and counts for nothing
-                outputs = range(forest.n_outputs) if forest.n_values > 1 else [i]
-                values = self._leaf_values(tree, np.ascontiguousarray(by_tree[i]), list(outputs))
+                outputs = range(forest.n_outputs) if forest.n_values > 1 else [i % forest.n_outputs]
+                leaf = np.ascontiguousarray(by_tree[i])
+                values = self._leaf_values(tree, leaf, list(outputs), before)
                 begin = int(forest.leaf_begin[first + i]) * forest.n_values
                 leaf_value[begin : begin + values.size] = values.reshape(-1)
                 for column, output in enumerate(outputs):
@@ -141,9 +144,10 @@ class _Refit:
         )
 
     def _leaf_values(
-        self, tree: Tree, leaf: npt.NDArray[np.int32], outputs: list[int]
+        self, tree: Tree, leaf: npt.NDArray[np.int32], outputs: list[int], score: Array
     ) -> npt.NDArray[np.float64]:
-        """Return the new values of a tree's leaves, leaves x outputs."""
+        """Return the new values of a tree's leaves, leaves x outputs, from the round's scores."""
+        rate = self.params.learning_rate / self.model.forest.n_parallel
         old = tree.leaf_value.reshape(tree.n_leaves, -1)
         count = np.bincount(leaf, minlength=tree.n_leaves)
         new = old.copy()
@@ -160,8 +164,10 @@ class _Refit:
                 slope = np.bincount(leaf, gradient, tree.n_leaves)
                 found = leaf_outputs(tree, slope, weight, count, self.params, self._damp_from())
             else:
-                found = self._from_residuals(rule, leaf, output, hessian, tree.n_leaves)
-            blended = self._blend(old[:, column], found * self.params.learning_rate)
+                found = self._from_residuals(
+                    rule, leaf, output, hessian, tree.n_leaves, score[output]
+                )
+            blended = self._blend(old[:, column], found * rate)
             new[:, column] = np.where(weight > 0, blended, old[:, column])
         return new
 
@@ -175,10 +181,11 @@ class _Refit:
         output: int,
         hessian: npt.NDArray[np.float32] | None,
         n_leaves: int,
+        score: Array,
     ) -> Array:
         """Values of leaves that are quantiles of their residuals, see `LeafRefit`."""
         label = self.targets.label.reshape(self.targets.n_targets, -1)
-        residual = label[output if len(label) > 1 else 0] - self.score[output]
+        residual = label[output if len(label) > 1 else 0] - score
         order = np.argsort(leaf, kind="stable")
         ends = np.searchsorted(leaf[order], np.arange(n_leaves + 1))
         values = np.zeros(n_leaves)

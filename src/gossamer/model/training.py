@@ -47,6 +47,7 @@ _MODES: Final[dict[str, type[Boosting]]] = {
 # What a training cannot change half-way.
 _FIXED: Final = (
     "seed",  # before those that follow from it
+    "tree_method",  # likewise
     "num_iterations",
     "early_stopping_round",
     "early_stopping_min_delta",
@@ -55,6 +56,7 @@ _FIXED: Final = (
     "objective",
     "num_class",
     "boosting",
+    "num_parallel_tree",
     "multi_strategy",
     "boost_from_average",
     "sigmoid",
@@ -84,7 +86,6 @@ _FIXED: Final = (
     "lambdarank_score_normalization",
     "ndcg_exp_gain",
     "monotone_constraints",
-    "sketch_eps",
     "proposal",
     "categorical_feature",
     "cat_target_statistics",
@@ -92,6 +93,7 @@ _FIXED: Final = (
     "cat_prior_weight",
     "cat_statistics_l2",
     *BINNING_PARAMS,
+    "sketch_eps",  # may follow from max_bin
 )
 
 
@@ -170,13 +172,19 @@ class Training:
         if base is not None:
             base.check_mode(self.boosting.averages)
             base.check_derived(params)
-            base.check_values_per_leaf(self.n_outputs // self.trees_per_round)
+            base.check_values_per_leaf(self.n_outputs // self.trees_per_set)
+            base.check_parallel(params.num_parallel_tree)
             self._recount()
 
     @property
-    def trees_per_round(self) -> int:
+    def trees_per_set(self) -> int:
         """One for each output, or one for all of them."""
         return 1 if self._grower.has_vector_leaves else self.n_outputs
+
+    @property
+    def trees_per_round(self) -> int:
+        """As many sets as there are parallel trees."""
+        return self.trees_per_set * self.params.num_parallel_tree
 
     @property
     def n_rounds(self) -> int:
@@ -218,18 +226,7 @@ class Training:
         objective = self.objective.for_round(n_round, self._states[-1])
         objective.fill_gradients(scores.at, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
-        bag = self._sampler.draw(n_round, self._gradients, train.n_threads)
-        # As in LightGBM, leaves of the first round are plain.
-        is_linear = self.params.linear_tree and n_round > 0
-        trees: list[Any] = self._grower.grow(
-            self._gradients,
-            bag,
-            n_round,
-            scores.into,
-            self._targets,
-            train.n_threads,
-            is_linear=is_linear,
-        )
+        trees = self._grow(n_round, scores.into)
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
             if not can_differ and all(tree.n_leaves == 1 for tree in trees):
@@ -240,6 +237,43 @@ class Training:
         self.trees += trees
         self._states.append(state)
         return False
+
+    def _grow(self, n_round: int, score: npt.NDArray[np.float64]) -> list[Any]:
+        """Grow the trees of a round and add them to scores; none knows of the others."""
+        train, n_sets = self.train, self.params.num_parallel_tree
+        # As in LightGBM, leaves of the first round are plain.
+        is_linear = self.params.linear_tree and n_round > 0
+        weighs_rows = n_sets > 1 and self._sampler.weighs_rows
+        finds_residuals = n_sets > 1 and self._grower.refits_leaves
+        trees: list[Any] = []
+        for i in range(n_sets):
+            gradients = self._gradients.copy() if weighs_rows else self._gradients
+            bag = self._sampler.draw(n_round, gradients, train.n_threads, i)
+            # Residuals are those from the scores before the round.
+            into = score.copy() if finds_residuals else score
+            trees += self._grower.grow(
+                gradients,
+                bag,
+                n_round,
+                into,
+                self._targets,
+                train.n_threads,
+                is_linear=is_linear,
+                n_set=i,
+            )
+        if finds_residuals:
+            k = self.trees_per_set
+            for t, tree in enumerate(trees):
+                if tree.n_leaves > 1:
+                    _native.add_tree_to_scores(
+                        train.table.bins,
+                        tree,
+                        None,
+                        np.split(score, k)[t % k],
+                        train.n_threads,
+                        raw=train.raw,
+                    )
+        return trees
 
     def _add_start(self) -> None:
         """Start from the best constant, unless there are scores to start from."""
@@ -489,7 +523,8 @@ class Training:
         elif self.base is not None:
             forest = self.base.model.forest.extend(self.trees)
         else:
-            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns)
+            n_parallel = self.params.num_parallel_tree
+            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns, n_parallel)
         self._model = Model(
             self.objective.for_prediction(),
             names if self.base is None else self.base.names(names),

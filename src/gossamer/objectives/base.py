@@ -69,6 +69,11 @@ class Gradients:
             return [(part, None) for part in gradient]
         return list(zip(gradient, np.split(self.hessian, n_outputs), strict=True))
 
+    def copy(self) -> Gradients:
+        """Return a copy: rows of it may be weighted."""
+        hessian = None if self.hessian is None else self.hessian.copy()
+        return Gradients(self.gradient.copy(), hessian, self.has_hessian)
+
     def restore_hessian(self) -> npt.NDArray[np.float32]:
         """Return the hessians as the objective means them, before any row is weighted.
 

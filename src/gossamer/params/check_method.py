@@ -18,7 +18,14 @@ _NEEDS_BINS: Final[dict[str, Any]] = {
     "cegb_penalty_feature_lazy": (),
     "cegb_penalty_feature_coupled": (),
 }
-_ABOUT_BINS: Final = ("max_bin", "max_bin_by_feature", "forcedbins_filename", "min_data_in_bin")
+_ABOUT_BINS: Final = (
+    "max_bin",
+    "max_bin_by_feature",
+    "forcedbins_filename",
+    "min_data_in_bin",
+    "weighted_bins",
+    "bin_construct_sample_cnt",
+)
 
 
 def splits_by_value(params: Params) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gossamer.errors import ParameterError, message
+from gossamer.params.table import TABLE
 
 if TYPE_CHECKING:
     from gossamer.params.resolved import Params
@@ -25,6 +26,8 @@ def check_sampling(params: Params) -> None:
         ...     print(str(error)[:47])
         top_rate + other_rate is out of range: got 1.1,
     """
+    if params.sampling_method == "gradient_based":
+        _check_gradient_based(params)
     if params.data_sample_strategy == "goss":
         _check_no_bagging(params)
         if params.top_rate == "auto":
@@ -35,6 +38,30 @@ def check_sampling(params: Params) -> None:
         _check_no_bagging(params)
         if params.bagging_fraction == 1:
             _check_rates(params)
+
+
+def _check_gradient_based(params: Params) -> None:
+    """XGBoost's name for MVS: `bagging_fraction` alone is the share, 1 is all rows."""
+    expected = "mvs" if params.bagging_fraction < 1 else "bagging"
+    if params.data_sample_strategy not in (expected, "mvs"):
+        raise ParameterError(
+            message(
+                "sampling_method=gradient_based means data_sample_strategy=mvs",
+                got=params.data_sample_strategy,
+                expected="mvs",
+                hint="Give one of them only.",
+            )
+        )
+    for name in ("top_rate", "other_rate"):
+        if params[name] != TABLE[name].default:
+            raise ParameterError(
+                message(
+                    f"{name} does not fit sampling_method=gradient_based",
+                    got=params[name],
+                    expected=f"no {name}",
+                    hint="subsample (bagging_fraction) is the share of rows to keep.",
+                )
+            )
 
 
 def _check_no_bagging(params: Params) -> None:

@@ -15,6 +15,7 @@ from gossamer.params.check_boosting import check_boosting
 from gossamer.params.check_linear import check_linear
 from gossamer.params.check_method import VALUE_METHODS, check_method
 from gossamer.params.check_monotone import check_monotone
+from gossamer.params.check_prune import check_prune
 from gossamer.params.check_quantiles import check_quantiles
 from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
@@ -167,6 +168,8 @@ def _lower(value: object) -> object:
 def _coerce_given(name: str, value: object, spelling: str) -> object:
     """Convert a given value; for an unsupported parameter no value but the default is of use."""
     param = TABLE[name]
+    if spelling == "max_leaves" and str(value) in ("0", "0.0"):  # XGBoost's way to say: no limit
+        return param.high
     try:
         return coerce(param, value, spelling)
     except ParameterError:
@@ -231,6 +234,9 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
         depthwise = values["grow_policy"] == "depthwise"
         most = TABLE["num_leaves"].high if depthwise else TABLE["num_leaves"].default
         found["num_leaves"] = min(most, 2 ** min(values["max_depth"], 30))
+    if values["max_depth"] > 0 and values["num_leaves"] == TABLE["num_leaves"].high:
+        # The same trees, and no room for more leaves than they can have.
+        found["num_leaves"] = min(values["num_leaves"], 2 ** min(values["max_depth"], 30))
     if values["path_smooth"] > 0:
         # A leaf of one row would be all parent.
         found["min_data_in_leaf"] = max(values["min_data_in_leaf"], 2)
@@ -250,6 +256,9 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
         found["expectile_alpha"] = coerce(TABLE["expectile_alpha"], values["alpha"], "alpha")
     if len(values["quantile_alpha"]) == 1 and "alpha" not in given:
         found["alpha"] = values["quantile_alpha"][0]
+    by_gradients = values["sampling_method"] == "gradient_based" and values["bagging_fraction"] < 1
+    if by_gradients and "data_sample_strategy" not in given:
+        found["data_sample_strategy"] = "mvs"
     if "bagging_freq" not in given and _samples_rows(values):
         found["bagging_freq"] = 1
     return found
@@ -339,6 +348,7 @@ def _check_together(params: Params) -> None:
     check_linear(params)
     check_method(params)
     check_monotone(params)
+    check_prune(params)
     check_quantiles(params)
     check_sampling(params)
     check_boosting(params)

@@ -33,6 +33,7 @@ class Params(Mapping[str, object]):
     boosting: str
     num_iterations: int
     learning_rate: float
+    num_parallel_tree: int
     num_leaves: int
     tree_method: str
     sketch_eps: float
@@ -49,6 +50,7 @@ class Params(Mapping[str, object]):
     min_data_in_leaf: int
     min_sum_hessian_in_leaf: float
     min_gain_to_split: float
+    prune: bool
     lambda_l1: float
     lambda_l2: float
     max_delta_step: float
@@ -62,6 +64,7 @@ class Params(Mapping[str, object]):
 
     # Sampling
     data_sample_strategy: str
+    sampling_method: str
     bagging_fraction: float
     pos_bagging_fraction: float
     neg_bagging_fraction: float
@@ -142,6 +145,7 @@ class Params(Mapping[str, object]):
     max_bin_by_feature: ByColumn[int]
     min_data_in_bin: int
     bin_construct_sample_cnt: int
+    weighted_bins: bool
     data_random_seed: int
     use_missing: bool
     zero_as_missing: bool

@@ -137,11 +137,22 @@ CORE: Final = (
         low_open=True,
     ),
     _core(
+        "num_parallel_tree",
+        (),
+        "int",
+        1,
+        "Trees per output that a round grows on the same gradients, each on its own rows and "
+        "features, and each with `learning_rate` divided by their number (boosted forests).",
+        low=1,
+        high=100000,
+    ),
+    _core(
         "num_leaves",
         ("num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"),
         "int",
         31,
-        "Most leaves a tree may have. When only `max_depth` is given it follows from that.",
+        "Most leaves a tree may have. When only `max_depth` is given it follows from that. "
+        "`max_leaves=0`, as in XGBoost, is no limit.",
         low=2,
         high=131072,
     ),
@@ -158,7 +169,7 @@ CORE: Final = (
         "sketch_eps",
         (),
         "float",
-        0.03,
+        0.004,
         "With `approx`: share of the hessians between two candidates; about `1 / sketch_eps` "
         "candidates per feature. When only `max_bin` is given, one part in so many.",
         low=0,

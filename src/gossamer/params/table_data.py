@@ -41,6 +41,14 @@ DATASET: Final = (
         low=1,
     ),
     _data(
+        "weighted_bins",
+        (),
+        "bool",
+        False,
+        "Weights of the rows count when bin boundaries are chosen: bins get about equal weights "
+        "instead of numbers of rows. `min_data_in_bin` still counts rows.",
+    ),
+    _data(
         "data_random_seed",
         ("data_seed",),
         "int",
@@ -234,24 +242,23 @@ PREDICT: Final = (
         (),
         "bool",
         False,
-        "Stop adding trees to rows whose class is already clear.",
-        supported=False,
+        "Stop adding trees to rows whose class is already clear. Classification and ranking only.",
     ),
     _predict(
         "pred_early_stop_freq",
         (),
         "int",
         10,
-        "Trees between two checks of `pred_early_stop`.",
-        supported=False,
+        "Rounds between two checks of `pred_early_stop`.",
+        low=1,
     ),
     _predict(
         "pred_early_stop_margin",
         (),
         "float",
         10.0,
-        "Margin from which a class is clear to `pred_early_stop`.",
-        supported=False,
+        "Margin above which a class is clear to `pred_early_stop`: twice the size of a raw score, "
+        "or the distance of the two highest.",
     ),
     _predict(
         "output_result",

@@ -22,6 +22,15 @@ SAMPLING: Final = (
         "(see [row sampling](sampling.md)).",
         choices={"bagging": (), "goss": (), "mvs": ()},
     ),
+    _sampling(
+        "sampling_method",
+        (),
+        "enum",
+        "uniform",
+        "XGBoost's name: `gradient_based` is `data_sample_strategy=mvs` with `subsample` as the "
+        "share of rows, `uniform` leaves the choice to `data_sample_strategy`.",
+        choices={"uniform": (), "gradient_based": ()},
+    ),
     _fraction(
         name="bagging_fraction",
         aliases=("sub_row", "subsample", "bagging"),

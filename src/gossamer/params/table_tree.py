@@ -40,6 +40,15 @@ TREE: Final = (
         low=0,
     ),
     _tree(
+        "prune",
+        (),
+        "bool",
+        False,
+        "Grow a tree as if `min_gain_to_split` were 0, and then take back the splits that gain "
+        "less, from the leaves upwards: a split with better ones below it stays. Off, growth stops "
+        "at such a split.",
+    ),
+    _tree(
         "lambda_l1",
         ("reg_alpha", "l1_regularization"),
         "float",

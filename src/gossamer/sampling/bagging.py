@@ -62,8 +62,7 @@ class Bagging(RowSampler):
                     )
                 )
             self._queries = check_queries(targets, "bagging_by_query", "training")
-        self._bag: Bag | None = None
-        self._drawn_for = -1
+        self._bags: dict[tuple[int, int], Bag] = {}  # by draw and tree
 
     @property
     def is_on(self) -> bool:
@@ -71,24 +70,32 @@ class Bagging(RowSampler):
         return self._freq > 0 and min(self._fractions) < 1
 
     def draw(
-        self, n_round: int, gradients: Gradients | None = None, n_threads: int = 1
+        self,
+        n_round: int,
+        gradients: Gradients | None = None,
+        n_threads: int = 1,
+        tree: int = 0,
     ) -> Bag | None:
         """Return the rows of a round; None: all of them. Gradients do not matter."""
         if not self.is_on:
             return None
         draw = n_round // self._freq
-        if self._bag is None or draw != self._drawn_for:
-            key = make_key(self._seed, Stream.BAGGING, draw)
+        bag = self._bags.get((draw, tree))
+        if bag is None:
+            # Kept as long as they are needed: through this round, or through several.
+            if self._freq == 1 or any(other != draw for other, _ in self._bags):
+                self._bags.clear()
+            key = make_key(self._seed, Stream.BAGGING, draw, tree)
             n_queries = None if self._queries is None else len(self._queries) - 1
             rows = np.empty(self._n_rows if n_queries is None else n_queries, dtype=np.uint32)
             n_inside = _native.sample_rows(
                 len(rows), *self._fractions, self._label, key, rows, n_threads
             )
-            self._bag = Bag(rows[:n_inside], rows[n_inside:])
+            bag = Bag(rows[:n_inside], rows[n_inside:])
             if self._queries is not None:
-                self._bag = _rows_of(self._queries, self._bag)
-            self._drawn_for = draw
-        return self._bag
+                bag = _rows_of(self._queries, bag)
+            self._bags[draw, tree] = bag
+        return bag
 
 
 def _rows_of(queries: npt.NDArray[np.int64], bag: Bag) -> Bag:

@@ -43,5 +43,8 @@ class RowSampler(ABC):
         return False
 
     @abstractmethod
-    def draw(self, n_round: int, gradients: Gradients, n_threads: int) -> Bag | None:
-        """Return the rows of a round; None: all of them. Gradients may be weighted in place."""
+    def draw(self, n_round: int, gradients: Gradients, n_threads: int, tree: int = 0) -> Bag | None:
+        """Return the rows of a round; None: all of them. Gradients may be weighted in place.
+
+        Each of a round's parallel trees has rows of its own; `tree` is its number.
+        """

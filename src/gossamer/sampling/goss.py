@@ -75,7 +75,7 @@ class Goss(RowSampler):
         """See `RowSampler`."""
         return self.is_on
 
-    def draw(self, n_round: int, gradients: Gradients, n_threads: int) -> Bag | None:
+    def draw(self, n_round: int, gradients: Gradients, n_threads: int, tree: int = 0) -> Bag | None:
         """Return the rows of a round; None: all of them. Those drawn by chance are weighted."""
         self.rates = (1.0, 0.0)
         if not self.is_on:
@@ -97,7 +97,7 @@ class Goss(RowSampler):
         if self._counts is None:
             _logger.debug("Round %d: GOSS keeps %.4f and draws %.4f.", n_round + 1, *self.rates)
         rows = np.empty(self._n_rows, dtype=np.uint32)
-        key = make_key(self._seed, Stream.GOSS, n_round)
+        key = make_key(self._seed, Stream.GOSS, n_round, tree)
         self._native.sample_goss(*counts, key, gradients.gradient, hessian, rows, n_threads)
         n_inside = sum(counts)
         return Bag(rows[:n_inside], rows[n_inside:])

@@ -59,7 +59,7 @@ class Mvs(RowSampler):
         """See `RowSampler`."""
         return self.is_on
 
-    def draw(self, n_round: int, gradients: Gradients, n_threads: int) -> Bag | None:
+    def draw(self, n_round: int, gradients: Gradients, n_threads: int, tree: int = 0) -> Bag | None:
         """Return the rows of a round; None: all of them. They are weighted."""
         if not self.is_on:
             return None
@@ -71,7 +71,7 @@ class Mvs(RowSampler):
             reg = self._reg
         self._native.score(gradient, hessian, reg, n_threads)
         rows = np.empty(self._n_rows, dtype=np.uint32)
-        key = make_key(self._seed, Stream.MVS, n_round)
+        key = make_key(self._seed, Stream.MVS, n_round, tree)
         n_expected = self._share * self._n_rows
         n_inside = self._native.sample_mvs(n_expected, key, gradient, hessian, rows, n_threads)
         return Bag(rows[:n_inside], rows[n_inside:])

@@ -401,7 +401,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         pred_contrib: bool = False,
         validate_features: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> npt.NDArray[Any]:
         """Predict rows.
 
         Args:
@@ -427,7 +427,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             n_threads = to_threads(self.n_jobs if n_jobs is None else n_jobs)
             if n_threads != self._booster.resolved_params.num_threads:
                 kwargs["num_threads"] = n_threads
-        return self._booster.predict(
+        found: npt.NDArray[Any] = self._booster.predict(
             check_rows(self, X, self._booster.levels),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
@@ -437,6 +437,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             validate_features=validate_features,
             **kwargs,
         )
+        return found
 
     # ---- facts ----
 

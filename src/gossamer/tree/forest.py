@@ -31,6 +31,8 @@ class Forest:
         arrays: The arrays of `Tree`, of all trees; those about categories only if some node splits
             categories.
         linear: Those of linear leaves, of all trees; None: no leaf is linear.
+        n_parallel: Trees of each output in a round. They come in sets: a tree for each output, then
+            the next set.
     """
 
     n_outputs: int
@@ -40,9 +42,12 @@ class Forest:
     leaf_begin: npt.NDArray[np.int64]
     arrays: Mapping[str, npt.NDArray[Any]]
     linear: Linear | None = None
+    n_parallel: int = 1
 
     @classmethod
-    def from_trees(cls, trees: Iterable[Any], n_outputs: int, n_columns: int) -> Forest:
+    def from_trees(
+        cls, trees: Iterable[Any], n_outputs: int, n_columns: int, n_parallel: int = 1
+    ) -> Forest:
         """Put trees (native ones, or `Tree`) one after another.
 
         Example:
@@ -65,7 +70,9 @@ class Forest:
         linear = None
         if any(tree.linear is not None for tree in trees):
             linear = join_linear((tree.linear, tree.leaf_value) for tree in trees)
-        return cls(n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays, linear)
+        return cls(
+            n_outputs, n_values, n_columns, node_begin, leaf_begin, arrays, linear, n_parallel
+        )
 
     @property
     def n_trees(self) -> int:
@@ -74,8 +81,8 @@ class Forest:
 
     @property
     def trees_per_round(self) -> int:
-        """Trees that a round adds: one for each output, or one for all of them."""
-        return self.n_outputs // self.n_values
+        """Trees that a round adds: for each output, or for all of them, `n_parallel`."""
+        return self.n_outputs // self.n_values * self.n_parallel
 
     @property
     def n_rounds(self) -> int:
@@ -127,11 +134,12 @@ class Forest:
             self.leaf_begin[first : last + 1] - self.leaf_begin[first],
             self._part(first, last),
             self._linear_part(first, last),
+            self.n_parallel,
         )
 
     def extend(self, trees: Iterable[Any]) -> Forest:
         """Return this forest with more trees behind it."""
-        more = Forest.from_trees(trees, self.n_outputs, self.n_columns)
+        more = Forest.from_trees(trees, self.n_outputs, self.n_columns, self.n_parallel)
         if self.n_trees == 0:
             return more
         return Forest(
@@ -146,6 +154,7 @@ class Forest:
             }
             | _join_categories([_categories_of(self), _categories_of(more)]),
             join_linear((part.linear, part.arrays["leaf_value"]) for part in (self, more)),
+            self.n_parallel,
         )
 
     def _linear_part(self, first: int, last: int) -> Linear | None:

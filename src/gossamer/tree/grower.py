@@ -39,6 +39,9 @@ _MAX_SORTED_ROWS: Final = 2**31 - 1
 # More categories than any feature has bins.
 _MAX_BINS: Final = 2**16
 
+# Candidates of a feature that bins of 16 bits have room for.
+_MOST_PROPOSED: Final = 2**16 - 2
+
 # Numbers of the native core.
 MONOTONE_METHODS: Final = ("basic", "intermediate", "advanced")
 
@@ -56,10 +59,11 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.max_depth = max(params.max_depth, 0)
     grow.depthwise = params.grow_policy == "depthwise"
     grow.extra_trees = params.extra_trees
-    grow.learning_rate = params.learning_rate
+    grow.learning_rate = params.learning_rate / params.num_parallel_tree
     grow.lambda_l1 = params.lambda_l1
     grow.lambda_l2 = params.lambda_l2
-    grow.min_gain_to_split = params.min_gain_to_split
+    grow.min_gain_to_split = 0.0 if params.prune else params.min_gain_to_split
+    grow.prune_below = params.min_gain_to_split if params.prune else 0.0
     grow.min_sum_hessian = params.min_sum_hessian_in_leaf
     grow.min_data = params.min_data_in_leaf
     grow.max_delta_step = max(params.max_delta_step, 0.0)
@@ -182,11 +186,18 @@ class TreeGrower:
             )
         n_threads = resolve_threads(params.num_threads, self._table.n_rows, binning.n_columns)
         self._sorted = _native.sort_columns(self._table.bins, self._raw, n_threads)
-        is_sparse = isinstance(self._raw, _native.SparseMatrix)
-        if params.tree_method == "approx" and params.proposal == "global" and not is_sparse:
+        if self._proposes_bins():
             bins = self._table.bins
             self._proposals = _native.Proposals(bins, self._sorted, params.sketch_eps)
             self._native = _native.Grower(self._proposals.matrix)
+
+    def _proposes_bins(self) -> bool:
+        """Whether rows are binned anew for every tree; else sorted columns hold the candidates."""
+        params = self._params
+        if params.tree_method != "approx" or params.proposal != "global":
+            return False
+        is_sparse = isinstance(self._raw, _native.SparseMatrix)
+        return not is_sparse and params.sketch_eps * _MOST_PROPOSED >= 1
 
     def _make_limits(self) -> _native.FeatureLimits | None:
         params, binning = self._params, self._table.binning
@@ -250,11 +261,11 @@ class TreeGrower:
         """Take another learning rate for the trees to come.
 
         Args:
-            learning_rate: Factor of every leaf value.
+            learning_rate: Factor of every leaf value, divided by the number of parallel trees.
             value_unit: A power of two that leaf values are rounded to multiples of; 0: none.
         """
         for settings in self._settings:
-            settings.learning_rate = learning_rate
+            settings.learning_rate = learning_rate / self._params.num_parallel_tree
             settings.value_unit = value_unit
 
     @property
@@ -306,6 +317,7 @@ class TreeGrower:
         n_threads: int,
         *,
         is_linear: bool = False,
+        n_set: int = 0,
     ) -> list[_native.Tree]:
         """Grow the tree of each output, or one for all, and add its values to the scores.
 
@@ -319,8 +331,9 @@ class TreeGrower:
             targets: Labels as the loss sees them.
             n_threads: Threads to use; trees do not depend on it.
             is_linear: Whether leaves get linear models.
+            n_set: Which of the round's parallel trees these are: random choices depend on it, too.
         """
-        for k, settings in enumerate(self._settings):
+        for k, settings in enumerate(self._settings, n_set * len(self._settings)):
             if self._samples_columns:
                 settings.column_key = make_key(self._column_seed, Stream.COLUMNS, n_round, k)
             if self._params.extra_trees:

@@ -234,6 +234,7 @@ def translate(
     found |= translate_given(given)
     if found.get("tree_method") == "exact":  # it has no bins, and XGBoost takes no notice of these
         found = {name: value for name, value in found.items() if name not in _ABOUT_BINS}
+        found.setdefault("prune", True)  # its exact trees are pruned, the others stop early
     found["objective"] = objective
     metrics = _metrics(given)
     if metrics is not None:

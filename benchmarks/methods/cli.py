@@ -1,0 +1,177 @@
+"""Command line: ``python -m benchmarks.methods [speed | accuracy | report]``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.launch import say
+from benchmarks.methods import data
+from benchmarks.methods.figure import draw_figure
+from benchmarks.methods.plan import (
+    LIBRARIES,
+    Contender,
+    accuracy_contenders,
+    plan_jobs,
+    speed_contenders,
+)
+from benchmarks.methods.report import KINDS, format_blocks
+from benchmarks.paper.launch import Job, Limits, run_jobs
+from benchmarks.paper.problem import Problem, cached_folder, load_facts
+from benchmarks.paper.report import update_page
+from benchmarks.paper.store import (
+    Document,
+    keep_others,
+    new_document,
+    read_document,
+    write_document,
+)
+from benchmarks.real import CaseUnavailableError
+
+DEFAULT_OUT = "benchmarks/results/methods"
+DEFAULT_PAGE = "docs/tree_methods.md"
+FIGURE = "assets/methods/accuracy.svg"  # beside the page
+_KEYS = ("case", "variant", "seed", "repeat")
+Run = dict[str, Any]
+Plan = tuple[str, str, Callable[[], Problem], Iterator[Job]]  # data set, name of the cache, ...
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        argv: Arguments; None means those of the process.
+
+    Returns:
+        Exit status: 0, or 1 when a run failed or nothing was run.
+    """
+    args = _parser().parse_args(argv)
+    status: int = args.command(args)
+    return status
+
+
+def _speed(args: argparse.Namespace) -> int:
+    contenders = _installed(speed_contenders(args.depth), args)
+    plans = (
+        (name, name, partial(data.SPEED[name], 0, args.scale), jobs)
+        for name in args.data
+        for jobs in [plan_jobs(name, contenders, args.rounds, args.repeats)]
+    )
+    return _measure(args, "speed", plans)
+
+
+def _accuracy(args: argparse.Namespace) -> int:
+    contenders = _installed(accuracy_contenders(args.depth), args)
+
+    def plan(name: str, seed: int) -> Plan:
+        jobs = plan_jobs(
+            name, contenders, args.rounds, 1, seed, data.ACCURACY[name][0], has_curve=True
+        )
+        return name, f"{name}-{seed}", partial(data.real, name, seed, args.scale), jobs
+
+    plans = (
+        plan(name, seed)
+        for name in args.data
+        for seed in range(args.first_seed, args.seeds or data.ACCURACY[name][1])
+    )
+    return _measure(args, "accuracy", plans)
+
+
+def _installed(contenders: list[Contender], args: argparse.Namespace) -> list[Contender]:
+    return [c for c in contenders if c.library in args.libraries and c.is_installed()]
+
+
+def _measure(args: argparse.Namespace, kind: str, plans: Iterator[Plan]) -> int:
+    """Runs the plans, writing the document after every run."""
+    names = ("threads", "rounds", "depth", "scale")
+    document = new_document(kind, **{name: getattr(args, name) for name in names})
+    path = Path(args.out) / f"{kind}.json"
+    earlier = read_document(path) if args.keep else None
+    limits = Limits(args.threads, timeout_s=args.timeout)
+    for name, cache_name, make, jobs in plans:
+        try:
+            folder = cached_folder(f"methods-{cache_name}-x{args.scale:g}", make)
+        except CaseUnavailableError as error:
+            say(f"skipped {name}: {error}")
+            continue
+        document["data"][name] = load_facts(folder)
+        for run in run_jobs(jobs, folder, limits):
+            document["runs"].append(without_times(run) if kind == "accuracy" else run)
+            whole: Document = {**document}
+            if earlier is not None:
+                try:
+                    keep_others(whole, earlier, _KEYS)
+                except ValueError as error:
+                    raise SystemExit(f"error: {error}; leave out --keep") from None
+            write_document(path, whole)  # kept should a later run be stopped
+    if not document["runs"]:
+        say("nothing was run")
+        return 1
+    print(format_blocks({kind: document})[kind])
+    say(f"written to {path}")
+    return 1 if any("error" in run for run in document["runs"]) else 0
+
+
+def without_times(run: Run) -> Run:
+    """A run whose times do not count; its curve has rounded figures, as the file is checked in."""
+    if "error" in run:
+        return run
+    curve = [
+        {key: round(value, 6) for key, value in point.items() if key != "seconds"}
+        for point in run["curve"]
+    ]
+    return {**run, "round_s": [], "curve": curve}
+
+
+def _report(args: argparse.Namespace) -> int:
+    found = {kind: read_document(Path(args.out) / f"{kind}.json") for kind in KINDS}
+    documents = {kind: document for kind, document in found.items() if document is not None}
+    if not documents:
+        command = "python -m benchmarks.methods accuracy"
+        raise SystemExit(f"error: no results in {args.out}; run `{command}`")
+    page = Path(args.page)
+    if not page.is_file():
+        raise SystemExit(f"error: no page {page} to write the tables into")
+    for name in update_page(page, format_blocks(documents), "methods"):
+        say(f"{page} has no place for {name}")
+    if "accuracy" in documents and not draw_figure(documents["accuracy"], page.parent / FIGURE):
+        say("no figure: no curves, or matplotlib is not installed")
+    say(f"written to {page}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--threads", type=int, default=2)
+    common.add_argument("--depth", type=int, default=8)
+    common.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows")
+    common.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=LIBRARIES)
+    common.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
+    common.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
+    common.add_argument(
+        "--keep", action="store_true", help="keep earlier results of what is not run again"
+    )
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.methods", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    speed = commands.add_parser("speed", parents=[common], help="time and memory beside XGBoost")
+    speed.add_argument("--data", nargs="+", choices=data.SPEED, default=list(data.SPEED))
+    speed.add_argument("--rounds", type=int, default=30)
+    speed.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts")
+    speed.set_defaults(command=_speed)
+
+    accuracy = commands.add_parser("accuracy", parents=[common], help="held-out metric by eps")
+    accuracy.add_argument("--data", nargs="+", choices=data.ACCURACY, default=list(data.ACCURACY))
+    accuracy.add_argument("--rounds", type=int, default=100)
+    accuracy.add_argument("--seeds", type=int, default=0, help="random splits; 0: by data set")
+    accuracy.add_argument("--first-seed", type=int, default=0, help="with --keep: go on from here")
+    accuracy.set_defaults(command=_accuracy)
+
+    report = commands.add_parser("report", help="writes tables and the figure of earlier results")
+    report.add_argument("--out", default=DEFAULT_OUT, help="folder with the results")
+    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the places")
+    report.set_defaults(command=_report)
+    return parser

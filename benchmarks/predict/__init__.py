@@ -1,0 +1,1 @@
+"""Prediction beside the other libraries and the compilers of their models."""

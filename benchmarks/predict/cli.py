@@ -1,0 +1,138 @@
+"""Command line: ``python -m benchmarks.predict [run | report]``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from benchmarks.launch import say
+from benchmarks.paper.launch import run_process
+from benchmarks.paper.report import update_page
+from benchmarks.paper.store import keep_others, new_document, read_document, write_document
+from benchmarks.predict.cases import CASES, Case
+from benchmarks.predict.contenders import CONTENDERS
+from benchmarks.predict.report import format_blocks
+
+DEFAULT_OUT = "benchmarks/results/predict"
+DEFAULT_PAGE = "docs/prediction.md"
+DEFAULT_MODELS = "build/benchmark-models"
+WORKER = "benchmarks.predict.worker"
+_FILE = "predict.json"
+_KEYS = ("case", "contender", "repeat")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        argv: Arguments; None means those of the process.
+
+    Returns:
+        Exit status: 0, or 1 when a run failed or nothing was run.
+    """
+    args = _parser().parse_args(argv)
+    status: int = args.command(args)
+    return status
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Runs the cases, writing the document after every one."""
+    document = new_document("predict", threads=args.threads, rows=args.rows, trees=args.trees)
+    path = Path(args.out) / _FILE
+    earlier = read_document(path) if args.keep else None
+    n_failed = 0
+    for name in args.cases:
+        for run in _run_case(CASES[name], args):
+            document["runs"].append(run)
+            n_failed += "error" in run
+        if document["runs"]:
+            whole = {**document}
+            if earlier is not None:
+                try:
+                    keep_others(whole, earlier, _KEYS)
+                except ValueError as error:
+                    raise SystemExit(f"error: {error}; leave out --keep") from None
+            write_document(path, whole)  # kept should a later case be stopped
+    if not document["runs"]:
+        say("nothing was run")
+        return 1
+    blocks = format_blocks(document)
+    print("\n\n".join(f"{name}\n\n{blocks[name]}" for name in args.cases))
+    say(f"written to {path}")
+    return 1 if n_failed else 0
+
+
+def _run_case(case: Case, args: argparse.Namespace) -> list[dict[str, Any]]:
+    wanted = [name for name in case.contenders if name in args.contenders]
+    names = [name for name in wanted if CONTENDERS[name].is_installed()]
+    for name in wanted:
+        if name not in names:
+            say(f"skipped {name}: {', '.join(CONTENDERS[name].packages)} not installed")
+    folder = Path(args.models).resolve() / f"{case.name}-{args.trees}-{args.train_rows}"
+    job: dict[str, Any] = {"case": case.name, "folder": str(folder), "threads": args.threads}
+    job |= {"rows": args.rows, "train_rows": args.train_rows, "trees": args.trees}
+    job["seconds"] = args.seconds
+    runs: list[dict[str, Any]] = []
+
+    def act(task: str, name: str, repeat: int) -> bool:
+        order = {**job, "task": task, "contender": name}
+        found = run_process(WORKER, order, args.threads, args.timeout)
+        run = {"case": case.name, "contender": name, "repeat": repeat, **found}
+        if task == "time" or "error" in found:
+            runs.append(run)
+            say(_one_line(run))
+        return "error" not in found
+
+    names = [name for name in names if act("make", name, -1)]
+    for repeat in range(args.repeats):
+        shift = repeat % max(1, len(names))  # none is always first
+        for name in names[shift:] + names[:shift]:
+            act("time", name, repeat)
+    return runs
+
+
+def _one_line(run: dict[str, Any]) -> str:
+    start = f"{run['case']:12} {run['contender']:20} #{run['repeat'] + 1}"
+    if "error" in run:
+        return f"{start}  FAILED {run['error']}"
+    return f"{start}  {run['best_s'] * 1e3:12.4f} ms  ({run['n_calls']} calls)"
+
+
+def _report(args: argparse.Namespace) -> int:
+    document = read_document(Path(args.out) / _FILE)
+    if document is None:
+        raise SystemExit(f"error: no results in {args.out}; run `python -m benchmarks.predict run`")
+    page = Path(args.page)
+    if not page.is_file():
+        raise SystemExit(f"error: no page {page} to write the tables into")
+    for name in update_page(page, format_blocks(document), "predict"):
+        say(f"{page} has no place for {name}")
+    say(f"written to {page}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.predict", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    run = commands.add_parser("run", help="times the contenders, in turns")
+    run.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
+    run.add_argument("--contenders", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
+    run.add_argument("--threads", type=int, default=2)
+    run.add_argument("--repeats", type=int, default=3, help="processes; the fastest call counts")
+    run.add_argument("--seconds", type=float, default=5.0, help="to repeat calls for, at least 3")
+    run.add_argument("--rows", type=int, default=0, help="rows to predict; 0 for the case's")
+    run.add_argument("--train-rows", type=int, default=0, help="0 for the usual number")
+    run.add_argument("--trees", type=int, default=0, help="trees; 0 for the case's")
+    run.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
+    run.add_argument("--models", default=DEFAULT_MODELS, help="folder that keeps the models")
+    run.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
+    run.add_argument(
+        "--keep", action="store_true", help="keep earlier results of what is not run again"
+    )
+    run.set_defaults(command=_run)
+    report = commands.add_parser("report", help="writes the tables of earlier results into a page")
+    report.add_argument("--out", default=DEFAULT_OUT, help="folder with the results")
+    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the places")
+    report.set_defaults(command=_report)
+    return parser
