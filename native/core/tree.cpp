@@ -46,8 +46,9 @@ void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* 
 std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree, const RawTable* raw) {
   if (tree.by_value && raw == nullptr) throw std::invalid_argument("the tree asks for values: it needs the raw table");
   std::vector<Node> nodes;
-  nodes.reserve(tree.column.size());
-  for (std::size_t i = 0; i < tree.column.size(); ++i) {
+  const std::size_t n_nodes = tree.by_value ? tree.column.size() : tree.feature.size();
+  nodes.reserve(n_nodes);
+  for (std::size_t i = 0; i < n_nodes; ++i) {
     if (tree.by_value) {
       const auto first = static_cast<std::size_t>(tree.category_begin[i]);
       const auto last = static_cast<std::size_t>(tree.category_begin[i + 1]);
