@@ -55,6 +55,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "deep": {"num_leaves": 31, "min_data_in_leaf": 1},
     "a monotone column": {"monotone_constraints": [1, 0, 0, 0]},
     "no start": {"boost_from_average": False},
+    "parallel trees": {
+        "num_parallel_tree": 2,
+        "bagging_fraction": 0.6,
+        "bagging_freq": 1,
+        "objective": "multiclass",
+        "num_class": 3,
+    },
 }
 
 
