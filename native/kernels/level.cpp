@@ -26,8 +26,8 @@ namespace {
 #include "kernels/partition.inl"
 
 #include "kernels/search.inl"
-#include "kernels/sorted.inl"
 #include "kernels/shap.inl"
+#include "kernels/sorted.inl"
 
 #include "kernels/vector_leaf.inl"
 
