@@ -12,6 +12,7 @@ from scipy import sparse
 import gossamer as gs
 from gossamer import files
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError
+from gossamer.model import model_file
 from gossamer.model.derived import code_values
 
 Array = npt.NDArray[Any]
@@ -206,7 +207,7 @@ def test_resuming_from_a_checkpoint(tmp_path: Any) -> None:
 
 def test_broken_files() -> None:
     x, y = rows(n_rows=1000)
-    content = gs.model.model_file.to_bytes(gs.train(PARAMS, data_set(x, y), 3)._model)
+    content = model_file.to_bytes(gs.train(PARAMS, data_set(x, y), 3)._model)
     arrays, facts = files.from_bytes(content)
     names = [name for name in arrays if name.startswith("derived.")]
     assert len(names) > 5

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.data.sparse import by_row, read_sparse, to_scipy
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, fitting_table, tree_range, with_derived
@@ -143,9 +144,9 @@ def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptio
     return [scipy.sparse.vstack(parts, format="csr") for parts in blocks]
 
 
-def _row_blocks(values: _native.SparseMatrix, most_rows: int) -> Any:
-    from gossamer.data.sparse import by_row, read_sparse, to_scipy
-
+def _row_blocks(
+    values: _native.SparseMatrix, most_rows: int
+) -> Iterator[tuple[_native.SparseMatrix, int]]:
     step = min(most_rows, _BLOCK)
     if values.n_rows <= step:
         yield values, values.n_rows

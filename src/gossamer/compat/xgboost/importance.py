@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import ParameterError, message
-from gossamer.model.importance import _credited
+from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 
-IMPORTANCE_TYPES: Final = ("weight", "gain", "cover", "total_gain", "total_cover")
+# XGBoost's name -> ours.
+IMPORTANCE_TYPES: Final = {
+    "weight": "split",
+    "gain": "mean_gain",
+    "cover": "mean_cover",
+    "total_gain": "total_gain",
+    "total_cover": "total_cover",
+}
 
 
 def importance(model: Model, importance_type: str) -> npt.NDArray[np.float64]:
@@ -33,16 +40,5 @@ def importance(model: Model, importance_type: str) -> npt.NDArray[np.float64]:
                 expected=", ".join(IMPORTANCE_TYPES),
             )
         )
-    counts = _sums(model, None)
-    if importance_type == "weight":
-        return counts
-    kind = importance_type.removeprefix("total_")
-    sums = _sums(model, model.forest.arrays["gain" if kind == "gain" else "node_weight"])
-    return sums if kind != importance_type else sums / np.maximum(counts, 1)
-
-
-def _sums(model: Model, weights: npt.NDArray[Any] | None) -> npt.NDArray[np.float64]:
-    forest = model.forest
-    counts = np.bincount(forest.arrays["column"], weights, minlength=forest.n_columns)
-    found: npt.NDArray[np.float64] = counts.astype(np.float64)
-    return found if model.derived is None else _credited(found, model.derived)
+    kind = IMPORTANCE_TYPES[importance_type]
+    return feature_importance(model.forest, kind, model.derived).astype(np.float64)

@@ -1,0 +1,255 @@
+"""What a model says about itself and its predictions: the explaining part of `Booster`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Dataset
+from gossamer.model.explain import shap_interactions, shap_values
+from gossamer.model.model import Model
+from gossamer.model.partial import PartialDependence, partial_dependence
+from gossamer.model.permutation import PermutationImportance, permutation_importance
+from gossamer.model.predict import PredictOptions, fitting_table
+from gossamer.model.shap_package import to_explanation, to_shap
+from gossamer.params import resolve
+
+
+class Explaining(ABC):
+    """Shapley values, permutation importance and partial dependence of a model."""
+
+    @property
+    @abstractmethod
+    def _model(self) -> Model:
+        """The model as it is now."""
+
+    @abstractmethod
+    def _options(
+        self,
+        start_iteration: int,
+        num_iteration: int | None,
+        kwargs: Mapping[str, Any],
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+    ) -> PredictOptions:
+        """Make options from the arguments of a prediction."""
+
+    @abstractmethod
+    def _first_rounds(self, num_iteration: int | None) -> Model:
+        """Return the model up to a round."""
+
+    @abstractmethod
+    def _given_params(self) -> dict[str, Any]:
+        """Return the parameters as given, as far as they are known."""
+
+    def shap_values(
+        self,
+        data: Any,
+        background: Any = None,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> npt.NDArray[np.float64]:
+        """Return exact Shapley values of the raw scores.
+
+        Args:
+            data: The rows to explain, as for `predict`; a dense table.
+            background: Rows whose values take the place of unknown ones (interventional values).
+                None: unknown columns follow the shares of the training rows in each node, as
+                `predict(pred_contrib=True)` does.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            **kwargs: Parameters: `num_threads`, ...
+
+        Returns:
+            (rows, columns + 1), or (rows, outputs, columns + 1) with several outputs. The last
+            one is what is expected of all rows; together they are the raw score.
+
+        Example:
+            >>> import gossamer as gs
+            >>> x, y = [[0.0, 0.0], [1.0, 0.0]] * 30, [0.0, 1.0] * 30
+            >>> booster = gs.train({"verbose": -1, "min_data_in_bin": 1}, gs.Dataset(x, y), 100)
+            >>> booster.shap_values([[1.0, 0.0]]).round(3)
+            array([[0.5, 0. , 0.5]])
+        """
+        options = self._options(start_iteration, num_iteration, kwargs)
+        values: Any = shap_values(self._model, data, options, background)
+        if isinstance(values, list):
+            values = np.stack([part.toarray() for part in values], axis=1)
+        found: npt.NDArray[np.float64] = values[:, 0] if values.shape[1] == 1 else values
+        return found
+
+    def shap_interactions(
+        self, data: Any, start_iteration: int = 0, num_iteration: int | None = None, **kwargs: Any
+    ) -> npt.NDArray[np.float64]:
+        """Return exact Shapley interaction values of the raw scores.
+
+        Args:
+            data: The rows to explain, as for `predict`; a dense table.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            **kwargs: Parameters: `num_threads`, ...
+
+        Returns:
+            (rows, columns + 1, columns + 1), or (rows, outputs, columns + 1, columns + 1). Half of
+            the interaction of two columns stands at either place; a line sums up to the column's
+            Shapley value.
+        """
+        options = self._options(start_iteration, num_iteration, kwargs)
+        values = shap_interactions(self._model, data, options)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def to_shap(self, num_iteration: int | None = None) -> dict[str, Any]:
+        """Return the trees as `shap.TreeExplainer` takes them.
+
+        Args:
+            num_iteration: Number of rounds, as for `predict`.
+
+        Raises:
+            NotSupportedError: If the package cannot describe them: categorical splits, target
+                statistics, linear leaves, zeros that count as missing. `to_explanation` can.
+
+        Example:
+            >>> import gossamer as gs
+            >>> data = gs.Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
+            >>> booster = gs.Booster({"num_leaves": 2, "verbose": -1}, data)
+            >>> booster.update()
+            False
+            >>> booster.to_shap()["trees"][0]["children_left"]
+            array([ 1, -1, -1])
+        """
+        return to_shap(self._first_rounds(num_iteration))
+
+    def to_explanation(
+        self,
+        data: Any,
+        background: Any = None,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return the Shapley values of `shap_values` as a `shap.Explanation`, for its plots.
+
+        It needs the shap package; models of all kinds can be explained.
+
+        Args:
+            data: The rows to explain, as for `predict`.
+            background: As for `shap_values`.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            **kwargs: Parameters: `num_threads`, ...
+
+        Raises:
+            ImportError: If the package is not installed.
+        """
+        model = self._model
+        values = self.shap_values(data, background, start_iteration, num_iteration, **kwargs)
+        options = self._options(start_iteration, num_iteration, kwargs)
+        matrix = fitting_table(model, data, options.disable_shape_check).matrix
+        table = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        return to_explanation(values, table, list(model.names))
+
+    def permutation_importance(
+        self,
+        data: Any,
+        label: Any,
+        metric: str | None = None,
+        n_repeats: int = 5,
+        seed: int = 0,
+        weight: Any = None,
+        group: Any = None,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> PermutationImportance:
+        """Shuffle one column after another, and see how much worse a metric becomes.
+
+        Best on data that the model was not trained on. The same seed gives the same numbers.
+
+        Args:
+            data: Rows x columns, as for `predict`.
+            label: Labels, as for `Dataset`.
+            metric: Name of a metric; None: that of the training, or the objective's own.
+            n_repeats: How often each column is shuffled.
+            seed: Seed of the orders.
+            weight: Weights, as for `Dataset`.
+            group: Rows of each query, as for `Dataset`.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            **kwargs: Parameters: `num_threads`, ...
+
+        Returns:
+            `mean`, `std` by column, and all `values`: above 0 where the column helps.
+
+        Example:
+            >>> import gossamer as gs
+            >>> x = np.arange(200.0).reshape(100, 2) % 13
+            >>> booster = gs.Booster({"verbose": -1}, gs.Dataset(x, label=x[:, 0]))
+            >>> booster.update()
+            False
+            >>> found = booster.permutation_importance(x, x[:, 0], metric="l1")
+            >>> bool(found.mean[0] > 0), bool(found.mean[1] == 0)
+            (True, True)
+        """
+        resolved = resolve(self._given_params())
+        if metric is not None:
+            resolved = resolved.replace(metric=metric)
+        options = self._options(start_iteration, num_iteration, kwargs)
+        n_rows = len(label) if hasattr(label, "__len__") else 0
+        rows = np.zeros((n_rows, 1), np.int8)
+        given = Dataset(rows, label, weight=weight, group=group, params={"verbose": -1})
+        return permutation_importance(self._model, data, given, resolved, options, n_repeats, seed)
+
+    def partial_dependence(
+        self,
+        data: Any,
+        feature: int | str | Sequence[int | str],
+        grid: Any = None,
+        kind: Literal["average", "individual"] = "average",
+        percentiles: tuple[float, float] = (0.05, 0.95),
+        grid_resolution: int = 100,
+        raw_score: bool = False,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> PartialDependence:
+        """Return what is predicted as a column takes one value after another.
+
+        Args:
+            data: Rows x columns, as for `predict`; all other columns keep their values.
+            feature: The column, by number or name, or two of them.
+            grid: The values that it takes, for two columns a list of values for each. None:
+                quantiles of the data between `percentiles`, or all values of the data where there
+                are no more than `grid_resolution` of them, or the column is categorical.
+            kind: "average" is the mean over the rows (partial dependence); "individual" gives one
+                curve for each row (individual conditional expectation, ICE).
+            percentiles: Lowest and highest quantile of the grid.
+            grid_resolution: Most values of a grid of quantiles.
+            raw_score: Whether to look at raw scores rather than predictions.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            **kwargs: Parameters: `num_threads`, ...
+
+        Returns:
+            `grid`, the values of each column, and `values`: (grid,), with two columns (grid, other
+            grid); of each row with the rows first; with several outputs these last.
+
+        Example:
+            >>> import gossamer as gs
+            >>> x = np.arange(200.0).reshape(100, 2)
+            >>> data = gs.Dataset(x, label=x[:, 0] > 99)
+            >>> booster = gs.Booster({"num_leaves": 2, "verbose": -1}, data)
+            >>> booster.update()
+            False
+            >>> found = booster.partial_dependence(x, 0, grid=[50.0, 150.0])
+            >>> found.values.round(2)
+            array([0.45, 0.55])
+        """
+        options = self._options(start_iteration, num_iteration, kwargs, raw_score)
+        return partial_dependence(
+            self._model, data, feature, options, grid, kind, percentiles, grid_resolution
+        )
