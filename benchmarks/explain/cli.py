@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import finish, run_command, write_page
 from benchmarks.explain.report import format_table
 from benchmarks.launch import say
 from benchmarks.paper.launch import run_process
-from benchmarks.paper.report import update_page
 from benchmarks.paper.store import new_document, read_document, write_document
 from benchmarks.tasks.libraries import is_installed
 
@@ -31,9 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed.
     """
-    args = _parser().parse_args(argv)
-    status: int = args.command(args)
-    return status
+    return run_command(_parser(), argv)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -54,19 +52,14 @@ def _run(args: argparse.Namespace) -> int:
                     document["runs"].append({**head, "repeat": repeat, **found})
                     say(_one_line(document["runs"][-1]))
                     write_document(Path(args.out), document)
-    print(format_table(document))
-    say(f"written to {args.out}")
-    return 1 if any("error" in run for run in document["runs"]) else 0
+    return finish(document, Path(args.out), format_table)
 
 
 def _report(args: argparse.Namespace) -> int:
     document = read_document(Path(args.out))
     if document is None:
         raise SystemExit(f"error: no results in {args.out}; run `python -m benchmarks.explain run`")
-    if update_page(Path(args.page), {"speed": format_table(document)}, "explain"):
-        raise SystemExit(f"error: {args.page} has no place <!-- explain:speed -->")
-    say(f"written to {args.page}")
-    return 0
+    return write_page(Path(args.page), {"speed": format_table(document)}, "explain")
 
 
 def _one_line(run: dict[str, Any]) -> str:

@@ -8,6 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import (
+    finish,
+    read_results,
+    run_command,
+    write_page,
+    write_with_earlier,
+)
 from benchmarks.launch import say
 from benchmarks.methods import data
 from benchmarks.methods.figure import draw_figure
@@ -21,14 +28,7 @@ from benchmarks.methods.plan import (
 from benchmarks.methods.report import KINDS, format_blocks
 from benchmarks.paper.launch import Job, Limits, run_jobs
 from benchmarks.paper.problem import Problem, cached_folder, load_facts
-from benchmarks.paper.report import update_page
-from benchmarks.paper.store import (
-    Document,
-    keep_others,
-    new_document,
-    read_document,
-    write_document,
-)
+from benchmarks.paper.store import new_document, read_document
 from benchmarks.real import CaseUnavailableError
 
 DEFAULT_OUT = "benchmarks/results/methods"
@@ -48,9 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    args = _parser().parse_args(argv)
-    status: int = args.command(args)
-    return status
+    return run_command(_parser(), argv)
 
 
 def _speed(args: argparse.Namespace) -> int:
@@ -100,19 +98,8 @@ def _measure(args: argparse.Namespace, kind: str, plans: Iterator[Plan]) -> int:
         document["data"][name] = load_facts(folder)
         for run in run_jobs(jobs, folder, limits):
             document["runs"].append(without_times(run) if kind == "accuracy" else run)
-            whole: Document = {**document}
-            if earlier is not None:
-                try:
-                    keep_others(whole, earlier, _KEYS)
-                except ValueError as error:
-                    raise SystemExit(f"error: {error}; leave out --keep") from None
-            write_document(path, whole)  # kept should a later run be stopped
-    if not document["runs"]:
-        say("nothing was run")
-        return 1
-    print(format_blocks({kind: document})[kind])
-    say(f"written to {path}")
-    return 1 if any("error" in run for run in document["runs"]) else 0
+            write_with_earlier(path, document, earlier, _KEYS)  # should a later run be stopped
+    return finish(document, path, lambda found: format_blocks({kind: found})[kind])
 
 
 def without_times(run: Run) -> Run:
@@ -127,20 +114,12 @@ def without_times(run: Run) -> Run:
 
 
 def _report(args: argparse.Namespace) -> int:
-    found = {kind: read_document(Path(args.out) / f"{kind}.json") for kind in KINDS}
-    documents = {kind: document for kind, document in found.items() if document is not None}
-    if not documents:
-        command = "python -m benchmarks.methods accuracy"
-        raise SystemExit(f"error: no results in {args.out}; run `{command}`")
+    documents = read_results(Path(args.out), KINDS, "python -m benchmarks.methods accuracy")
     page = Path(args.page)
-    if not page.is_file():
-        raise SystemExit(f"error: no page {page} to write the tables into")
-    for name in update_page(page, format_blocks(documents), "methods"):
-        say(f"{page} has no place for {name}")
+    status = write_page(page, format_blocks(documents), "methods")
     if "accuracy" in documents and not draw_figure(documents["accuracy"], page.parent / FIGURE):
         say("no figure: no curves, or matplotlib is not installed")
-    say(f"written to {page}")
-    return 0
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:

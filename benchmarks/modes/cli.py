@@ -6,7 +6,13 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.launch import say
+from benchmarks.command_line import (
+    finish,
+    read_results,
+    run_command,
+    write_page,
+    write_with_earlier,
+)
 from benchmarks.modes import data
 from benchmarks.modes.launch import LIBRARIES, Limits, run_case
 from benchmarks.modes.plan import (
@@ -21,8 +27,7 @@ from benchmarks.modes.plan import (
     plan_monotone,
 )
 from benchmarks.modes.report import KINDS, format_blocks
-from benchmarks.paper.report import update_page
-from benchmarks.paper.store import keep_others, new_document, read_document, write_document
+from benchmarks.paper.store import new_document, read_document
 
 DEFAULT_OUT = "benchmarks/results/modes"
 DEFAULT_PAGE = "docs/modes.md"
@@ -39,9 +44,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    args = _parser().parse_args(argv)
-    status: int = args.command(args)
-    return status
+    return run_command(_parser(), argv)
 
 
 def _categories(args: argparse.Namespace) -> int:
@@ -79,39 +82,18 @@ def _measure(args: argparse.Namespace, kind: str, cases: Iterator[Case]) -> int:
         earlier["runs"] if earlier is not None and not getattr(args, "fresh", True) else [],
         getattr(args, "catboost_rounds", 0),
     )
-    n_failed = 0
     for case in cases:
         for run in run_case(case, limits):
             document["runs"].append(run)
-            n_failed += "error" in run
         if document["runs"]:
-            whole = {**document}
-            if args.keep and earlier is not None:
-                try:
-                    keep_others(whole, earlier, _KEYS)
-                except ValueError as error:
-                    raise SystemExit(f"error: {error}; leave out --keep") from None
-            write_document(path, whole)  # kept should a later case be stopped
-    if not document["runs"]:
-        say("nothing was run")
-        return 1
-    print(format_blocks({kind: document})[kind])
-    say(f"written to {path}")
-    return 1 if n_failed else 0
+            kept = earlier if args.keep else None
+            write_with_earlier(path, document, kept, _KEYS)  # should a later case be stopped
+    return finish(document, path, lambda found: format_blocks({kind: found})[kind])
 
 
 def _report(args: argparse.Namespace) -> int:
-    found = {kind: read_document(Path(args.out) / f"{kind}.json") for kind in KINDS}
-    documents = {kind: document for kind, document in found.items() if document is not None}
-    if not documents:
-        raise SystemExit(f"error: no results in {args.out}; run `python -m benchmarks.modes cv`")
-    page = Path(args.page)
-    if not page.is_file():
-        raise SystemExit(f"error: no page {page} to write the tables into")
-    for name in update_page(page, format_blocks(documents), "modes"):
-        say(f"{page} has no place for {name}")
-    say(f"written to {page}")
-    return 0
+    documents = read_results(Path(args.out), KINDS, "python -m benchmarks.modes cv")
+    return write_page(Path(args.page), format_blocks(documents), "modes")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,10 +6,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import (
+    finish,
+    read_results,
+    run_command,
+    write_page,
+    write_with_earlier,
+)
 from benchmarks.launch import say
 from benchmarks.paper.launch import run_process
-from benchmarks.paper.report import update_page
-from benchmarks.paper.store import keep_others, new_document, read_document, write_document
+from benchmarks.paper.store import Document, new_document, read_document
 from benchmarks.predict.cases import CASES, Case
 from benchmarks.predict.contenders import CONTENDERS
 from benchmarks.predict.report import format_blocks
@@ -31,9 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    args = _parser().parse_args(argv)
-    status: int = args.command(args)
-    return status
+    return run_command(_parser(), argv)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -41,26 +45,17 @@ def _run(args: argparse.Namespace) -> int:
     document = new_document("predict", threads=args.threads, rows=args.rows, trees=args.trees)
     path = Path(args.out) / _FILE
     earlier = read_document(path) if args.keep else None
-    n_failed = 0
     for name in args.cases:
         for run in _run_case(CASES[name], args):
             document["runs"].append(run)
-            n_failed += "error" in run
         if document["runs"]:
-            whole = {**document}
-            if earlier is not None:
-                try:
-                    keep_others(whole, earlier, _KEYS)
-                except ValueError as error:
-                    raise SystemExit(f"error: {error}; leave out --keep") from None
-            write_document(path, whole)  # kept should a later case be stopped
-    if not document["runs"]:
-        say("nothing was run")
-        return 1
+            write_with_earlier(path, document, earlier, _KEYS)  # should a later case be stopped
+    return finish(document, path, lambda found: _tables(found, args.cases))
+
+
+def _tables(document: Document, cases: list[str]) -> str:
     blocks = format_blocks(document)
-    print("\n\n".join(f"{name}\n\n{blocks[name]}" for name in args.cases))
-    say(f"written to {path}")
-    return 1 if n_failed else 0
+    return "\n\n".join(f"{name}\n\n{blocks[name]}" for name in cases)
 
 
 def _run_case(case: Case, args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -100,16 +95,8 @@ def _one_line(run: dict[str, Any]) -> str:
 
 
 def _report(args: argparse.Namespace) -> int:
-    document = read_document(Path(args.out) / _FILE)
-    if document is None:
-        raise SystemExit(f"error: no results in {args.out}; run `python -m benchmarks.predict run`")
-    page = Path(args.page)
-    if not page.is_file():
-        raise SystemExit(f"error: no page {page} to write the tables into")
-    for name in update_page(page, format_blocks(document), "predict"):
-        say(f"{page} has no place for {name}")
-    say(f"written to {page}")
-    return 0
+    documents = read_results(Path(args.out), ["predict"], "python -m benchmarks.predict run")
+    return write_page(Path(args.page), format_blocks(documents["predict"]), "predict")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,9 +6,14 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.launch import say
-from benchmarks.paper.report import update_page
-from benchmarks.paper.store import keep_others, new_document, read_document, write_document
+from benchmarks.command_line import (
+    finish,
+    read_results,
+    run_command,
+    write_page,
+    write_with_earlier,
+)
+from benchmarks.paper.store import Document, new_document, read_document
 from benchmarks.tasks.launch import Limits, run_case
 from benchmarks.tasks.libraries import LIBRARIES
 from benchmarks.tasks.objectives import OBJECTIVES, RANKING_DATA, RANKING_OBJECTIVES
@@ -30,9 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    args = _parser().parse_args(argv)
-    status: int = args.command(args)
-    return status
+    return run_command(_parser(), argv)
 
 
 def _accuracy(args: argparse.Namespace) -> int:
@@ -59,40 +62,22 @@ def _measure(args: argparse.Namespace, kind: str, cases: Iterator[Case]) -> int:
     document = new_document(kind, threads=args.threads, rounds=args.rounds, scale=args.scale)
     path = Path(args.out) / f"{kind}.json"
     earlier = read_document(path) if args.keep else None
-    n_failed = 0
     for case in cases:
         for run in run_case(case, limits):
             document["runs"].append(run)
-            n_failed += "error" in run
         if document["runs"]:
-            whole = {**document}
-            if earlier is not None:
-                try:
-                    keep_others(whole, earlier, _KEYS)
-                except ValueError as error:
-                    raise SystemExit(f"error: {error}; leave out --keep") from None
-            write_document(path, whole)  # kept should a later case be stopped
-    if not document["runs"]:
-        say("nothing was run")
-        return 1
-    blocks = format_blocks({kind: document})
-    print("\n\n".join(f"{block}" for block in blocks.values() if block != "Not run."))
-    say(f"written to {path}")
-    return 1 if n_failed else 0
+            write_with_earlier(path, document, earlier, _KEYS)  # should a later case be stopped
+    return finish(document, path, lambda found: _tables({kind: found}))
+
+
+def _tables(documents: dict[str, Document]) -> str:
+    blocks = format_blocks(documents)
+    return "\n\n".join(block for block in blocks.values() if block != "Not run.")
 
 
 def _report(args: argparse.Namespace) -> int:
-    found = {kind: read_document(Path(args.out) / f"{kind}.json") for kind in KINDS}
-    documents = {kind: document for kind, document in found.items() if document is not None}
-    if not documents:
-        raise SystemExit(f"error: no results in {args.out}; run `python -m benchmarks.tasks speed`")
-    page = Path(args.page)
-    if not page.is_file():
-        raise SystemExit(f"error: no page {page} to write the tables into")
-    for name in update_page(page, format_blocks(documents), "tasks"):
-        say(f"{page} has no place for {name}")
-    say(f"written to {page}")
-    return 0
+    documents = read_results(Path(args.out), KINDS, "python -m benchmarks.tasks speed")
+    return write_page(Path(args.page), format_blocks(documents), "tasks")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,8 +1,6 @@
 #include <nanobind/stl/optional.h>
 
-#include "bindings/arrays.h"
-#include "bindings/sparse.h"
-#include "core/predict.h"
+#include "bindings/forest.h"
 
 namespace gossamer::bindings {
 
@@ -40,22 +38,6 @@ void set_linear(Forest& self, const In<std::int64_t>& begin, const In<double>& c
                 const In<double>& centre) {
   set_linear_leaves(self, {to_vector(begin), to_vector(constant), to_vector(low), to_vector(high), to_vector(column),
                            to_vector(coefficient), to_vector(centre)});
-}
-
-MatrixView checked_view(const Forest& forest, const Matrix& matrix) {
-  const MatrixView view = view_of(matrix);
-  if (view.n_columns != forest.n_columns) throw std::invalid_argument("the number of columns differs");
-  return view;
-}
-
-const SparseView& checked_view(const Forest&, const PySparse& matrix) {
-  if (!matrix.view.by_row) throw std::invalid_argument("compressed rows are needed");
-  check_canonical(matrix);
-  return matrix.view;
-}
-
-void check_trees(const Forest& forest, std::int64_t first, std::int64_t last) {
-  if (first < 0 || first > last || last > forest.n_trees()) throw std::invalid_argument("tree range out of bounds");
 }
 
 template <class AnyMatrix>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "bindings/arrays.h"
+#include "bindings/forest.h"
 #include "core/row_predictor.h"
 #include "kernels/kernels.h"
 
@@ -154,7 +154,7 @@ nb::object call(const PyRowPredictor& self, nb::handle given) {
 
 void make(PyRowPredictor* self, const Forest& forest, std::int64_t first, std::int64_t last, std::vector<double> start,
           std::int64_t n_averaged, RowLink link, double steepness, nb::tuple names) {
-  if (first < 0 || first > last || last > forest.n_trees()) throw std::invalid_argument("tree range out of bounds");
+  check_trees(forest, first, last);
   if (static_cast<std::int64_t>(start.size()) != forest.n_outputs)
     throw std::invalid_argument("start has another length");
   if (static_cast<std::int64_t>(names.size()) != forest.n_columns)

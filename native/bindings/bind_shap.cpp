@@ -1,5 +1,4 @@
-#include "bindings/arrays.h"
-#include "bindings/sparse.h"
+#include "bindings/forest.h"
 #include "core/shap.h"
 
 namespace gossamer::bindings {
@@ -7,22 +6,6 @@ namespace gossamer::bindings {
 using namespace nb::literals;
 
 namespace {
-
-MatrixView checked_view(const Forest& forest, const Matrix& matrix) {
-  const MatrixView view = view_of(matrix);
-  if (view.n_columns != forest.n_columns) throw std::invalid_argument("the number of columns differs");
-  return view;
-}
-
-const SparseView& checked_view(const Forest&, const PySparse& matrix) {
-  if (!matrix.view.by_row) throw std::invalid_argument("compressed rows are needed");
-  check_canonical(matrix);
-  return matrix.view;
-}
-
-void check_trees(const Forest& forest, std::int64_t first, std::int64_t last) {
-  if (first < 0 || first > last || last > forest.n_trees()) throw std::invalid_argument("tree range out of bounds");
-}
 
 std::int64_t width_of(const Forest& forest, bool compact) {
   return (compact ? static_cast<std::int64_t>(forest.used_columns.size()) : forest.n_columns) + 1;

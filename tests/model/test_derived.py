@@ -223,7 +223,7 @@ def test_broken_files() -> None:
             if is_same_kind and name == "derived.sources":
                 continue
             with pytest.raises(ModelFileError):
-                gs.model.model_file.from_bytes(files.to_bytes(broken, facts))
+                model_file.from_bytes(files.to_bytes(broken, facts))
 
 
 def test_codes() -> None:
