@@ -7,16 +7,16 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/walk.h"
-#include "kernels/kernels.h"
+#include "core/shap_ways.h"
 
 namespace gossamer {
+
+using namespace shap;
+
 namespace {
 
 constexpr std::int64_t kBlockRows = 8 * kShapRows;
 constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 25;  // of trees that are worked on together
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // ---- quadrature ----
 
@@ -48,93 +48,6 @@ Quadrature gauss_legendre(int n) {
     found.weight[at(i)] = 1.0 / ((1.0 - x * x) * slope * slope);
   }
   return found;
-}
-
-// ---- ways to leaves ----
-
-// A step on the way to a leaf: the node, and whether the way goes left.
-struct Step {
-  std::int32_t node;
-  bool left;
-};
-
-// One feature of the way to a leaf: its steps are steps[first_step, last_step).
-struct Part {
-  std::int32_t column;
-  std::int32_t place;  // among used_columns
-  double share;        // of the training rows that give these answers
-  std::int32_t first_step, last_step;
-};
-
-struct Way {
-  std::vector<Part> parts;
-  std::vector<Step> steps;
-};
-
-// Calls visit(leaf, way) for every leaf of a tree.
-template <class Visit>
-void for_ways(const Forest& f, const Covers* covers, std::int64_t tree, const Visit& visit) {
-  const std::int64_t first_node = f.node_begin[at(tree)];
-  const std::int64_t first_leaf = f.leaf_begin[at(tree)];
-  struct Stop {
-    std::int32_t node;  // or ~leaf
-    std::size_t depth;
-    Step step;
-    double share;
-  };
-  const auto n_rows = [&](std::int32_t child) {
-    return static_cast<double>(child >= 0 ? covers->node[at(first_node + child)]
-                                          : covers->leaf[at(first_leaf + ~child)]);
-  };
-  std::vector<Stop> waiting{{root_of(f, tree), 0, {}, 1.0}};
-  std::vector<Step> steps;     // from the root
-  std::vector<double> shares;  // of each
-  Way way;
-  while (!waiting.empty()) {
-    const Stop stop = waiting.back();
-    waiting.pop_back();
-    if (stop.depth > 0) {
-      steps.resize(stop.depth - 1);
-      shares.resize(stop.depth - 1);
-      steps.push_back(stop.step);
-      shares.push_back(stop.share);
-    }
-    if (stop.node >= 0) {
-      const std::int64_t node = first_node + stop.node;
-      double total = 1.0;
-      if (covers != nullptr) {
-        total = n_rows(stop.node);
-        if (!(total > 0.0)) {
-          throw std::invalid_argument("tree " + std::to_string(tree) + " does not say how many rows its nodes had");
-        }
-      }
-      const auto share = [&](std::int32_t child) { return covers != nullptr ? n_rows(child) / total : 0.0; };
-      const std::int32_t children[2] = {f.left[at(node)], f.right[at(node)]};
-      for (int side = 1; side >= 0; --side) {
-        waiting.push_back({children[side], stop.depth + 1, {stop.node, side == 0}, share(children[side])});
-      }
-      continue;
-    }
-    // Steps by column, in the order of their first occurrence.
-    way.parts.clear();
-    way.steps.clear();
-    for (std::size_t s = 0; s < steps.size(); ++s) {
-      const std::int32_t column = f.column[at(first_node + steps[s].node)];
-      const auto part =
-          std::find_if(way.parts.begin(), way.parts.end(), [&](const Part& p) { return p.column == column; });
-      if (part == way.parts.end()) way.parts.push_back({column, f.place_of[at(column)], 1.0, 0, 0});
-    }
-    for (Part& part : way.parts) {
-      part.first_step = static_cast<std::int32_t>(way.steps.size());
-      for (std::size_t s = 0; s < steps.size(); ++s) {
-        if (f.column[at(first_node + steps[s].node)] != part.column) continue;
-        part.share *= shares[s];
-        way.steps.push_back(steps[s]);
-      }
-      part.last_step = static_cast<std::int32_t>(way.steps.size());
-    }
-    visit(~stop.node, way);
-  }
 }
 
 // ---- tables ----
@@ -196,83 +109,6 @@ LeafTables make_tables(std::int32_t leaf, const Way& way, const Quadratures& qua
     }
   }
   return found;
-}
-
-// The most features on the way to a leaf, over all trees.
-std::int64_t count_parts(const Forest& forest, std::int64_t first_tree, std::int64_t last_tree) {
-  std::size_t most = 0;
-  for (std::int64_t t = first_tree; t < last_tree; ++t) {
-    for_ways(forest, nullptr, t, [&](std::int32_t, const Way& way) { most = std::max(most, way.parts.size()); });
-  }
-  return static_cast<std::int64_t>(most);
-}
-
-// ---- rows ----
-
-// Values of the used columns of up to 64 rows: value[place * kShapRows + row].
-struct Tile {
-  std::vector<double> value;
-  std::int64_t n_rows = 0;
-};
-
-void read_tile(const Forest& forest, const MatrixView& matrix, std::int64_t begin, std::int64_t end, Tile& tile) {
-  tile.n_rows = end - begin;
-  tile.value.resize(forest.used_columns.size() * kShapRows);
-  visit(matrix, [&]<class T>(TypedView<T> view) {
-    for (std::size_t p = 0; p < forest.used_columns.size(); ++p) {
-      double* const out = tile.value.data() + p * kShapRows;
-      for (std::int64_t r = begin; r < end; ++r) out[r - begin] = static_cast<double>(view(r, forest.used_columns[p]));
-    }
-  });
-}
-
-void read_tile(const Forest& forest, const SparseView& matrix, std::int64_t begin, std::int64_t end, Tile& tile) {
-  tile.n_rows = end - begin;
-  tile.value.assign(forest.used_columns.size() * kShapRows, 0.0);
-  // Columns that the table lacks are missing.
-  for (std::size_t p = 0; p < forest.used_columns.size(); ++p) {
-    if (forest.used_columns[p] < matrix.n_columns) continue;
-    std::fill_n(tile.value.data() + p * kShapRows, kShapRows, std::numeric_limits<double>::quiet_NaN());
-  }
-  const auto n_known = static_cast<std::int64_t>(forest.place_of.size());
-  const auto n_used = static_cast<std::int32_t>(forest.used_columns.size());
-  visit(matrix, [&]<class T, class Index>(TypedSparse<T, Index> view) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      for (std::int64_t e = view.begin[r]; e < view.begin[r + 1]; ++e) {
-        const auto column = static_cast<std::int64_t>(view.indices[e]);
-        if (column >= n_known) break;
-        const std::int32_t place = forest.place_of[at(column)];
-        if (place < n_used) tile.value[at(place) * kShapRows + at(r - begin)] = static_cast<double>(view.values[e]);
-      }
-    }
-  });
-}
-
-// Bit r of left[node]: row r goes left there.
-void answer(const Forest& forest, std::int64_t tree, const Tile& tile, std::vector<std::uint64_t>& left) {
-  const std::int64_t first = forest.node_begin[at(tree)];
-  const std::int64_t n_nodes = forest.node_begin[at(tree) + 1] - first;
-  left.resize(at(n_nodes));
-  for (std::int64_t i = 0; i < n_nodes; ++i) {
-    const ForestNode& node = forest.nodes[at(first + i)];
-    const std::int32_t left_child = forest.left[at(first + i)];
-    const double* const values = tile.value.data() + at(node.place) * kShapRows;
-    std::uint64_t bits = 0;
-    for (std::int64_t r = 0; r < tile.n_rows; ++r) {
-      bits |= static_cast<std::uint64_t>(step(node, values[r]) == left_child) << r;
-    }
-    left[at(i)] = bits;
-  }
-}
-
-// Bit r: row r gives all the answers of a part.
-std::uint64_t known_rows(const std::vector<Step>& steps, const Part& part, const std::vector<std::uint64_t>& left) {
-  std::uint64_t known = ~std::uint64_t{0};
-  for (std::int32_t s = part.first_step; s < part.last_step; ++s) {
-    const std::uint64_t bits = left[at(steps[at(s)].node)];
-    known &= steps[at(s)].left ? bits : ~bits;
-  }
-  return known;
 }
 
 // ---- linear leaves ----
@@ -538,142 +374,6 @@ void add_shap_interactions(Team& team, const Forest& forest, const Covers& cover
     });
     first = last;
   }
-}
-
-// ---- background data ----
-
-namespace {
-
-// Which features of the way to a leaf a row answers, as bits.
-struct Pattern {
-  std::uint64_t bits;
-  double share;  // of the background rows
-};
-
-struct LeafPatterns {
-  std::int32_t leaf;
-  std::vector<Part> parts;
-  std::vector<Step> steps;
-  std::vector<Pattern> background;
-  double reach = 0.0;
-};
-
-// Bit j of pattern r: row r gives the answers of part j.
-void patterns_of(const LeafPatterns& leaf, const std::vector<std::uint64_t>& left, std::int64_t n_rows,
-                 std::uint64_t* patterns) {
-  std::fill_n(patterns, n_rows, std::uint64_t{0});
-  for (std::size_t j = 0; j < leaf.parts.size(); ++j) {
-    const std::uint64_t known = known_rows(leaf.steps, leaf.parts[j], left);
-    for (std::int64_t r = 0; r < n_rows; ++r) patterns[r] |= (known >> r & 1) << j;
-  }
-}
-
-// 1 / ((a + b) * binomial(a + b - 1, b)): the share of the orders in which one of `a` features comes after the other
-// a - 1 and before all `b`; a > 0.
-double order_share(int a, int b) {
-  double binomial = 1.0;
-  for (int i = 1; i <= b; ++i) binomial = binomial * (a - 1 + i) / i;
-  return 1.0 / ((a + b) * binomial);
-}
-
-}  // namespace
-
-void add_shap_values_of(Team& team, const Forest& forest, const MatrixView& background, const MatrixView& matrix,
-                        std::int64_t first_tree, std::int64_t last_tree, const ShapOutput& output) {
-  if (!forest.linear.empty()) throw std::invalid_argument("linear leaves have no values against background data");
-  if (background.n_rows < 1) throw std::invalid_argument("there is no background row");
-  const std::int64_t most_parts = count_parts(forest, first_tree, last_tree);
-  if (most_parts > 64) throw std::invalid_argument("the way to a leaf asks about more than 64 columns");
-  const auto n_most = static_cast<int>(most_parts);
-  std::vector<double> shares(at((n_most + 1) * (n_most + 1)));
-  const auto share_at = [&](int a, int b) -> double& { return shares[at(a * (n_most + 1) + b)]; };
-  for (int a = 1; a <= n_most; ++a) {
-    for (int b = 0; a + b <= n_most; ++b) share_at(a, b) = order_share(a, b);
-  }
-  const auto n_used = static_cast<std::int64_t>(forest.used_columns.size());
-  const std::int64_t width = (output.compact ? n_used : forest.n_columns) + 1;
-  const std::int64_t n_outputs = forest.n_outputs;
-  const double one = 1.0 / static_cast<double>(background.n_rows);
-
-  std::vector<std::vector<LeafPatterns>> trees(at(last_tree - first_tree));
-  team.for_each(last_tree - first_tree, [&](std::int64_t i, int) {
-    std::vector<LeafPatterns>& leaves = trees[at(i)];
-    for_ways(forest, nullptr, first_tree + i,
-             [&](std::int32_t leaf, const Way& way) { leaves.push_back({leaf, way.parts, way.steps, {}}); });
-    Tile tile;
-    std::vector<std::uint64_t> left;
-    std::uint64_t patterns[kShapRows];
-    for (std::int64_t row = 0; row < background.n_rows; row += kShapRows) {
-      read_tile(forest, background, row, std::min(row + kShapRows, background.n_rows), tile);
-      answer(forest, first_tree + i, tile, left);
-      for (LeafPatterns& leaf : leaves) {
-        patterns_of(leaf, left, tile.n_rows, patterns);
-        for (std::int64_t r = 0; r < tile.n_rows; ++r) leaf.background.push_back({patterns[r], one});
-      }
-    }
-    for (LeafPatterns& leaf : leaves) {
-      std::sort(leaf.background.begin(), leaf.background.end(),
-                [](const Pattern& a, const Pattern& b) { return a.bits < b.bits; });
-      std::vector<Pattern> distinct;
-      for (const Pattern& pattern : leaf.background) {
-        if (!distinct.empty() && distinct.back().bits == pattern.bits) {
-          distinct.back().share += pattern.share;
-        } else {
-          distinct.push_back(pattern);
-        }
-      }
-      const std::size_t d = leaf.parts.size();
-      const std::uint64_t all = d == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << d) - 1;
-      if (distinct.back().bits == all) leaf.reach = distinct.back().share;
-      leaf.background = std::move(distinct);
-    }
-  });
-
-  for_blocks(team, matrix.n_rows, kShapRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-    Tile tile;
-    std::vector<std::uint64_t> left;
-    std::uint64_t patterns[kShapRows];
-    std::vector<double> sums;
-    read_tile(forest, matrix, begin, end, tile);
-    for (std::size_t t = 0; t < trees.size(); ++t) {
-      const std::int64_t tree = first_tree + static_cast<std::int64_t>(t);
-      answer(forest, tree, tile, left);
-      for (const LeafPatterns& leaf : trees[t]) {
-        const std::size_t d = leaf.parts.size();
-        const std::uint64_t all = d == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << d) - 1;
-        patterns_of(leaf, left, tile.n_rows, patterns);
-        const auto place = at(forest.leaf_begin[at(tree)] + leaf.leaf);
-        std::uint64_t done = 0;  // rows
-        for (std::int64_t r = 0; r < tile.n_rows; ++r) {
-          if (done >> r & 1) continue;
-          const std::uint64_t own = patterns[r];
-          sums.assign(d, 0.0);
-          for (const Pattern& other : leaf.background) {
-            if ((own | other.bits) != all) continue;
-            std::uint64_t gains = own & ~other.bits;
-            std::uint64_t loses = other.bits & ~own;
-            const int a = std::popcount(gains);
-            const int b = std::popcount(loses);
-            for (; gains != 0; gains &= gains - 1) sums[at(std::countr_zero(gains))] += other.share * share_at(a, b);
-            for (; loses != 0; loses &= loses - 1) sums[at(std::countr_zero(loses))] -= other.share * share_at(b, a);
-          }
-          for (std::int64_t s = r; s < tile.n_rows; ++s) {  // all rows of the same pattern
-            if (patterns[s] != own) continue;
-            done |= std::uint64_t{1} << s;
-            for (std::int64_t k = 0; k < forest.n_values; ++k) {
-              const double value = forest.leaf_value[place * at(forest.n_values) + at(k)];
-              const std::int64_t to_output = forest.n_values == 1 ? tree % n_outputs : k;
-              double* const to = output.out + ((begin + s) * n_outputs + to_output) * width;
-              for (std::size_t j = 0; j < d; ++j) {
-                to[output.compact ? leaf.parts[j].place : leaf.parts[j].column] += value * sums[j];
-              }
-              to[width - 1] += value * leaf.reach;
-            }
-          }
-        }
-      }
-    }
-  });
 }
 
 }  // namespace gossamer
