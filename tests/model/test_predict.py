@@ -249,8 +249,10 @@ class TestBadTables:
     def test_contributions(self, model: Booster) -> None:
         values = model.predict(TABLE, pred_contrib=True)
         np.testing.assert_allclose(values.sum(axis=1), model.predict(TABLE, raw_score=True))
-        with pytest.raises(NotSupportedError, match="predict_contrib"):
-            model.predict(TABLE, contrib=True)
+        np.testing.assert_array_equal(model.predict(TABLE, contrib=True), values)
+        for row in 2 * [TABLE[:1]]:  # the second one could go the short way of single rows
+            found = Booster.predict(model, row, predict_contrib=True)
+            np.testing.assert_array_equal(found, values[:1])
 
     def test_unknown_parameters(self, model: Booster) -> None:
         with pytest.raises(ParameterError, match="Did you mean num_thread"):

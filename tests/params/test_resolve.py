@@ -310,7 +310,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
     [
         {"device": "cuda"},
         {"tree_learner": "data"},
-        {"predict_contrib": True},
         {"two_round": True},
         {"data": "train.csv"},
     ],

@@ -339,7 +339,7 @@ class Booster(Explaining):
             if found is not None:
                 return found
         options = self._options(start_iteration, num_iteration, kwargs, raw_score, pred_leaf)
-        if not pred_contrib:
+        if not (pred_contrib or options.pred_contrib):
             return predict(model, data, options)
         values = shap_values(model, data, options)
         if isinstance(values, list):

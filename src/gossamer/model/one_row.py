@@ -48,7 +48,8 @@ class OneRow:
         predictor = known[2]
         if predictor is None:
             options = PredictOptions.from_arguments(*wanted[:3], False, {}, wanted[3])
-            if options.pred_leaf or options.early_stop is not None or options.disable_shape_check:
+            is_plain = not (options.pred_leaf or options.pred_contrib or options.early_stop)
+            if not is_plain or options.disable_shape_check:
                 return None
             predictor = Predictor(model, options)
             self._known = (model, wanted, predictor)

@@ -81,6 +81,7 @@ class PredictOptions:
     num_threads: int = 0
     disable_shape_check: bool = False
     early_stop: EarlyStop | None = None
+    pred_contrib: bool = False
 
     @classmethod
     def from_arguments(
@@ -120,6 +121,7 @@ class PredictOptions:
             EarlyStop(params.pred_early_stop_freq, params.pred_early_stop_margin)
             if params.pred_early_stop
             else None,
+            params.predict_contrib,
         )
 
     def rounds_of(self, model: Model) -> tuple[int, int]:

@@ -227,8 +227,7 @@ PREDICT: Final = (
         ("is_predict_contrib", "contrib"),
         "bool",
         False,
-        "Return how much each feature contributed (SHAP values).",
-        supported=False,
+        "Return how much each feature contributed (Shapley values).",
     ),
     _predict(
         "predict_disable_shape_check",
