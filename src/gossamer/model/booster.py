@@ -19,7 +19,7 @@ from gossamer.data.levels import Levels
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
-from gossamer.model import model_file
+from gossamer.model import formats, model_file
 from gossamer.model.base_model import BaseModel
 from gossamer.model.change_training import move_rounds, set_base, set_leaf_values, use_data
 from gossamer.model.edit import (
@@ -38,6 +38,7 @@ from gossamer.model.predict import PredictOptions, predict
 from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
 from gossamer.model.split_values import split_value_histogram
+from gossamer.model.storing import Storing
 from gossamer.model.training import Training
 from gossamer.objectives import Custom, CustomObjective, CustomWithLink, make_custom
 from gossamer.objectives.custom import CustomFunction
@@ -46,7 +47,7 @@ from gossamer.params import CANONICAL, Params, resolve
 Feval = CustomMetric | Sequence[CustomMetric] | None
 
 
-class Booster(Explaining):
+class Booster(Explaining, Storing):
     """A model; with a training set, one that can still grow.
 
     Args:
@@ -76,6 +77,14 @@ class Booster(Explaining):
         (10, array([0., 1.]))
     """
 
+    params: dict[str, Any]
+    best_score: dict[str, dict[str, float]]
+    train_set: Dataset | None
+    name_valid_sets: list[str]
+    _training: Training | None
+    _trained: Model | None
+    _resolved: Params | None
+
     def __init__(
         self,
         params: Mapping[str, Any] | None = None,
@@ -86,17 +95,7 @@ class Booster(Explaining):
         init_model: Booster | str | os.PathLike[str] | None = None,
     ) -> None:
         """Start a training, or load a model."""
-        self.params: dict[str, Any] = dict(params or {})
-        self.best_iteration = -1
-        self.best_score: dict[str, dict[str, float]] = {}
-        self.train_set: Dataset | None = None
-        self.name_valid_sets: list[str] = []
-        self.train_set_version = -1
-        self.was_interrupted = False
-        self._train_data_name = "training"
-        self._training: Training | None = None
-        self._trained: Model | None = None
-        self._resolved: Params | None = None
+        self._clear(params)
         if train_set is not None:
             if not isinstance(train_set, Dataset):
                 raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
@@ -116,13 +115,26 @@ class Booster(Explaining):
                 message("init_model is for a training", hint="Pass train_set as well.")
             )
         elif model_file is not None:
-            self._use(_load_file(model_file), objective)
+            self._use(formats.load(model_file), objective)
         elif model_str is not None:
-            self._use(_read_text(model_str), objective)
+            self._use(formats.from_text(model_str), objective)
         else:
             raise ParameterError(
                 message("a Booster needs train_set, model_file or model_str; none was given")
             )
+
+    def _clear(self, params: Mapping[str, Any] | None = None) -> None:
+        self.params = dict(params or {})
+        self.best_iteration = -1
+        self.best_score = {}
+        self.train_set = None
+        self.name_valid_sets = []
+        self.train_set_version = -1
+        self.was_interrupted = False
+        self._train_data_name = "training"
+        self._training = None
+        self._trained = None
+        self._resolved = None
 
     def _use(self, model: Model, objective: CustomObjective | None = None) -> None:
         self._trained = model
@@ -680,40 +692,17 @@ class Booster(Explaining):
         last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
         return model.rounds(first, last)
 
-    def save_model(
-        self,
-        filename: str | os.PathLike[str],
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-    ) -> Booster:
-        """Write the model to a file (docs/model_format.md).
-
-        Args:
-            filename: Path; a file that is there is replaced in one step.
-            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
-            start_iteration: First round to save.
-            importance_type: Accepted for compatibility; importance is not part of the file.
-        """
-        model_file.save(filename, self._first_rounds(num_iteration, start_iteration))
-        return self
-
-    def model_to_string(
-        self,
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-    ) -> str:
-        """Return the model as text, for `Booster(model_str=...)`."""
-        return model_file.to_text(self._first_rounds(num_iteration, start_iteration))
-
-    def model_from_string(self, model_str: str) -> Booster:
-        """Become the model that `model_to_string` wrote."""
-        model = _read_text(model_str)
+    def _become(self, model: Model) -> None:
         self.free_dataset()
         self.best_iteration = -1
         self._use(model)
-        return self
+
+    @classmethod
+    def _of(cls, model: Model) -> Booster:
+        booster = cls.__new__(cls)
+        booster._clear()
+        booster._use(model)
+        return booster
 
     # ---- copies ----
 
@@ -749,13 +738,8 @@ class Booster(Explaining):
         model, link = model_file.from_bytes(state.pop("model")), state.pop("link", None)
         if isinstance(model.objective, CustomWithLink):
             model = replace(model, objective=replace(model.objective, link=link))
+        self._clear()
         self._trained = model
-        self._training = None
-        self._resolved = None
-        self.train_set = None
-        self.name_valid_sets = []
-        self.train_set_version = -1
-        self.was_interrupted = False
         self.__dict__.update(state)
 
     def __copy__(self) -> Booster:
@@ -769,16 +753,6 @@ class Booster(Explaining):
         return booster
 
 
-def _read_text(text: str) -> Model:
-    """Read a model; in `Booster.__init__` the module's name is hidden by an argument."""
-    return model_file.from_text(text)
-
-
-def _load_file(path: str | os.PathLike[str]) -> Model:
-    """Load a model; in `Booster.__init__` the module's name is hidden by an argument."""
-    return model_file.load(path)
-
-
 def _model_of(init_model: object) -> Model:
     """Return the model to continue from: that of a booster, up to its best round, or a file's.
 
@@ -788,7 +762,7 @@ def _model_of(init_model: object) -> Model:
     if isinstance(init_model, Booster):
         return init_model._first_rounds(None)
     if isinstance(init_model, (str, os.PathLike)):
-        return model_file.load(init_model)
+        return formats.load(init_model)
     raise ParameterError(
         message(
             "init_model is not usable",

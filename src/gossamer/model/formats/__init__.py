@@ -1,0 +1,135 @@
+"""File formats of models: our own, and those of other libraries.
+
+A format is a module. It reads if it has `matches(content)`, whether bytes look like it, and
+`read(content, source)`, which gives a checked `Model`; it writes if it has `write(model)`, which
+gives bytes. To add one: the module, and a line in `FORMATS`. Modules are imported when needed.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
+
+from gossamer.errors import ModelFileError, ParameterError, message
+from gossamer.files import write_atomically
+from gossamer.model import model_file
+from gossamer.model.model import Model
+
+# Name, as in `Booster.save_model(format=)`: module. Read in this order, after our own.
+FORMATS: Final[dict[str, str]] = {}
+OWN: Final = "gossamer"
+
+
+class Reader(Protocol):
+    """A module that reads a format."""
+
+    def matches(self, content: bytes) -> bool:
+        """Whether this looks like a file of the format."""
+
+    def read(self, content: bytes, source: str) -> Model:
+        """Read a model, and check all of it."""
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model file of any format that is known.
+
+    Raises:
+        ModelFileError: If it is damaged, or of no known format.
+        OSError: If the file cannot be read.
+    """
+    return from_bytes(Path(path).read_bytes(), f"the file {os.fspath(path)!r}")
+
+
+def from_bytes(content: bytes, source: str = "the model") -> Model:
+    """Read a model from the bytes of a file of any format that is known.
+
+    Raises:
+        ModelFileError: If they are damaged, or of no known format.
+    """
+    reader = _find_reader(content)
+    if reader is None:
+        return model_file.from_bytes(content, source)
+    return reader.read(content, source)
+
+
+def from_text(text: str) -> Model:
+    """Read a model from text: what `model_file.to_text` wrote, or a format that is text.
+
+    Raises:
+        ModelFileError: If it is damaged, or of no known format.
+    """
+    content = text.encode("utf-8", errors="surrogatepass")
+    reader = _find_reader(content)
+    if reader is None:
+        return model_file.from_text(text)
+    return reader.read(content, "the string")
+
+
+def save(path: str | os.PathLike[str], model: Model, format: str = OWN) -> None:
+    """Write a model file in a format; it is complete or not there.
+
+    Raises:
+        ParameterError: If there is no such format.
+        NotSupportedError: If the format cannot hold this model.
+    """
+    write_atomically(Path(path), to_bytes(model, format))
+
+
+def to_bytes(model: Model, format: str = OWN) -> bytes:
+    """Return the bytes of a model file in a format.
+
+    Raises:
+        ParameterError: If there is no such format.
+        NotSupportedError: If the format cannot hold this model.
+    """
+    if format == OWN:
+        return model_file.to_bytes(model)
+    module: Any = import_module(FORMATS[format]) if format in FORMATS else None
+    if not hasattr(module, "write"):
+        raise ParameterError(
+            message("models cannot be written as this", got=format, expected=_written())
+        )
+    return cast(bytes, module.write(model))
+
+
+def to_text(model: Model, format: str = OWN) -> str:
+    """Return a model as text in a format; our own is base64 behind a header line.
+
+    Raises:
+        ParameterError: If there is no such format, or it is not text.
+        NotSupportedError: If the format cannot hold this model.
+    """
+    if format == OWN:
+        return model_file.to_text(model)
+    try:
+        return to_bytes(model, format).decode("utf-8")
+    except UnicodeDecodeError:
+        raise ParameterError(
+            message("the format is not text", got=format, hint="Write a file with save_model().")
+        ) from None
+
+
+def _written() -> str:
+    names = [OWN, *(n for n, m in FORMATS.items() if hasattr(import_module(m), "write"))]
+    return f"one of {', '.join(names)}"
+
+
+def _find_reader(content: bytes) -> Reader | None:
+    """Return the format of another library that the bytes look like, if any."""
+    for name in FORMATS.values():
+        module: Any = import_module(name)
+        if hasattr(module, "matches") and module.matches(content):
+            return cast(Reader, module)
+    return None
+
+
+def no_model(source: str, library: str, reason: object) -> ModelFileError:
+    """Return the error for a damaged file of another library.
+
+    Example:
+        >>> print(no_model("the file 'a.txt'", "LightGBM", "tree 3 has no leaf_value"))
+        the file 'a.txt' is a damaged LightGBM model (tree 3 has no leaf_value).
+    """
+    return ModelFileError(message(f"{source} is a damaged {library} model ({reason})"))
