@@ -183,6 +183,44 @@ void add_linear_leaf(const Forest& forest, const LeafTables& leaf, std::size_t p
   }
 }
 
+// The same for pairs, as kernels' add_shap_pairs does for plain leaves of value 1: sums[(i * d + j) * kShapRows + row]
+// is the interaction of parts i < j, and with i = j the Shapley value.
+void add_linear_pairs(const Forest& forest, const LeafTables& leaf, std::size_t place, const std::uint64_t* known,
+                      const Quadrature& quadrature, const Tile& tile, double* sums) {
+  const std::size_t d = leaf.parts.size();
+  std::vector<double> factor(d);
+  std::vector<double> slope(d);  // of the factor
+  std::vector<double> term(d);   // what the part adds to the leaf's value, over the factor
+  for (std::int64_t r = 0; r < tile.n_rows; ++r) {
+    const LinearParts linear = linear_parts(forest, place, leaf.parts, tile, r);
+    const auto is_known = [&](std::size_t j) { return known[j] >> r & 1; };
+    for (std::size_t q = 0; q < quadrature.point.size(); ++q) {
+      const double t = quadrature.point[q];
+      double product = 1.0;
+      double terms = linear.constant;
+      for (std::size_t j = 0; j < d; ++j) {
+        const double share = leaf.parts[j].share;
+        factor[j] = (is_known(j) ? t : 0.0) + (1.0 - t) * share;
+        slope[j] = (is_known(j) ? 1.0 : 0.0) - share;
+        term[j] = is_known(j) ? t * linear.add[j] / factor[j] : 0.0;
+        product *= factor[j];
+        terms += term[j];
+      }
+      if (!(product > 0.0)) continue;  // one answer that no row gives: every derivative is 0
+      for (std::size_t i = 0; i < d; ++i) {
+        const double add_i = is_known(i) ? linear.add[i] : 0.0;
+        const double weight = quadrature.weight[q] * product / factor[i];
+        sums[(i * d + i) * kShapRows + at(r)] += weight * (slope[i] * (terms - term[i]) + add_i);
+        for (std::size_t j = i + 1; j < d; ++j) {
+          const double add_j = is_known(j) ? linear.add[j] : 0.0;
+          const double both = slope[i] * slope[j] * (terms - term[i] - term[j]) + add_i * slope[j] + add_j * slope[i];
+          sums[(i * d + j) * kShapRows + at(r)] += weight / factor[j] * both;
+        }
+      }
+    }
+  }
+}
+
 // ---- all rows ----
 
 std::vector<TreeTables> tables_of(Team& team, const Forest& forest, const Covers& covers,
@@ -319,7 +357,6 @@ void add_shap_values(Team& team, const Forest& forest, const Covers& covers, con
 void add_shap_interactions(Team& team, const Forest& forest, const Covers& covers, const MatrixView& matrix,
                            std::int64_t first_tree, std::int64_t last_tree, double* out) {
   check_covers(forest, covers);
-  if (!forest.linear.empty()) throw std::invalid_argument("interactions of linear leaves are not known");
   const std::int64_t most_parts = count_parts(forest, first_tree, last_tree);
   const Quadratures quadratures(checked_points(most_parts));
   const std::int64_t width = forest.n_columns + 1;
@@ -348,14 +385,21 @@ void add_shap_interactions(Team& team, const Forest& forest, const Covers& cover
           args.tables = leaf.tables.data();
           args.weight = quadratures[leaf.n_points].weight.data();
           args.out = sums.data();
-          if (d > 0) kernels().add_shap_pairs(args);
           const auto place = at(forest.leaf_begin[at(tree.tree)] + leaf.leaf);
+          const bool is_linear = !forest.linear.empty() && forest.linear.is_linear(place);
+          if (is_linear) {
+            add_linear_pairs(forest, leaf, place, known.data(), quadratures[leaf.n_points], tile, sums.data());
+          } else if (d > 0) {
+            kernels().add_shap_pairs(args);
+          }
           for (std::int64_t k = 0; k < forest.n_values; ++k) {
-            const double value = forest.leaf_value[place * at(forest.n_values) + at(k)];
+            const double plain = forest.leaf_value[place * at(forest.n_values) + at(k)];
+            const double value = is_linear ? 1.0 : plain;
+            const double expected = leaf.reach * (is_linear ? forest.linear.constant[place] : plain);
             const std::int64_t to = forest.n_values == 1 ? tree.tree % n_outputs : k;
             for (std::int64_t r = 0; r < tile.n_rows; ++r) {
               double* const own = out + ((begin + r) * n_outputs + to) * width * width;
-              own[width * width - 1] += leaf.reach * value;
+              own[width * width - 1] += expected;
               for (std::size_t i = 0; i < d; ++i) {
                 double* const line = own + leaf.parts[i].column * width;
                 double rest = sums[(i * d + i) * kShapRows + at(r)];

@@ -34,6 +34,19 @@ struct Way {
   std::vector<Step> steps;
 };
 
+// Columns that a linear leaf has terms of but no question on its way: all rows give the answers of no question.
+inline void add_linear_parts(const Forest& f, std::size_t leaf, Way& way) {
+  if (f.linear.empty()) return;
+  const auto n_steps = static_cast<std::int32_t>(way.steps.size());
+  for (auto t = at(f.linear.begin[leaf]); t < at(f.linear.begin[leaf + 1]); ++t) {
+    const std::int32_t column = f.linear.column[t];
+    const auto same = [&](const Part& part) { return part.column == column; };
+    if (std::none_of(way.parts.begin(), way.parts.end(), same)) {
+      way.parts.push_back({column, f.place_of[at(column)], 1.0, n_steps, n_steps});
+    }
+  }
+}
+
 // Calls visit(leaf, way) for every leaf of a tree.
 template <class Visit>
 void for_ways(const Forest& f, const Covers* covers, std::int64_t tree, const Visit& visit) {
@@ -96,6 +109,7 @@ void for_ways(const Forest& f, const Covers* covers, std::int64_t tree, const Vi
       }
       part.last_step = static_cast<std::int32_t>(way.steps.size());
     }
+    add_linear_parts(f, at(first_leaf + ~stop.node), way);
     visit(~stop.node, way);
   }
 }

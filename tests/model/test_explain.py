@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,22 @@ class TestDefinition:
                     expected[source] += wide[N_COLUMNS + i] / len(derived.sources_of(i))
             np.testing.assert_allclose(values[r], expected, rtol=0, atol=1e-10)
 
+    def test_interactions_of_derived_columns(self) -> None:
+        booster = fit("target statistics", 1, n_rounds=3)
+        derived = booster._model.derived
+        assert derived is not None
+        rows = make_table(51, 4)
+        pairs = booster.shap_interactions(rows)
+        np.testing.assert_allclose(pairs.sum(axis=2), booster.shap_values(rows), atol=1e-10)
+        share = np.zeros((N_COLUMNS + 1, N_COLUMNS + derived.n_columns + 1))
+        share[range(N_COLUMNS), range(N_COLUMNS)] = share[-1, -1] = 1
+        for i in range(derived.n_columns):
+            sources = list(derived.sources_of(i))
+            share[sources, N_COLUMNS + i] = 1 / len(sources)
+        for row, found in zip(rows, pairs, strict=True):
+            expected = share @ oracle(booster, row)[0] @ share.T
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+
     @settings(max_examples=40)
     @given(st.sampled_from([k for k in KINDS if k != "target statistics"]), st.integers(0, 10**6))
     def test_values_against_a_background(self, kind: str, seed: int) -> None:
@@ -232,7 +249,11 @@ class TestDefinition:
 
             return walk(0)
 
-        expected = shapley(game, [0, 1, 2], 3).sum(axis=1)
+        pairs = shapley(game, [0, 1, 2], 3)
+        np.testing.assert_allclose(
+            booster.shap_interactions(row[None], start_iteration=1)[0], pairs, atol=1e-10
+        )
+        expected = pairs.sum(axis=1)
         found = booster.shap_values(row[None], start_iteration=1)[0]
         score = raw_scores(booster, row[None], start_iteration=1)[0, 0]
         np.testing.assert_allclose([found.sum(), game(frozenset(range(3)))], score, atol=1e-12)
@@ -370,12 +391,98 @@ class TestLinearLeaves:
         assert values[0] != 0 and not values[1:4].any()
         np.testing.assert_allclose(values.sum(), raw_scores(booster, row)[0, 0], atol=1e-12)
 
-    def test_what_is_not_known(self) -> None:
-        booster = linear_model(np.nan_to_num(make_table(0)))
-        with pytest.raises(NotSupportedError, match="interaction values of linear leaves"):
-            booster.shap_interactions(NEW)
-        with pytest.raises(NotSupportedError, match="against background data of linear leaves"):
-            booster.shap_values(NEW, background=NEW)
+    @pytest.mark.parametrize("scale", [1.0, 30.0])
+    def test_interactions_sum_up_to_values(self, scale: float) -> None:
+        booster = linear_model(make_table(0))
+        rows = make_table(3, 70) * scale
+        rows[::7, 1] = np.inf
+        pairs = booster.shap_interactions(rows)
+        np.testing.assert_allclose(pairs, pairs.swapaxes(1, 2), atol=1e-12)
+        np.testing.assert_allclose(pairs.sum(axis=2), booster.shap_values(rows), atol=1e-9)
+
+    @pytest.mark.parametrize("gaps", [False, True])
+    @pytest.mark.parametrize("scale", [1.0, 3.0, 1e300])
+    def test_against_a_background(self, gaps: bool, scale: float) -> None:
+        """Also where values reach the bounds of leaves, or are missing."""
+        booster = linear_model(make_table(0) if gaps else np.nan_to_num(make_table(0)))
+        rows, background = make_table(11, 6) * scale, make_table(12, 70)
+        if not gaps:
+            rows, background = np.nan_to_num(rows), np.nan_to_num(background)
+        rows[0, 1] = np.inf
+        values = booster.shap_values(rows, background=background)
+        for r, row in enumerate(rows):
+
+            def game(known: frozenset[int], row: Any = row) -> Any:
+                mixed = background.copy()
+                mixed[:, list(known)] = row[list(known)]
+                return raw_scores(booster, mixed).mean(axis=0)
+
+            expected = shapley(game, list(range(N_COLUMNS)), N_COLUMNS).sum(axis=1)[:, 0]
+            np.testing.assert_allclose(values[r], expected, rtol=0, atol=1e-10)
+
+    def test_a_term_of_a_column_that_is_not_on_the_way(self) -> None:
+        """Trees of other libraries may have some."""
+        tree = Tree(
+            column=np.array([0, 1], np.int32),
+            threshold=np.zeros(2),
+            missing_kind=np.zeros(2, np.int8),
+            default_left=np.zeros(2, np.int8),
+            left=np.array([~0, ~1], np.int32),
+            right=np.array([1, ~2], np.int32),
+            gain=np.ones(2),
+            node_value=np.zeros(2),
+            node_weight=np.array([9.0, 6.0]),
+            node_count=np.array([9, 6]),
+            leaf_value=np.array([1.0, 2.0, 3.0]),
+            leaf_weight=np.array([3.0, 4.0, 2.0]),
+            leaf_count=np.array([3, 4, 2]),
+            linear={
+                "linear_begin": np.array([0, 1, 1, 1]),
+                "linear_constant": np.array([1.0, 2.0, 3.0]),
+                "linear_low": np.array([-9.0, 2.0, 3.0]),
+                "linear_high": np.array([9.0, 2.0, 3.0]),
+                "linear_column": np.array([1], np.int32),
+                "linear_coefficient": np.array([0.5]),
+                "linear_centre": np.zeros(1),
+            },
+        )
+        plain = train({"verbose": -1}, Dataset(np.zeros((9, 2)), np.zeros(9)), 1)
+        model = replace(plain._model, forest=Forest.from_trees([tree], 1, 2))
+        booster = Booster._of(model)
+        rows = np.array([[-1.0, 4.0], [1.0, 2.0], [1.0, -3.0]])
+        scores = raw_scores(booster, rows)[:, 0]
+        np.testing.assert_allclose(booster.shap_values(rows).sum(axis=1), scores)
+        np.testing.assert_allclose(booster.shap_interactions(rows).sum(axis=(1, 2)), scores)
+        against = booster.shap_values(rows, background=rows[::-1])
+        np.testing.assert_allclose(against.sum(axis=1), scores)
+        assert against[0, 1] != 0
+
+    @pytest.mark.parametrize("n_terms", [20, 21])
+    def test_many_terms_at_their_bounds(self, n_terms: int) -> None:
+        """Every set of them counts, so there is a limit."""
+        booster = chain_model(n_terms)
+        forest = booster._model.forest
+        begin = np.zeros(n_terms + 2, np.int64)
+        begin[-1] = n_terms  # only the last leaf is linear
+        plain = forest.arrays["leaf_value"]
+        linear = {
+            "linear_begin": begin,
+            "linear_constant": plain,
+            "linear_low": plain - 0.1,
+            "linear_high": plain + 0.1,
+            "linear_column": np.arange(n_terms, dtype=np.int32),
+            "linear_coefficient": np.ones(n_terms),
+            "linear_centre": np.ones(n_terms),
+        }
+        booster = Booster._of(replace(booster._model, forest=replace(forest, linear=linear)))
+        rows, background = np.ones((1, n_terms)), np.full((1, n_terms), 2.0)
+        if n_terms > 20:
+            with pytest.raises(NotSupportedError, match="21 terms that reach its bounds"):
+                booster.shap_values(rows, background=background)
+            return
+        values = booster.shap_values(rows, background=background)
+        np.testing.assert_allclose(values[0, :-1], -0.1 / n_terms)
+        np.testing.assert_allclose(values.sum(), raw_scores(booster, rows)[0, 0])
 
 
 class TestThreads:
@@ -396,6 +503,15 @@ class TestThreads:
     def test_linear_and_sparse(self) -> None:
         booster = linear_model(make_table(0))
         rows = make_table(7, 1100)
+        for method, some in (
+            (booster.shap_values, {"background": NEW}),
+            (booster.shap_interactions, {}),
+        ):
+            alone = method(rows[:200], num_threads=1, **some)
+            for n_threads in (2, 3, 8):
+                assert method(rows[:200], num_threads=n_threads, **some).tobytes() == (
+                    alone.tobytes()
+                )
         for table in (rows, sparse.csr_matrix(rows)):
             one, *more = (
                 booster.predict(table, pred_contrib=True, num_threads=n) for n in (1, 2, 3, 8)
@@ -510,13 +626,16 @@ class TestSparse:
         assert sparse.issparse(found) and found.format == "csr"
         np.testing.assert_array_equal(found.toarray(), expected)
 
-    def test_what_needs_a_dense_table(self, plain: Booster) -> None:
+    def test_pairs_and_backgrounds_are_those_of_the_dense_table(self, plain: Booster) -> None:
         rows = sparse.csr_matrix(self.TABLE)
-        with pytest.raises(NotSupportedError, match=r"interaction.* need a dense table.*toarray"):
-            plain.shap_interactions(rows)
-        for data, background in ((rows, NEW), (NEW, rows)):
-            with pytest.raises(NotSupportedError, match=r"background data need a dense table"):
-                plain.shap_values(data, background=background)
+        expected = plain.shap_interactions(self.TABLE)
+        np.testing.assert_array_equal(plain.shap_interactions(rows), expected)
+        for data, background in ((rows, NEW), (NEW, rows), (rows, rows)):
+            some, others = (t.toarray() if sparse.issparse(t) else t for t in (data, background))
+            np.testing.assert_array_equal(
+                plain.shap_values(data, background=background),
+                plain.shap_values(some, background=others),
+            )
 
 
 class TestBadInput:
@@ -548,10 +667,6 @@ class TestBadInput:
             for start in (-1, 9):
                 with pytest.raises(ParameterError, match="start_iteration is out of range"):
                     ask(NEW, start_iteration=start)
-
-    def test_target_statistics(self) -> None:
-        with pytest.raises(NotSupportedError, match=r"target statistics .*cat_target_statistics"):
-            fit("target statistics").shap_interactions(NEW)
 
     @pytest.mark.parametrize("n_columns", [66, 520])
     def test_ways_of_too_many_columns(self, n_columns: int) -> None:

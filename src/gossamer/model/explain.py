@@ -63,23 +63,16 @@ def shap_interactions(model: Model, data: object, options: PredictOptions) -> Fl
     Returns:
         (rows, outputs, columns + 1, columns + 1); each line sums up to the Shapley value.
     """
-    values = fitting_table(model, data, options.disable_shape_check).values
-    _refuse_linear(model, "interaction values")
-    _refuse_sparse(values, "interaction values")
-    if model.derived is not None:
-        raise NotSupportedError(
-            message(
-                "interaction values of a model with target statistics are not known",
-                hint="Train with cat_target_statistics=off.",
-            )
-        )
+    values = _dense(fitting_table(model, data, options.disable_shape_check).values)
 
     def add(part: Any, first: int, last: int, out: Floats, n_threads: int) -> None:
         forest = model.forest
         counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
         _native.add_shap_interactions(forest.native, part, *counts, first, last, out, n_threads)
 
-    return _finish(model, _over_rows(model, values, options, add, 2), options)
+    found = _finish(model, _over_rows(model, values, options, add, 2), options)
+    # Lines became those of the user's columns; what stands in them follows.
+    return found if model.derived is None else _from_sources(model, found.swapaxes(-1, -2))
 
 
 Add = Callable[[Any, int, int, Floats, int], None]
@@ -105,8 +98,12 @@ def _finish(model: Model, values: Floats, options: PredictOptions) -> Floats:
         values /= max((last - first) // model.forest.trees_per_round, 1)
     place: tuple[Any, ...] = (Ellipsis, *[-1] * (values.ndim - 2))
     values[place] += model.start_from(options.first_round)
-    if model.derived is None:
-        return values
+    return values if model.derived is None else _from_sources(model, values)
+
+
+def _from_sources(model: Model, values: Floats) -> Floats:
+    """Share what derived columns have (last axis) among the columns that they are made of."""
+    assert model.derived is not None
     n_columns = model.n_columns
     found = np.concatenate([values[..., :n_columns], values[..., -1:]], axis=-1)
     for derived in range(model.derived.n_columns):
@@ -158,11 +155,8 @@ def _row_blocks(
 
 
 def _against(model: Model, values: Any, background: object, options: PredictOptions) -> Floats:
-    what = "Shapley values against background data"
-    others: Any = fitting_table(model, background, options.disable_shape_check).values
-    _refuse_linear(model, what)
-    for table in (values, others):
-        _refuse_sparse(table, what)
+    others: Any = _dense(fitting_table(model, background, options.disable_shape_check).values)
+    values = _dense(values)
     if len(others) == 0:
         raise DataError(message("the background data has no rows", expected="one row or more"))
     if model.derived is not None:
@@ -189,19 +183,6 @@ def _limits() -> Iterator[None]:
         raise NotSupportedError(message(f"the trees cannot be explained: {error}")) from None
 
 
-def _refuse_linear(model: Model, what: str) -> None:
-    if model.forest.linear is not None:
-        raise NotSupportedError(
-            message(
-                f"{what} of linear leaves are not known",
-                got="a model of linear_tree",
-                hint="Use predict(pred_contrib=True), or train without linear_tree.",
-            )
-        )
-
-
-def _refuse_sparse(values: Any, what: str) -> None:
-    if isinstance(values, _native.SparseMatrix):
-        raise NotSupportedError(
-            message(f"{what} need a dense table", got="a sparse one", hint="Pass .toarray().")
-        )
+def _dense(values: Any) -> Any:
+    """Return a dense table: where every pair or background row counts, results are larger yet."""
+    return to_scipy(values).toarray() if isinstance(values, _native.SparseMatrix) else values

@@ -57,7 +57,7 @@ class Explaining(ABC):
         """Return exact Shapley values of the raw scores.
 
         Args:
-            data: The rows to explain, as for `predict`; a dense table.
+            data: The rows to explain, as for `predict`.
             background: Rows whose values take the place of unknown ones (interventional values).
                 None: unknown columns follow the shares of the training rows in each node, as
                 `predict(pred_contrib=True)` does.
@@ -89,7 +89,7 @@ class Explaining(ABC):
         """Return exact Shapley interaction values of the raw scores.
 
         Args:
-            data: The rows to explain, as for `predict`; a dense table.
+            data: The rows to explain, as for `predict`.
             start_iteration: First round to use.
             num_iteration: Number of rounds, as for `predict`.
             **kwargs: Parameters: `num_threads`, ...
