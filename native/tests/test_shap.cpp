@@ -39,6 +39,27 @@ void count_all(Counted& found, Random& random) {
   }
 }
 
+// Gives most leaves up to three terms, some of columns that are not on the way, and bounds that rows reach.
+void make_linear(Forest& f, Random& random) {
+  LinearLeaves& linear = f.linear;
+  linear.begin = {0};
+  for (const double value : f.leaf_value) {
+    const std::int64_t n_terms = f.used_columns.empty() ? 0 : random.below(4);
+    std::int64_t place = 0;
+    for (std::int64_t t = 0; t < n_terms && place < static_cast<std::int64_t>(f.used_columns.size()); ++t) {
+      linear.column.push_back(f.used_columns[at(place)]);
+      linear.coefficient.push_back(random.normal());
+      linear.centre.push_back(random.normal());
+      place += 1 + random.below(2);
+    }
+    linear.begin.push_back(static_cast<std::int64_t>(linear.column.size()));
+    const bool is_linear = linear.begin.end()[-1] > linear.begin.end()[-2];
+    linear.constant.push_back(is_linear ? value + random.normal() : value);
+    linear.low.push_back(is_linear ? value - 3.0 : value);
+    linear.high.push_back(is_linear ? value + 3.0 : value);
+  }
+}
+
 Counted make_counted(std::int64_t n_trees, std::int64_t max_nodes, std::int64_t n_columns, Random& random) {
   Counted found{make_random_forest(n_trees, max_nodes, n_columns, random), {}, {}};
   count_all(found, random);
@@ -94,7 +115,12 @@ bool goes_left(const Forest& f, std::size_t k, double x) {
 double naive_value(const Counted& c, std::int64_t tree, std::int32_t place, const double* row, const double* other,
                    std::uint32_t known) {
   const Forest& f = c.forest;
-  if (place < 0) return f.leaf_value[at(f.leaf_begin[at(tree)] + ~place)];
+  if (place < 0) {
+    const std::size_t leaf = at(f.leaf_begin[at(tree)] + ~place);
+    if (f.linear.empty()) return f.leaf_value[leaf];
+    const auto read = [&](std::int32_t column) { return (known >> column & 1 ? row : other)[column]; };
+    return f.linear.value(leaf, f.leaf_value[leaf], read);  // linear leaves: against background rows only
+  }
   const std::size_t k = at(f.node_begin[at(tree)] + place);
   const auto below = [&](std::int32_t child) { return naive_value(c, tree, child, row, other, known); };
   const bool is_known = known >> f.column[k] & 1;
@@ -200,6 +226,49 @@ TEST_SUITE("shap") {
         check_close(values, plain.value, 6 * r);
         check_close(pairs, plain.pair, 36 * r);
         check_close(against, naive_shap(c, rows.data() + 5 * r, others).value, 6 * r);
+      }
+    }
+  }
+
+  TEST_CASE("linear leaves") {
+    Random random(36);
+    for (const std::int64_t max_nodes : {1, 4, 20}) {
+      CAPTURE(max_nodes);
+      Counted c = make_counted(4, max_nodes, 5, random);
+      make_linear(c.forest, random);
+      const std::vector<double> rows = make_rows(70, 5, random);
+      const std::vector<double> background = make_rows(70, 5, random);
+      const MatrixView view = view_of(rows, 5);
+      const auto against = [&](int n_threads) {
+        std::vector<double> out(at(70 * 6), 0.0);
+        Team team(n_threads);
+        add_shap_values_of(team, c.forest, view_of(background, 5), view, 0, 4, {out.data(), false});
+        return out;
+      };
+      const std::vector<double> found = against(1);
+      CHECK(first_difference(against(3), found) == -1);
+      std::vector<const double*> others;
+      for (std::size_t i = 0; i < 70; ++i) others.push_back(background.data() + 5 * i);
+      for (std::size_t r = 0; r < 70; r += 9) {
+        CAPTURE(r);
+        check_close(found, naive_shap(c, rows.data() + 5 * r, others).value, 6 * r);
+      }
+      // Lines of interactions sum up to the values, and these to the score.
+      const std::vector<double> values = values_of(c, rows, 1);
+      std::vector<double> pairs(at(70 * 36), 0.0);
+      Team team(2);
+      add_shap_interactions(team, c.forest, c.covers(), view, 0, 4, pairs.data());
+      std::vector<double> score(70, 0.0);
+      predict_scores(team, c.forest, view, 0, 4, score.data());
+      for (std::size_t r = 0; r < 70; ++r) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < 6; ++i) {
+          double line = 0.0;
+          for (std::size_t j = 0; j < 6; ++j) line += pairs[36 * r + 6 * i + j];
+          CHECK(std::abs(line - values[6 * r + i]) < 1e-11);
+          sum += values[6 * r + i];
+        }
+        CHECK(std::abs(sum - score[r]) < 1e-11);
       }
     }
   }
