@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <mutex>
 
 #include "bindings/sparse.h"
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
 #include "core/categories.h"
+#include "core/piece_binner.h"
 #include "core/storage.h"
 
 namespace gossamer::bindings {
@@ -310,6 +312,30 @@ std::shared_ptr<BinMatrix> take_rows(const BinMatrix& self, const In<RowIdx>& ro
   return result;
 }
 
+struct PyPieceBinner {
+  std::shared_ptr<BinMatrix> like;
+  PieceBinner binner;
+  std::mutex mutex;
+
+  PyPieceBinner(std::shared_ptr<BinMatrix> rows, std::int64_t n_rows)
+      : like((check_rows(n_rows), std::move(rows))), binner(*like, n_rows) {}
+
+  template <class View>
+  void add(const View& view, int n_threads) {
+    check_columns(like->features(), view.n_columns);
+    nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex);
+    TeamLease team(n_threads);
+    binner.add(*team, view);
+  }
+
+  std::shared_ptr<BinMatrix> finish() {
+    nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex);
+    return binner.finish();
+  }
+};
+
 std::shared_ptr<BinMatrix> beside(const BinMatrix& self, const BinMatrix& right, std::int32_t first_column,
                                   int n_threads) {
   nb::gil_scoped_release release;
@@ -461,6 +487,19 @@ void bind_binning(nb::module_& m) {
       .def_prop_ro("n_rows", &BinMatrix::n_rows)
       .def_prop_ro("n_features", [](const BinMatrix& self) { return self.features().size(); })
       .def_prop_ro("n_bytes", &BinMatrix::n_bytes);
+  nb::class_<PyPieceBinner>(m, "PieceBinner", "Bins a table that comes in pieces of rows.")
+      .def(nb::init<std::shared_ptr<BinMatrix>, std::int64_t>(), "like"_a, "n_rows"_a)
+      .def(
+          "add",
+          [](PyPieceBinner& self, const PySparse& rows, int n_threads) {
+            check_canonical(rows);
+            self.add(rows.view, n_threads);
+          },
+          "rows"_a, "n_threads"_a, "The next rows.")
+      .def(
+          "add", [](PyPieceBinner& self, const Matrix& rows, int n_threads) { self.add(view_of(rows), n_threads); },
+          "rows"_a.noconvert(), "n_threads"_a)
+      .def("finish", &PyPieceBinner::finish, "The whole table.");
 }
 
 }  // namespace gossamer::bindings

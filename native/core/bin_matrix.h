@@ -97,6 +97,11 @@ class BinMatrix {
   bool is_trainable() const;
   // Some rows of another matrix, kept in the same way. This one has just been made.
   void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
+  // For PieceBinner, which fills a matrix piece by piece: the lanes of the rows of another one that is kept in the
+  // same way, from `first` on; its sparse entries; and those of all pieces.
+  void put_rows(const BinMatrix& part, std::int64_t first);
+  SparseColumns take_sparse() { return std::move(sparse_); }
+  void set_entries(SparseColumns entries);
   // The features of two matrices of the same rows, first those of `left`; see put_beside. This one has
   // just been made, of their features and storage.
   void fill_beside(Team& team, const BinMatrix& left, const BinMatrix& right);

@@ -346,6 +346,27 @@ void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const Ro
   }
 }
 
+void BinMatrix::put_rows(const BinMatrix& part, std::int64_t first) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    const std::int64_t to = first * group.row_stride;
+    if (group.two_bytes) {
+      std::copy_n(part.groups_[g].bins16.data(), part.n_rows_ * group.row_stride, group.bins16.data() + to);
+    } else {
+      std::copy_n(part.groups_[g].bins8.data(), part.n_rows_ * group.row_stride, group.bins8.data() + to);
+    }
+  }
+  for (std::size_t f = 0; f < features_.size(); ++f) features_[f].has_missing |= part.features_[f].has_missing;
+  cleared_ = true;
+}
+
+void BinMatrix::set_entries(SparseColumns entries) {
+  sparse_ = std::move(entries);
+  for (std::size_t c = 0; c < sparse_.features.size(); ++c) {
+    features_[at(sparse_.features[c])].entries = static_cast<std::int32_t>(c);
+  }
+}
+
 void BinMatrix::find_missing() {
   for (Feature& feature : features_) feature.has_missing = is_missing_somewhere(feature);
 }

@@ -294,6 +294,23 @@ class BinMatrix:
     @property
     def n_bytes(self) -> int: ...
 
+class PieceBinner:
+    """Bins a table that comes in pieces of rows."""
+
+    def __init__(self, like: BinMatrix, n_rows: int) -> None: ...
+    @overload
+    def add(self, rows: SparseMatrix, n_threads: int) -> None:
+        """The next rows."""
+
+    @overload
+    def add(
+        self,
+        rows: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        n_threads: int,
+    ) -> None: ...
+    def finish(self) -> BinMatrix:
+        """The whole table."""
+
 def gradients_l2(
     score: Annotated[
         NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)

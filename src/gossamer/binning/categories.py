@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,14 +23,62 @@ class Bounds(NamedTuple):
     upper: npt.NDArray[np.float64]
     offsets: npt.NDArray[np.int64]
     missing_seen: npt.NDArray[np.int8]
+    zero_share: npt.NDArray[np.float64]
+
+    def beside(self, right: Bounds) -> Bounds:
+        """Return the bounds of further columns behind these."""
+        return Bounds(
+            np.concatenate([self.upper, right.upper]),
+            np.concatenate([self.offsets, self.offsets[-1] + right.offsets[1:]]),
+            np.concatenate([self.missing_seen, right.missing_seen]),
+            np.concatenate([self.zero_share, right.zero_share]),
+        )
+
+
+class CategoryCounts(NamedTuple):
+    """What a categorical column holds.
+
+    Attributes:
+        found: The categories, increasing.
+        counts: Rows of each.
+        n_missing: Rows of none.
+        odd: A value that is no category; None: there is none.
+    """
+
+    found: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int64]
+    n_missing: int
+    odd: float | None
+
+    def add(self, more: CategoryCounts) -> CategoryCounts:
+        """Return the counts of these and further rows.
+
+        Example:
+            >>> some = CategoryCounts(np.array([1, 4], np.int32), np.array([2, 1]), 0, None)
+            >>> more = CategoryCounts(np.array([0, 4], np.int32), np.array([5, 5]), 3, None)
+            >>> some.add(more)[:3]
+            (array([0, 1, 4], dtype=int32), array([5, 2, 6]), 3)
+        """
+        found, places = np.unique(np.concatenate([self.found, more.found]), return_inverse=True)
+        counts = np.zeros(len(found), dtype=np.int64)
+        np.add.at(counts, places, np.concatenate([self.counts, more.counts]))
+        odd = more.odd if self.odd is None else self.odd
+        return CategoryCounts(found, counts, self.n_missing + more.n_missing, odd)
+
+
+def count_categories(
+    matrix: Column | _native.SparseMatrix, columns: Sequence[int], n_threads: int
+) -> dict[int, CategoryCounts]:
+    """Count the categories of each of some columns."""
+    wanted = np.asarray(sorted(columns), dtype=np.int32)
+    found = _native.count_categories(matrix, wanted, n_threads)
+    return {int(c): CategoryCounts(*counts) for c, counts in zip(wanted, found, strict=True)}
 
 
 def with_categories(
     bounds: Bounds,
-    matrix: Column | _native.SparseMatrix,
-    columns: Sequence[int],
-    n_threads: int,
-    names: Sequence[str] | None = None,
+    counted: Mapping[int, CategoryCounts],
+    names: Sequence[str],
     *,
     zero_is_missing: bool = False,
 ) -> tuple[
@@ -47,16 +95,14 @@ def with_categories(
     Raises:
         DataError: If a column holds something else than whole numbers.
     """
-    wanted = np.asarray(sorted(columns), dtype=np.int32)
-    counts = _native.count_categories(matrix, wanted, n_threads)
     uppers = np.split(bounds.upper, bounds.offsets[1:-1])
     categories = [np.full(len(upper), -1, dtype=np.int32) for upper in uppers]
     missing = bounds.missing_seen.copy()
-    for column, (found, count, n_missing, odd) in zip(wanted, counts, strict=True):
+    for column, (found, count, n_missing, odd) in counted.items():
         if odd is not None:
             raise DataError(
                 message(
-                    f"column {column if names is None else repr(names[column])} is categorical, "
+                    f"column {names[column]!r} is categorical, "
                     "but holds a value that is no category",
                     got=odd,
                     expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,13 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.binning.bins import Binning, MissingKind
 from gossamer.binning.by_column import forced_bounds, max_bins
-from gossamer.binning.categories import Bounds, is_constant, with_categories
+from gossamer.binning.categories import (
+    Bounds,
+    CategoryCounts,
+    count_categories,
+    is_constant,
+    with_categories,
+)
 from gossamer.params import Params
 
 _MASK = 2**64 - 1
@@ -54,27 +60,79 @@ def find_bins(
         n_rows, n_columns = matrix.shape
     sample = sample_rows(n_rows, params.bin_construct_sample_cnt, params.data_random_seed)
     names = [str(i) for i in range(n_columns)] if names is None else names
-    max_bin = max_bins(params, names)
-    upper, offsets, missing_seen, zero_share = _native.find_bounds(
-        matrix,
-        sample,
-        max_bin,
-        forced_bounds(params, names, max_bin, categorical),
-        params.min_data_in_bin,
-        params.use_missing,
-        params.zero_as_missing,
-        n_threads,
-        weight,
-    )
-    category = None
+    bounds = find_bounds(matrix, params, n_threads, names, categorical, weight, sample)
+    counts = None
     if categorical:
-        upper, offsets, missing_seen, category = with_categories(
-            Bounds(upper, offsets, missing_seen),
+        counts = count_categories(matrix, categorical, n_threads)
+    return make_binning(bounds, params, counts, names, is_whole=sample is None)
+
+
+def find_bounds(
+    matrix: npt.NDArray[Any] | _native.SparseMatrix,
+    params: Params,
+    n_threads: int,
+    names: Sequence[str],
+    categorical: Sequence[int] = (),
+    weight: npt.NDArray[np.float32] | None = None,
+    sample: npt.NDArray[np.int64] | None = None,
+    first: int = 0,
+) -> Bounds:
+    """Find bounds of the bins of columns as if they were numbers; see `find_bins`.
+
+    Args:
+        matrix: As for `find_bins`.
+        params: As for `find_bins`.
+        n_threads: Threads.
+        names: Names of all columns.
+        categorical: Columns that hold categories.
+        weight: Of each row, or None.
+        sample: Rows to look at; None: all.
+        first: Which of the columns the first one of the matrix is.
+    """
+    n_columns = matrix.n_columns if isinstance(matrix, _native.SparseMatrix) else matrix.shape[1]
+    max_bin = max_bins(params, names)
+    forced = forced_bounds(params, names, max_bin, categorical)
+    return Bounds(
+        *_native.find_bounds(
             matrix,
-            categorical,
+            sample,
+            max_bin[first : first + n_columns],
+            forced[first : first + n_columns],
+            params.min_data_in_bin,
+            params.use_missing,
+            params.zero_as_missing,
             n_threads,
-            names,
-            zero_is_missing=missing_kind_of(params) == MissingKind.ZERO,
+            weight,
+        )
+    )
+
+
+def make_binning(
+    bounds: Bounds,
+    params: Params,
+    counts: Mapping[int, CategoryCounts] | None,
+    names: Sequence[str],
+    *,
+    is_whole: bool,
+) -> Binning:
+    """Make the bins of all columns from their bounds, and the categories that were counted.
+
+    Args:
+        bounds: As `find_bounds` gives them.
+        params: As for `find_bins`.
+        counts: Of the categorical columns, over all rows; None: there are none.
+        names: Names of the columns.
+        is_whole: Whether the bounds were found from all rows.
+
+    Raises:
+        DataError: If a categorical column holds something else than whole numbers.
+    """
+    upper, offsets, missing_seen, zero_share = bounds
+    category = None
+    if counts:
+        zero_is_missing = missing_kind_of(params) == MissingKind.ZERO
+        upper, offsets, missing_seen, category = with_categories(
+            bounds, counts, names, zero_is_missing=zero_is_missing
         )
     # One bin and nothing missing: no split can tell the rows of such a column apart.
     n_bins = np.diff(offsets)
@@ -87,15 +145,14 @@ def find_bins(
         upper = upper[np.repeat(is_used, n_bins)]
         offsets = np.concatenate(([0], np.cumsum(n_bins[is_used])))
     columns = np.flatnonzero(is_used).astype(np.int32)
-    may_miss = missing_seen[is_used] if sample is None else None
     return Binning(
-        n_columns,
+        len(names),
         columns,
         upper,
         offsets,
         missing_kind_of(params),
         category,
-        may_miss,
+        missing_seen[is_used] if is_whole else None,
         zero_share[is_used],
     )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.binning import Binning, find_bins
-from gossamer.data.matrix import Table
+from gossamer.data.matrix import Table, Values
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
@@ -75,25 +75,40 @@ def bin_table(
     n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
     counted = weight if params.weighted_bins else None
     binning = find_bins(table.values, params, n_threads, names, categorical, counted)
+    return bin_values(table.values, binning, params, table.n_rows, n_threads)
+
+
+def bin_values(
+    values: Values, binning: Binning, params: Params, n_rows: int, n_threads: int
+) -> BinnedTable:
+    """Choose how a table is stored, and fill its bins.
+
+    Args:
+        values: The table, or some rows that stand for all of them.
+        binning: The bins, found just now.
+        params: Checked parameters.
+        n_rows: Rows of the whole table.
+        n_threads: Threads.
+    """
     arguments: dict[str, Any] = {
         "columns": binning.columns,
         "upper": binning.upper,
         "offsets": binning.offsets,
         "missing_kind": int(binning.missing_kind),
         "category": binning.category,
-        "share_lanes": params.enable_bundle and table.n_rows >= _MIN_ROWS_TO_SHARE,
+        "share_lanes": params.enable_bundle and n_rows >= _MIN_ROWS_TO_SHARE,
         "bundle": params.enable_bundle,
         "sparse": params.is_enable_sparse,
         "max_conflict_rate": params.max_conflict_rate,
         "order": ORDERS[params.bundle_order],
         "n_threads": n_threads,
     }
-    if isinstance(table.values, _native.SparseMatrix):
-        bins, choice = _native.bin_sparse(table.values, **arguments)
+    if isinstance(values, _native.SparseMatrix):
+        bins, choice = _native.bin_sparse(values, **arguments)
     else:
         assert binning.zero_share is not None  # found just now
         bins, choice = _native.bin_dense(
-            table.values,
+            values,
             may_miss=binning.may_miss,
             zero_share=binning.zero_share,
             **arguments,

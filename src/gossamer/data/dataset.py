@@ -30,10 +30,12 @@ from gossamer.data.fields import (
     check_label,
     check_weight,
 )
+from gossamer.data.frame_pieces import FramePieces, find_pieces
 from gossamer.data.frames import take_rows_of
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
 from gossamer.data.names import check_names, default_names, join_names, match_names
+from gossamer.data.pieces import bin_pieces, bin_pieces_like
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
@@ -179,22 +181,7 @@ class Dataset:
         elif self.data is None:
             raise _freed("construct()")
         else:
-            table = as_table(self.data, *self._known())
-            check_not_empty(table)
-            if self.reference is None:
-                self._n_columns = table.n_columns
-                found = self._choose_names(table.names or [])
-                self._find_categories(table, params)
-                self._check_zeros(params)
-                weight = check_weight(self.weight, table.n_rows) if params.weighted_bins else None
-                columns = self._categorical_columns
-                self._binned = bin_table(table, params, found, columns, weight)
-            else:
-                table = self._like_reference(table)
-                self._take_categories(self.reference)
-                self._binned = bin_like(table, self.reference.construct().binned, params)
-            names = table.names or []  # none: made below
-            self._raw = table.values if keeps_raw_values(params) else None
+            names = self._bin(params)
         try:
             self._names = self._choose_names(names)
             self._set_fields()
@@ -203,6 +190,36 @@ class Dataset:
             raise
         if self.free_raw_data and self._parent is None:
             self.data = None
+
+    def _bin(self, params: Params) -> list[str]:
+        """Bin the table; returns the names of its columns, if it has any."""
+        known, known_names = self._known()
+        pieces = None if keeps_raw_values(params) else find_pieces(self.data, known, known_names)
+        table = as_table(self.data, known, known_names) if pieces is None else pieces
+        check_not_empty(table.n_rows, table.n_columns)
+        if self.reference is not None:
+            if isinstance(table, Table):
+                table = self._like_reference(table)
+            self._take_categories(self.reference)
+            training = self.reference.construct().binned
+            if isinstance(table, Table):
+                self._binned = bin_like(table, training, params)
+            else:
+                self._check_width(table.n_columns)
+                self._binned = bin_pieces_like(table, training, params)
+        else:
+            self._n_columns = table.n_columns
+            found = self._choose_names(table.names or [])
+            self._find_categories(table, params)
+            self._check_zeros(params)
+            weight = check_weight(self.weight, table.n_rows) if params.weighted_bins else None
+            columns = self._categorical_columns
+            if isinstance(table, Table):
+                self._binned = bin_table(table, params, found, columns, weight)
+            else:
+                self._binned = bin_pieces(table, params, found, columns, weight)
+        self._raw = table.values if isinstance(table, Table) and keeps_raw_values(params) else None
+        return table.names or []  # none: made later
 
     def _choose_names(self, found: list[str]) -> list[str]:
         """Names that were given, or those of the reference, or those found with the data."""
@@ -222,7 +239,7 @@ class Dataset:
         levels = self.reference.levels or NO_LEVELS
         return levels, None if names == default_names(len(names)) else names
 
-    def _find_categories(self, table: Table, params: Params) -> None:
+    def _find_categories(self, table: Table | FramePieces, params: Params) -> None:
         """Find the categorical columns of training data; the argument wins over the parameter."""
         self._n_columns = table.n_columns
         asked = read_asked(self.categorical_feature)
@@ -230,7 +247,7 @@ class Dataset:
             asked = read_asked(params.categorical_feature)
         names = self._choose_names(table.names or [])
         columns = categorical_columns(asked, table.kinds, names)
-        self._levels, self._categorical_columns = table.levels, columns
+        self._levels, self._categorical_columns = table.levels or None, columns
 
     def _check_zeros(self, params: Params) -> None:
         """Code 0 stands for a level like any other, and missing values for no level."""
@@ -321,20 +338,24 @@ class Dataset:
                 )
         return content.binned, content.names
 
-    def _like_reference(self, table: Table) -> Table:
-        """Check the columns against those of the reference, and put them into its order."""
+    def _check_width(self, n_columns: int) -> None:
         assert self.reference is not None
-        names = self.reference.construct().get_feature_name()
-        n_columns = self.reference.num_feature()
-        if table.n_columns != n_columns:
+        expected = self.reference.num_feature()
+        if n_columns != expected:
             raise DataError(
                 message(
                     "validation and training data differ in columns",
-                    got=table.n_columns,
-                    expected=f"{n_columns}",
+                    got=n_columns,
+                    expected=f"{expected}",
                 )
             )
-        if table.names is None or names == default_names(n_columns):
+
+    def _like_reference(self, table: Table) -> Table:
+        """Check the columns against those of the reference, and put them into its order."""
+        assert self.reference is not None
+        self._check_width(table.n_columns)
+        names = self.reference.construct().get_feature_name()
+        if table.names is None or names == default_names(len(names)):
             return table
         order = match_names(names, table.names)
         return table if order is None else table.take_columns(order, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,15 +62,41 @@ def read_frame(frame: Any) -> list[Column]:
         >>> size, city.positions, city.found
         (array([1, 2]), array([ 0, -1]), ['Rome'])
     """
+    names = frame_names(frame)
+    if not is_pandas(frame):
+        check_names(names, len(names))  # by name, they must differ
+    return [read_column(frame, i, column_in_frame(name)) for i, name in enumerate(names)]
+
+
+def read_column(frame: Any, column: int, where: str) -> Column:
+    """Read one column of a frame; see `read_frame`.
+
+    Args:
+        frame: The frame.
+        column: Which one, from 0.
+        where: What errors call it.
+    """
     if is_pandas(frame):
-        places = range(frame.shape[1])
-        names = frame_names(frame)
-        return [_read_pandas(frame.iloc[:, i], column_in_frame(names[i])) for i in places]
+        return _read_pandas(frame.iloc[:, column], where)
     import narwhals
 
-    check_names(frame_names(frame), len(frame_names(frame)))  # by name, they must differ
     table = narwhals.from_native(frame, eager_only=True)
-    return [_read_other(table[name], column_in_frame(name)) for name in table.columns]
+    return _read_other(table[:, column], where)
+
+
+def slice_rows(frame: Any, begin: int, end: int) -> Any:
+    """Return the rows from `begin` to before `end` as a frame, without a copy."""
+    if is_pandas(frame):
+        return frame.iloc[begin:end]
+    return frame.slice(begin, end - begin)
+
+
+def select_columns(frame: Any, columns: Sequence[int]) -> Any:
+    """Return some columns as a frame."""
+    if is_pandas(frame):
+        return frame.iloc[:, list(columns)]
+    names = frame_names(frame)
+    return frame.select([names[column] for column in columns])
 
 
 def take_rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:
@@ -89,9 +116,7 @@ def first_columns(data: Any, n_columns: int) -> Any:
         return data[:, :n_columns]
     if not is_frame(data):
         return data
-    if is_pandas(data):
-        return data.iloc[:, :n_columns]
-    return data.select(frame_names(data)[:n_columns])
+    return select_columns(data, range(n_columns))
 
 
 def column_in_frame(name: object) -> str:

@@ -174,19 +174,16 @@ def stack_columns(left: Any, right: Any) -> Any:
     return None
 
 
-def check_not_empty(table: Table) -> None:
+def check_not_empty(n_rows: int, n_columns: int) -> None:
     """Check that there is something to learn from.
 
     Raises:
         DataError: If there are no rows, or no columns.
     """
-    if table.n_rows == 0 or table.n_columns == 0:
-        what = "rows" if table.n_rows == 0 else "columns"
+    if n_rows == 0 or n_columns == 0:
+        what = "rows" if n_rows == 0 else "columns"
         raise DataError(
-            message(
-                f"data has no {what}: got shape {(table.n_rows, table.n_columns)}, "
-                "expected at least 1 x 1"
-            )
+            message(f"data has no {what}: got shape {(n_rows, n_columns)}, expected at least 1 x 1")
         )
 
 

@@ -1,0 +1,115 @@
+"""Tables that are read in pieces of rows, so that they never stand in memory as a whole.
+
+The bins are those that the whole table would get: they come from the same sample of its rows. How
+they are stored may differ, which leaves no trace in the trees.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.binning import Binning
+from gossamer.binning.categories import CategoryCounts, count_categories
+from gossamer.binning.find import find_bounds, make_binning, sample_rows
+from gossamer.data.binned import BinnedTable, bin_values
+from gossamer.data.matrix import Values
+from gossamer.params import Params
+from gossamer.threads import resolve_threads
+
+# Values that are in memory at a time, beside the sample of a file.
+PIECE_VALUES: Final = 2**22
+
+
+class Pieces(ABC):
+    """A table that can be read again and again.
+
+    Attributes:
+        n_rows: Number of rows.
+        n_columns: Number of columns.
+    """
+
+    n_rows: int
+    n_columns: int
+
+    @abstractmethod
+    def read(self) -> Iterator[Values]:
+        """Read all rows, piece by piece."""
+
+    @abstractmethod
+    def take(self, rows: npt.NDArray[np.int64]) -> Values:
+        """Read some rows, which increase."""
+
+    def take_by_columns(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, Values]]:
+        """Read some rows, a few columns at a time where that saves memory.
+
+        Yields:
+            The first column, and the values of it and of those that follow.
+        """
+        yield 0, self.take(rows)
+
+
+def bin_pieces(
+    pieces: Pieces,
+    params: Params,
+    names: Sequence[str],
+    categorical: Sequence[int] = (),
+    weight: npt.NDArray[np.float32] | None = None,
+) -> BinnedTable:
+    """Find the bins of a table and fill them: training data; see `bin_table`."""
+    n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
+    binning = _find_bins(pieces, params, names, categorical, weight, n_threads)
+    # Some rows show which columns can share their room. What does not fit after all is moved out.
+    n_some = max(PIECE_VALUES // pieces.n_columns, 1_000)
+    some = sample_rows(pieces.n_rows, n_some, params.data_random_seed)
+    example = pieces.take(np.arange(pieces.n_rows) if some is None else some)
+    like = bin_values(example, binning, params, pieces.n_rows, n_threads)
+    bins = _fill(pieces, like.bins, n_threads)
+    if not bins.is_trainable:
+        bins = bins.make_trainable()
+    return BinnedTable(binning, bins, like.choice)
+
+
+def bin_pieces_like(pieces: Pieces, training: BinnedTable, params: Params) -> BinnedTable:
+    """Put a table into the bins of training data: validation data; see `bin_like`."""
+    n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
+    nothing = np.empty((0, pieces.n_columns))
+    like = _native.bin_like(training.bins, nothing, n_threads)
+    return BinnedTable(training.binning, _fill(pieces, like, n_threads))
+
+
+def _fill(pieces: Pieces, like: _native.BinMatrix, n_threads: int) -> _native.BinMatrix:
+    binner = _native.PieceBinner(like, pieces.n_rows)
+    for piece in pieces.read():
+        binner.add(piece, n_threads)
+    return binner.finish()
+
+
+def _find_bins(
+    pieces: Pieces,
+    params: Params,
+    names: Sequence[str],
+    categorical: Sequence[int],
+    weight: npt.NDArray[np.float32] | None,
+    n_threads: int,
+) -> Binning:
+    n_sample, seed = params.bin_construct_sample_cnt, params.data_random_seed
+    sample = sample_rows(pieces.n_rows, n_sample, seed)
+    rows = np.arange(pieces.n_rows) if sample is None else sample
+    weights = None if weight is None else weight[rows]
+    bounds = None
+    for first, values in pieces.take_by_columns(rows):
+        part = find_bounds(values, params, n_threads, names, categorical, weights, None, first)
+        bounds = part if bounds is None else bounds.beside(part)
+    assert bounds is not None
+    counts: dict[int, CategoryCounts] | None = None
+    if categorical:
+        for piece in pieces.read():
+            more = count_categories(piece, categorical, n_threads)
+            counts = more if counts is None else {c: counts[c].add(more[c]) for c in more}
+    return make_binning(bounds, params, counts, names, is_whole=sample is None)
