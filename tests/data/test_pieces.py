@@ -225,6 +225,22 @@ class TestFrames:
         assert fit() == in_pieces
         assert not used
 
+    @pytest.mark.parametrize("kind", ["object", "category", "nullable", "polars", "pyarrow"])
+    def test_predictions_are_those_of_the_whole(
+        self, kind: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        frame, y = self.make(kind)
+        params = {"objective": "multiclass", "num_class": 3, "num_leaves": 7, "verbose": -1}
+        model = gs.train(params, gs.Dataset(frame, np.digitize(y, [0, 1])), 4)
+        many = list(frame_pieces.row_blocks(frame) or [])
+        assert len(many) == 10 and sum(map(len, many)) == len(frame)
+        options: list[dict[str, Any]] = [{}, {"raw_score": True}, {"pred_leaf": True}]
+        in_pieces = [model.predict(frame, **some) for some in options]
+        monkeypatch.setattr(frame_pieces, "_LARGE", 10**9)
+        assert frame_pieces.row_blocks(frame) is None
+        for found, some in zip(in_pieces, options, strict=True):
+            np.testing.assert_array_equal(found, model.predict(frame, **some))
+
     def test_columns_in_another_order(self) -> None:
         frame, y = self.make("object")
         data = gs.Dataset(frame, y).construct()

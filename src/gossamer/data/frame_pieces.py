@@ -114,6 +114,19 @@ def find_pieces(
     return FramePieces(data, levels, names) if is_frame(data) and _is_large(data) else None
 
 
+def row_blocks(data: object) -> Iterator[Any] | None:
+    """Return stretches of the rows of a frame that is large, and no matrix already.
+
+    Returns:
+        Frames, one after another; None: it is no such frame.
+    """
+    if not (is_frame(data) and _is_large(data)):
+        return None
+    frame: Any = data
+    step = max(PIECE_VALUES // len(frame_names(frame)), 1)
+    return (slice_rows(frame, begin, begin + step) for begin in range(0, len(frame), step))
+
+
 def _is_large(frame: Any) -> bool:
     n_rows, n_columns = len(frame), len(frame_names(frame))
     return n_rows * n_columns >= _LARGE and not _is_matrix(frame)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
+from gossamer.data.frame_pieces import row_blocks
 from gossamer.data.frames import first_columns
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values
@@ -160,6 +161,9 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     Returns:
         (rows,); with several outputs (rows, outputs); for leaves (rows, trees).
     """
+    blocks = row_blocks(data)
+    if blocks is not None:
+        return np.concatenate([predict(model, block, options) for block in blocks])
     table = fitting_table(model, data, options.disable_shape_check)
     values, n_rows = table.values, table.n_rows
     k = model.objective.n_outputs
