@@ -162,8 +162,12 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
         (rows,); with several outputs (rows, outputs); for leaves (rows, trees).
     """
     blocks = row_blocks(data)
-    if blocks is not None:
-        return np.concatenate([predict(model, block, options) for block in blocks])
+    if blocks is None:
+        return _predict(model, data, options)
+    return np.concatenate([_predict(model, block, options) for block in blocks])
+
+
+def _predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[Any]:
     table = fitting_table(model, data, options.disable_shape_check)
     values, n_rows = table.values, table.n_rows
     k = model.objective.n_outputs
