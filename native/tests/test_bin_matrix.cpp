@@ -7,6 +7,7 @@
 
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
+#include "core/piece_binner.h"
 #include "core/row_splitter.h"
 #include "sparse_table.h"
 
@@ -802,6 +803,37 @@ TEST_SUITE("bin_matrix") {
     for (Feature& f : features) f.missing_kind = MissingKind::zero;
     BinMatrix matrix(features, 4, true);
     CHECK_THROWS_AS(matrix.fill(team, table.by_row(), Use::training), std::invalid_argument);
+  }
+
+  TEST_CASE("rows that come in pieces, kept in every way") {
+    for (const MissingKind kind : kMissingKinds) {
+      MixedShape shape;
+      shape.kind = kind;
+      Mixed m = make_mixed(shape, 94);
+      const MatrixView view = m.table.dense();
+      for (const NamedStorage& s : storages_of(m)) {
+        CAPTURE(s.name);
+        CAPTURE(static_cast<int>(kind));
+        const auto whole = fill_training(m, s.storage, view);
+        for (const std::int64_t step : {std::int64_t{1}, std::int64_t{77}, view.n_rows}) {
+          PieceBinner binner(*whole, view.n_rows);
+          Team team(2);
+          for (std::int64_t begin = 0; begin < view.n_rows; begin += step) {
+            MatrixView piece = view;
+            piece.n_rows = std::min(step, view.n_rows - begin);
+            piece.data = static_cast<const float*>(view.data) + begin * view.row_stride;
+            binner.add(team, piece);
+          }
+          const auto found = binner.finish();
+          CHECK_THROWS_AS(binner.finish(), std::invalid_argument);
+          for (std::size_t f = 0; f < m.features.size(); ++f) {
+            CAPTURE(f);
+            CHECK(first_difference(column_of(*found, f), column_of(*whole, f)) == -1);
+            CHECK(found->features()[f].has_missing == whole->features()[f].has_missing);
+          }
+        }
+      }
+    }
   }
 
   TEST_CASE("features in bundles and sparse columns have no column to set") {
