@@ -252,11 +252,6 @@ class TestReading:
         with pytest.raises(DataError, match=words):
             as_table(data)
 
-    def test_dates_of_other_frames(self) -> None:
-        pa = pytest.importorskip("pyarrow")
-        with pytest.raises(DataError, match="column 'd' of the data frame is not numeric"):
-            as_table(pa.table({"d": pa.array([1, 2], type=pa.timestamp("s"))}))
-
     @settings(max_examples=50)
     @given(st.lists(st.one_of(st.none(), st.just(float("nan")), TEXT), max_size=20))
     def test_factorise_without_pandas(self, values: list[Any]) -> None:

@@ -85,9 +85,18 @@ def test_feature_name(number_rows: Any) -> None:
 
 def test_a_column_that_is_no_number_is_named(number_rows: Any) -> None:
     x, y = number_rows
-    frame = pd.DataFrame(x, columns=list("abcd")).assign(day=pd.Timestamp("2020-01-01"))
-    with pytest.raises(DataError, match="'day' of the data frame is not numeric"):
+    frame = pd.DataFrame(x, columns=list("abcd")).assign(odd=1j)
+    with pytest.raises(DataError, match="'odd' of the data frame is not numeric"):
         GossamerRegressor().fit(frame, y)
+
+
+def test_a_column_of_dates(number_rows: Any) -> None:
+    x, y = number_rows
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(len(y)), unit="D")
+    frame = pd.DataFrame(x, columns=list("abcd")).assign(day=days)
+    model = GossamerRegressor(n_estimators=3).fit(frame, y)
+    seconds = frame.assign(day=days.astype("datetime64[s]").astype(np.int64).astype(float))
+    np.testing.assert_array_equal(model.predict(seconds), model.predict(frame))
 
 
 @pytest.mark.parametrize(

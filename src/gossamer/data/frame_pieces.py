@@ -19,6 +19,7 @@ from gossamer.data.frames import (
     slice_rows,
     take_rows_of,
 )
+from gossamer.data.kinds import as_known
 from gossamer.data.levels import Levels, levels_of
 from gossamer.data.matrix import Values, as_table
 from gossamer.data.names import match_names
@@ -111,7 +112,8 @@ def find_pieces(
         levels: As for `FramePieces`.
         names: As for `FramePieces`.
     """
-    return FramePieces(data, levels, names) if is_frame(data) and _is_large(data) else None
+    frame = as_known(data)
+    return FramePieces(frame, levels, names) if is_frame(frame) and _is_large(frame) else None
 
 
 def row_blocks(data: object) -> Iterator[Any] | None:
@@ -120,9 +122,9 @@ def row_blocks(data: object) -> Iterator[Any] | None:
     Returns:
         Frames, one after another; None: it is no such frame.
     """
-    if not (is_frame(data) and _is_large(data)):
+    frame: Any = as_known(data)
+    if not (is_frame(frame) and _is_large(frame)):
         return None
-    frame: Any = data
     step = max(PIECE_VALUES // len(frame_names(frame)), 1)
     return (slice_rows(frame, begin, begin + step) for begin in range(0, len(frame), step))
 

@@ -19,6 +19,7 @@ from gossamer.data.columns import (
 )
 from gossamer.data.dtypes import NUMERIC_KINDS
 from gossamer.data.names import check_names
+from gossamer.data.times import TIME_KINDS, to_seconds
 from gossamer.errors import DataError, message
 
 
@@ -136,6 +137,10 @@ def _read_pandas(series: Any, where: str) -> Column:
         return LevelColumn(series.cat.codes.to_numpy(), found, kind)
     if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return read_objects(series.to_numpy(), where)
+    if getattr(dtype, "kind", "") in TIME_KINDS:
+        if getattr(dtype, "tz", None) is not None:
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return to_seconds(series.to_numpy())
     if dtype.type is str:
         positions, levels = series.factorize()
         return LevelColumn(positions, check_found(levels.tolist(), where), "text")
@@ -156,6 +161,12 @@ def _read_other(series: Any, where: str) -> Column:
         if dtype == narwhals.Decimal:
             series = series.cast(narwhals.Float64)
         return np.asarray(series.to_numpy())
+    if dtype in (narwhals.Datetime, narwhals.Date, narwhals.Duration):
+        if getattr(dtype, "time_zone", None) is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return to_seconds(np.asarray(series.to_numpy()))
+    if dtype == narwhals.Time:
+        return to_seconds(_times_of_day(series.to_list()))
     if dtype == narwhals.Enum:
         return _number_levels(series.cast(narwhals.String), list(dtype.categories), "category")
     if dtype == narwhals.Categorical:
@@ -174,6 +185,17 @@ def _read_other(series: Any, where: str) -> Column:
     if dtype == narwhals.Unknown and series.null_count() == len(series):  # pyarrow's null
         return np.full(len(series), np.nan)
     raise not_numeric(where, dtype)
+
+
+def _times_of_day(times: list[Any]) -> npt.NDArray[np.timedelta64]:
+    """Return Python's times of day as spans since midnight."""
+    units = [
+        None
+        if time is None
+        else ((time.hour * 60 + time.minute) * 60 + time.second) * 10**6 + time.microsecond
+        for time in times
+    ]
+    return np.array(["NaT" if unit is None else unit for unit in units], dtype="timedelta64[us]")
 
 
 def _number_levels(series: Any, found: list[str], kind: LevelKind) -> LevelColumn:
@@ -220,7 +242,7 @@ def not_numeric(where: str, dtype: object) -> DataError:
         message(
             f"{where} is not numeric",
             got=str(dtype),
-            expected="floats, integers, truth values, text or categories",
-            hint="This version does not read other columns: encode dates as numbers first.",
+            expected="floats, integers, truth values, dates and times, text or categories",
+            hint="Take the column apart into columns of these kinds first.",
         )
     )

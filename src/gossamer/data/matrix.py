@@ -18,11 +18,14 @@ from gossamer.data.frames import (
     is_frame,
     is_numeric,
     is_pandas,
+    read_column,
     read_frame,
 )
+from gossamer.data.kinds import as_known
 from gossamer.data.levels import Levels, levels_of, like_training
-from gossamer.data.names import match_names
+from gossamer.data.names import check_names, match_names
 from gossamer.data.sparse import is_sparse, read_sparse, to_scipy
+from gossamer.data.times import TIME_KINDS, to_seconds
 from gossamer.errors import DataError, message
 
 # What the native core reads: an array, or the compressed rows or columns of a sparse matrix.
@@ -100,6 +103,9 @@ def as_table(
     scipy's sparse matrices and arrays stay sparse, see `read_sparse`; so do data frames in which
     every column is sparse and leaves out zeros.
 
+    Lazy frames, whatever speaks Arrow or DLPack, structured arrays, columns by name (a dict) and
+    records (a list of dicts) are read as well; dates and times become seconds, see `to_seconds`.
+
     Columns of text (in frames, arrays of objects or of text, lists) and of categories become codes:
     positions in the column's list of levels. None and NaN are missing.
 
@@ -131,9 +137,14 @@ expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) fo
         return data
     if is_sparse(data):
         return _known_numbers(Table(read_sparse(data)), levels)
+    data = as_known(data)
+    if isinstance(data, Mapping):
+        return _from_mapping(data, levels, names)
     if is_frame(data):
         return _from_frame(data, levels, names)
     array = without_mask(data) if isinstance(data, np.ndarray) else _from_list(data)
+    if array.dtype.kind in TIME_KINDS:
+        array = to_seconds(array)
     if array.dtype.kind not in "OUT":
         return _known_numbers(Table(_dense(array)), levels)
     check_shape(array.shape)
@@ -143,6 +154,49 @@ expected 2 dimensions. Use reshape(-1, 1) for a single column, reshape(1, -1) fo
         len(array),
         levels,
     )
+
+
+def _from_mapping(
+    data: Mapping[Any, Any], levels: Levels | None, known: Sequence[str] | None
+) -> Table:
+    """Read columns by name."""
+    names = check_names(list(data), len(data))
+    where = [f"column {name!r}" for name in names]
+    columns = [_read_values(v, w) for v, w in zip(data.values(), where, strict=True)]
+    sizes = [len(c.positions if isinstance(c, LevelColumn) else c) for c in columns]
+    if len(set(sizes)) > 1:
+        odd = next(i for i, size in enumerate(sizes) if size != sizes[0])
+        raise DataError(
+            message(
+                f"{where[odd]} and {where[0]} differ in length",
+                got=sizes[odd],
+                expected=str(sizes[0]),
+            )
+        )
+    if levels and known is not None:
+        order = match_names(known, names)
+        levels = levels if order is None else levels.reorder(order)
+    n_rows = sizes[0] if sizes else 0
+    return replace(_from_columns(columns, where, n_rows, levels), names=names)
+
+
+def _read_values(values: Any, where: str) -> Column:
+    """Read one column that is an array, a series or a list."""
+    if hasattr(values, "to_frame"):  # a series knows its type better than an array of it
+        frame = values.to_frame()
+        return read_column(frame, 0, where)
+    array = without_mask(values) if isinstance(values, np.ndarray) else _from_list(values)
+    if array.ndim != 1:
+        raise DataError(
+            message(f"{where} is not one value for each row", got=f"shape {array.shape}")
+        )
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        array = np.array(values, dtype=object)  # NumPy would make text of the numbers beside it
+    if array.dtype.kind in "OUT":
+        return read_objects(array, where)
+    if array.dtype.kind in TIME_KINDS:
+        return to_seconds(array)
+    return readable(array)
 
 
 def _from_list(data: object) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -18,6 +19,7 @@ from sklearn.utils.validation import (
 
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.frames import is_frame, is_numeric
+from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
@@ -40,6 +42,7 @@ def check_rows(estimator: Any, x: Any, levels: Levels | None = None) -> Matrix:
         x: The rows.
         levels: Those of the training data.
     """
+    x = as_frame(x)
     if levels or has_levels(x):
         x = _as_array_of_objects(x)
         validate_data(estimator, x, reset=False, skip_check_array=True)
@@ -61,6 +64,7 @@ def check_training(
     Returns:
         What the rows are, a `Table` where some columns are text or categories; the labels.
     """
+    x = as_frame(x)
     checks = {"accept_sparse": _AS_IT_IS, "ensure_all_finite": False}
     of_labels = {"y_numeric": y_numeric, "multi_output": has_columns(y)}
     if has_levels(x):
@@ -75,6 +79,31 @@ def check_training(
         return values, check_times(y, values)
     values, labels = validate_data(estimator, _prepare(x), y, **checks, **of_labels)
     return values, _as_array(labels)
+
+
+def as_frame(x: Any) -> Any:
+    """Return columns by name, and other tables that scikit-learn does not know, as a frame.
+
+    Raises:
+        DataError: If there is no library of data frames to make one with.
+    """
+    if is_sparse(x):
+        return x
+    x = as_known(x)
+    if not isinstance(x, Mapping):
+        return x
+    import narwhals
+
+    for library in ("pandas", "polars", "pyarrow"):
+        if importlib.util.find_spec(library) is not None:
+            return narwhals.from_dict(dict(x), backend=library).to_native()
+    raise DataError(
+        message(
+            "estimators need a library of data frames for columns by name",
+            got=type(x).__name__,
+            hint="pip install pandas, or pass an array.",
+        )
+    )
 
 
 def has_levels(x: Any) -> bool:

@@ -1,0 +1,97 @@
+"""Rarer kinds of tables, turned into those that are read: arrays, frames, columns by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gossamer.errors import DataError, message
+
+
+def as_known(data: Any) -> Any:
+    """Return a table as one that `as_table` reads; most already are.
+
+    Lazy frames are collected, what speaks Arrow becomes a table of pyarrow, tensors in memory (by
+    DLPack) become arrays, structured arrays and records become columns by name. Nothing is copied
+    where the other library need not.
+
+    Raises:
+        DataError: If it is on another device, or needs a package that is not there.
+
+    Example:
+        >>> as_known([{"a": 1, "b": "x"}, {"a": 2}])
+        {'a': [1, 2], 'b': ['x', None]}
+        >>> points = np.array([(1, 0.5)], dtype=[("a", "i4"), ("b", "f8")])
+        >>> as_known(points)
+        {'a': array([1], dtype=int32), 'b': array([0.5])}
+    """
+    if isinstance(data, np.ndarray):
+        names = data.dtype.names
+        return data if names is None else {name: data[name] for name in names}
+    if isinstance(data, list):
+        return _from_records(data) if data and isinstance(data[0], Mapping) else data
+    if isinstance(data, (str, bytes, Mapping)) or data is None:
+        return data
+    if _is_lazy(data):
+        return data.collect()
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None:
+        if isinstance(data, pyarrow.RecordBatch):
+            return pyarrow.Table.from_batches([data])
+        if isinstance(data, (pyarrow.Array, pyarrow.ChunkedArray)):
+            return pyarrow.table({"Column_0": data})
+        if isinstance(data, pyarrow.Table):
+            return data
+    if hasattr(data, "iloc") or hasattr(data, "to_numpy"):  # frames that are known
+        return data
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return _from_arrow(data)
+    return _from_tensor(data) if hasattr(data, "__dlpack__") else data
+
+
+def _is_lazy(data: Any) -> bool:
+    """Whether this is a lazy frame of polars, or of narwhals."""
+    return type(data).__name__ == "LazyFrame" and hasattr(data, "collect")
+
+
+def _from_records(records: list[Any]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names}
+
+
+def _from_arrow(data: Any) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise DataError(
+            message(
+                "tables by the Arrow interface need pyarrow",
+                got=type(data).__name__,
+                hint="pip install pyarrow, or convert the table to a data frame first.",
+            )
+        ) from None
+    return pyarrow.table(data)
+
+
+def _from_tensor(data: Any) -> Any:
+    device = getattr(data, "device", "cpu")
+    if "cpu" not in str(getattr(device, "type", device)).lower():
+        raise DataError(
+            message(
+                "the table is on another device",
+                got=str(device),
+                expected="the memory of the computer",
+                hint="Move it there first: .cpu() for torch, .get() for CuPy.",
+            )
+        )
+    if getattr(data, "requires_grad", False):
+        data = data.detach()
+    try:
+        return np.from_dlpack(data)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise DataError(
+            message(f"the tensor cannot be read ({error})", got=str(getattr(data, "dtype", "")))
+        ) from None
