@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.callbacks.checkpoint import Checkpoint
+from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import info, warn
@@ -46,7 +47,9 @@ def train(
         keep_training_booster: Whether the booster keeps its data, to be trained further, and the
             rounds after the best one (not with `boosting="dart"`, where these have changed the
             trees before them).
-        callbacks: Functions called before or after each round, see `gossamer.callbacks`.
+        callbacks: Functions called before or after each round, see `gossamer.callbacks`. In a
+            terminal or a notebook, a training that takes a while shows a progress bar if tqdm is
+            installed, unless metrics are printed or `verbosity` is below 0.
 
     Returns:
         The trained model. After Ctrl-C, the model so far: its attribute `was_interrupted` is true,
@@ -215,6 +218,7 @@ def _sort_callbacks(
                 min_delta=params.early_stopping_min_delta,
             )
         )
+    found += automatic_progress(found, params.verbosity)
     # Checkpoints come last: what they keep of the other callbacks is then that of the round.
     found.sort(
         key=lambda callback: (isinstance(callback, Checkpoint), getattr(callback, "order", 0))

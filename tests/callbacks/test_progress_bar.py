@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,3 +52,77 @@ def test_a_training_that_goes_on() -> None:
         bar(CallbackEnv(None, {}, i, 2, 10, ROUND))
     assert "4/8" in out.getvalue().split("\r")[1]
     assert "8/8" in out.getvalue().split("\r")[-1]
+
+
+class TestAutomaticBar:
+    """The bar that shows itself."""
+
+    @pytest.fixture(autouse=True)
+    def _needs_tqdm(self) -> None:
+        pytest.importorskip("tqdm")
+
+    @pytest.fixture
+    def terminal(self, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        out = Terminal()
+        # sys.stderr itself is changed again by pytest before the test begins.
+        monkeypatch.setattr(
+            "gossamer.callbacks.progress.sys", SimpleNamespace(stderr=out, modules={})
+        )
+        return out
+
+    def fit(self, *callbacks: Any, **params: Any) -> None:
+        import gossamer as gs
+
+        x = [[float(i)] for i in range(60)]
+        data = gs.Dataset(x, [row[0] % 7 for row in x])
+        gs.train(params, data, 30, [data], callbacks=list(callbacks))
+
+    def test_a_short_training_has_none(self, terminal: io.StringIO) -> None:
+        self.fit()
+        assert terminal.getvalue() == ""
+
+    def test_a_longer_one_has_one(
+        self, terminal: io.StringIO, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        import tqdm
+
+        monkeypatch.setattr("gossamer.callbacks.progress._A_MOMENT", 0.0)
+        monkeypatch.setattr(
+            "gossamer.callbacks.progress._import_tqdm",
+            lambda: functools.partial(tqdm.tqdm, file=terminal, mininterval=0),
+        )
+        self.fit()
+        assert "29/30" in terminal.getvalue() and "training l2" in terminal.getvalue()
+        assert "best" in terminal.getvalue()
+
+    def test_where_nobody_looks_or_others_write_there_is_none(
+        self, terminal: io.StringIO, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    ) -> None:
+        from gossamer.callbacks import log_evaluation
+
+        monkeypatch.setattr("gossamer.callbacks.progress._A_MOMENT", 0.0)
+        monkeypatch.setattr("gossamer.callbacks.progress._import_tqdm", lambda: 1 / 0)
+        self.fit(verbosity=-1)
+        self.fit(log_evaluation(30))
+        nobody = SimpleNamespace(stderr=None, modules={})
+        with monkeypatch.context() as context:
+            context.setattr("gossamer.callbacks.progress.sys", nobody)
+            self.fit()
+        monkeypatch.setattr("gossamer.callbacks.progress.find_spec", lambda name: None)
+        self.fit()
+        assert terminal.getvalue() == ""
+
+    def test_higher_is_better(self, terminal: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+        from gossamer.callbacks.progress import _AutomaticBar
+
+        monkeypatch.setattr("gossamer.callbacks.progress._A_MOMENT", 0.0)
+        bar = _AutomaticBar()
+        for i, value in enumerate((0.5, 0.75, 0.25)):
+            result = EvalResult("valid", "auc", value, True)
+            text = bar._look_at(CallbackEnv(None, {}, i, 0, 3, [result]))
+        assert text == "valid auc 0.25, best 0.75 at 2"
+        assert bar._look_at(CallbackEnv(None, {}, 0, 0, 3, [])) == ""

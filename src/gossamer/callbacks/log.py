@@ -11,7 +11,9 @@ from gossamer.metrics.eval_result import format_results
 
 
 @dataclass(eq=False)
-class _LogEvaluation:
+class LogEvaluation:
+    """What `log_evaluation` returns."""
+
     order: ClassVar[int] = 10
     before_iteration: ClassVar[bool] = False
 
@@ -19,12 +21,13 @@ class _LogEvaluation:
     show_stdv: bool
 
     def __call__(self, env: CallbackEnv) -> None:
+        """Show the metrics of a round."""
         results = env.evaluation_result_list
         if results and self.period > 0 and (env.iteration + 1) % self.period == 0:
             show(f"[{env.iteration + 1}]\t{format_results(results, self.show_stdv)}")
 
 
-def log_evaluation(period: int = 1, show_stdv: bool = True) -> _LogEvaluation:
+def log_evaluation(period: int = 1, show_stdv: bool = True) -> LogEvaluation:
     """Show the metrics every `period` rounds.
 
     They are printed, or logged where `register_logger` or `logging` is set up to receive them.
@@ -40,4 +43,4 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> _LogEvaluation:
         >>> log_evaluation()(env)  # doctest: +NORMALIZE_WHITESPACE
         [1] valid's l2: 0.25
     """
-    return _LogEvaluation(period, show_stdv)
+    return LogEvaluation(period, show_stdv)

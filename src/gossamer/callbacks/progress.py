@@ -1,12 +1,17 @@
-"""A progress bar."""
+"""Progress bars: one that is asked for, and one that shows itself where people wait."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar
+from importlib.util import find_spec
+from typing import Any, ClassVar, Final
 
 from gossamer.callbacks.env import CallbackEnv
+from gossamer.callbacks.log import LogEvaluation
 
 
 @dataclass(eq=False)
@@ -61,6 +66,82 @@ def progress_bar(
     """
     _import_tqdm()  # to fail now rather than in the first round
     return _ProgressBar(show_metrics, {"desc": desc, "unit": "round", **tqdm_options})
+
+
+# A training that takes less than this needs no bar; nor does the rest of one.
+_A_MOMENT: Final = 2.0
+
+
+@dataclass(eq=False)
+class _AutomaticBar:
+    """Shows a bar once training has taken a moment, and will take another."""
+
+    order: ClassVar[int] = 15
+    before_iteration: ClassVar[bool] = False
+
+    _begin: float = field(default_factory=time.monotonic)
+    _bar: Any = None
+    _best: tuple[float, int] | None = None
+
+    def __call__(self, env: CallbackEnv) -> None:
+        n_done = env.iteration - env.begin_iteration + 1
+        n_rounds = env.end_iteration - env.begin_iteration
+        text = self._look_at(env)
+        if self._bar is None:
+            passed = time.monotonic() - self._begin
+            if passed < _A_MOMENT or passed / n_done * (n_rounds - n_done) < _A_MOMENT:
+                return
+            self._bar = _import_tqdm()(total=n_rounds, initial=n_done, unit="round", leave=False)
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update(n_done - self._bar.n)
+
+    def _look_at(self, env: CallbackEnv) -> str:
+        """Note the best value of the metric that early stopping would look at; say how it is."""
+        results = env.evaluation_result_list
+        if not results:
+            return ""
+        result = results[-1]
+        sign = -1 if result.maximize else 1
+        value = result.metric_value
+        if self._best is None or sign * value < sign * self._best[0]:
+            self._best = value, env.iteration + 1
+        best, at = self._best
+        return f"{result.dataset_name} {result.metric_name} {value:.5g}, best {best:.5g} at {at}"
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def automatic_progress(callbacks: Sequence[object], verbosity: int) -> list[Any]:
+    """Return a bar that shows itself if someone waits and looks on; nothing otherwise.
+
+    Nobody looks on where standard error is no terminal and no notebook. With `verbosity` below 0, a
+    bar of the user's own, or metrics that are printed, there is none either.
+
+    Args:
+        callbacks: Those of the training.
+        verbosity: The parameter.
+
+    Example:
+        >>> automatic_progress([], verbosity=-1)
+        []
+    """
+    if verbosity < 0 or not _is_watched() or find_spec("tqdm") is None:
+        return []
+    if any(isinstance(callback, (_ProgressBar, LogEvaluation)) for callback in callbacks):
+        return []
+    return [_AutomaticBar()]
+
+
+def _is_watched() -> bool:
+    """Whether standard error is a terminal, or this is a notebook."""
+    if "ipykernel" in sys.modules:
+        return True
+    stream = sys.stderr
+    return stream is not None and hasattr(stream, "isatty") and stream.isatty()
 
 
 def _import_tqdm() -> Any:
