@@ -5,7 +5,6 @@ The names are those of LightGBM's Python package, so `import gossamer as lgb` ru
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from gossamer.callbacks import (
@@ -43,10 +42,7 @@ if TYPE_CHECKING:
         GossamerRegressor,
     )
 
-try:
-    __version__ = version("gossamer")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+unknown"
+    __version__: str
 
 __all__ = [
     "Booster",
@@ -94,9 +90,20 @@ _ESTIMATORS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators when they are first used."""
+    """Import the estimators, and look up the version, when they are first asked for."""
+    if name == "__version__":
+        return _version()
     if name in _ESTIMATORS:
         import gossamer.sklearn
 
         return getattr(gossamer.sklearn, _ESTIMATORS[name])
     raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # takes its time
+
+    try:
+        return version("gossamer")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "0+unknown"

@@ -37,6 +37,7 @@ from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack
 from gossamer.data.names import check_names, default_names, join_names, match_names
 from gossamer.data.pieces import bin_pieces, bin_pieces_like
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
+from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params, resolve
@@ -868,6 +869,28 @@ class Dataset:
         """
         self.construct()
         return describe(self.binned, self.get_feature_name())
+
+    def _facts(self) -> dict[str, object]:
+        """What to show of it; constructs nothing."""
+        if self._binned is None:
+            kind = type(self.data).__name__
+            return {"data": "freed" if self.data is None else kind, "constructed": "no"}
+        facts: dict[str, object] = {"rows": self._binned.n_rows, "columns": self._n_columns}
+        if self._categorical_columns:
+            facts["categorical"] = len(self._categorical_columns)
+        for name in ("label", "weight", "group", "init_score"):
+            if getattr(self, name) is not None:
+                facts[name] = "yes"
+        return facts
+
+    def __repr__(self) -> str:
+        return to_line("Dataset", self._facts())
+
+    def _repr_html_(self) -> str:
+        facts = self._facts()
+        if self._names is not None:
+            facts["names"] = shorten(self._names)
+        return to_html("Dataset", facts)
 
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column, given by its position or name."""

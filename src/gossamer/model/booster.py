@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset
 from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
+from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
@@ -431,6 +432,28 @@ class Booster(Explaining, Storing):
     def feature_name(self) -> list[str]:
         """Return the names of the columns."""
         return list(self._model.names)
+
+    def _facts(self) -> dict[str, object]:
+        """What to show of it."""
+        model = self._model
+        facts: dict[str, object] = {
+            "objective": model.objective.name,
+            "rounds": self.current_iteration(),
+            "columns": model.n_columns,
+        }
+        if self.best_iteration > 0:
+            facts["best round"] = self.best_iteration
+        for data, scores in self.best_score.items():
+            facts |= {f"{data} {metric}": value for metric, value in scores.items()}
+        return facts
+
+    def __repr__(self) -> str:
+        return to_line("Booster", self._facts())
+
+    def _repr_html_(self) -> str:
+        facts = {**self._facts(), "trees": self.num_trees(), "names": shorten(self.feature_name())}
+        given = (f"{name}={value!r}" for name, value in self._given_params().items())
+        return to_html("Booster", {**facts, "parameters": shorten(list(given), most=20)})
 
     @property
     def levels(self) -> Levels | None:
