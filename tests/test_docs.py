@@ -163,3 +163,11 @@ def test_every_page_is_in_the_menu_and_on_no_page_a_link_leads_nowhere() -> None
         if not (page.parent / link).exists()
     ]
     assert broken == []
+
+
+def test_tables() -> None:
+    names = run("docs/tables.md", 1, {})
+    assert names["model"].feature_name() == ["size", "town", "sold", "new"]
+    row = {name: [value] for name, value in names["row"].items()}
+    oslo = names["model"].predict(row)
+    assert oslo - names["model"].predict({**row, "town": ["Bern"]}) == pytest.approx(1, abs=0.3)
