@@ -184,11 +184,15 @@ def test_estimators() -> None:
     assert_close(model.predict(X), estimator.predict_proba(X))
     with pytest.raises(ParameterError, match=r"no model of LightGBM: got 'Dataset'"):
         gs.Booster.from_model(lightgbm.Dataset(X))
+    with pytest.raises(ParameterError, match=r"got 'CVBooster', .* take one of its boosters"):
+        gs.Booster.from_model(lightgbm.CVBooster())
 
 
 OWN_MODELS: dict[str, tuple[dict[str, Any], Any]] = {
     **{name: found for name, found in PEER_MODELS.items() if not name.startswith("quantile_s")},
     "parallel": ({"num_parallel_tree": 3, "bagging_fraction": 0.6, "bagging_freq": 1}, Y),
+    "rf_parallel": ({**RF, "num_parallel_tree": 3}, Y),
+    "rf_linear": ({**RF, "linear_tree": True, "linear_extrapolation": 1e9}, Y),
     "targets": ({}, np.stack([Y, Y**2], axis=1)),
     "binary_targets": ({"objective": "binary"}, np.stack([Y > 0, Y > 2], axis=1)),
     "focal": ({"objective": "focal"}, Y > 2),
@@ -221,9 +225,10 @@ def test_own_models(name: str) -> None:
     if name == "no_missing":
         table = np.where(np.isnan(PROBE) & np.isin(np.arange(6), [2, 3]), 1e5, PROBE)
     if "linear" in name or "rf" in name:  # sums in another order
-        size = np.abs(model.predict(table)).max()
-        np.testing.assert_allclose(peer.predict(table), model.predict(table), atol=1e-14 * size)
-        np.testing.assert_allclose(again.predict(table), model.predict(table), atol=1e-14 * size)
+        expected = model.predict(table)
+        atol = 4e-15 * np.abs(expected).max()
+        for found in (peer, again):
+            np.testing.assert_allclose(found.predict(table), expected, rtol=1e-15, atol=atol)
     else:
         expected = model.predict(table, raw_score=True)
         np.testing.assert_array_equal(peer.predict(table, raw_score=True), expected)

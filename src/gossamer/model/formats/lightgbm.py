@@ -193,18 +193,20 @@ def model_of(found: Any) -> Model:
     Raises:
         ParameterError: If it is something else, or not fitted.
     """
-    if hasattr(found, "booster_") or hasattr(type(found), "booster_"):
+    kinds = {kind.__name__ for kind in type(found).__mro__}
+    if "LGBMModel" in kinds:
         if not getattr(found, "fitted_", False):
             raise ParameterError(
                 message("the estimator is not fitted", got=type(found).__name__, hint="Fit it.")
             )
         found = found.booster_
-    if not hasattr(found, "model_to_string") or not hasattr(found, "num_trees"):
+    elif "Booster" not in kinds:
         raise ParameterError(
             message(
                 "this is no model of LightGBM",
                 got=type(found).__name__,
                 expected="a lightgbm.Booster, or a fitted LGBM estimator",
+                hint="Of a CVBooster take one of its boosters." if "CVBooster" in kinds else "",
             )
         )
     return read(found.model_to_string().encode("utf-8"), "the Booster")

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.model.formats.lightgbm_categories import read_categories
+from gossamer.model.formats.lightgbm_linear import read_linear
 from gossamer.model.formats.lightgbm_text import Block, numbers, whole_number
 from gossamer.tree import Forest
-from gossamer.tree.linear import Linear
 
 # Bits of decision_type.
 CATEGORICAL: Final = 1
@@ -19,7 +19,6 @@ DEFAULT_LEFT: Final = 2
 MISSING_SHIFT: Final = 2  # above them: 0 nothing is missing, 1 zero and NaN, 2 NaN
 _KINDS: Final = 3
 
-_LARGEST: Final = np.finfo(np.float64).max
 _MOST_LEAVES: Final = 2**31 - 1
 
 
@@ -50,7 +49,7 @@ def read_trees(trees: Sequence[Block], n_outputs: int, n_columns: int) -> Forest
     if ((column < 0) | (column >= n_columns)).any():
         raise ValueError("a node asks about a column that is not there")
     left, right = (_children(trees, key, n_leaves) for key in ("left_child", "right_child"))
-    linear = _linear(trees, n_leaves, n_columns, leaf_value)
+    linear = read_linear(trees, n_leaves, n_columns, leaf_value)
     counts = {
         "node_count": numbers(trees, "internal_count", n_nodes, int, optional=True),
         "leaf_count": numbers(trees, "leaf_count", n_leaves, int, optional=True),
@@ -138,46 +137,3 @@ def _parents_first(
             part = side[first:last]
             side[first:last] = np.where(part >= 0, place[np.maximum(part, 0)], part)
     return order
-
-
-def _linear(
-    trees: Sequence[Block],
-    n_leaves: list[int],
-    n_columns: int,
-    leaf_value: npt.NDArray[np.float64],
-) -> Linear | None:
-    """Return linear leaves, if there are any; leaves of such trees without terms are plain."""
-    is_linear = [whole_number(tree, "is_linear", 0, 1, default=0) > 0 for tree in trees]
-    if not any(is_linear):
-        return None
-    sizes = [n if linear else 0 for n, linear in zip(n_leaves, is_linear, strict=True)]
-    leaves = np.repeat(np.array(is_linear), n_leaves)
-    constant = numbers(trees, "leaf_const", sizes)
-    n_found = numbers(trees, "num_features", sizes, int)
-    if ((n_found < 0) | (n_found > n_columns)).any():
-        raise ValueError("num_features has a number that is out of range")
-    n_terms = np.zeros(len(leaves), np.int64)
-    n_terms[leaves] = n_found
-    begin = np.concatenate([[0], np.cumsum(n_terms)]).astype(np.int64)
-    ends = np.cumsum([0, *n_leaves], dtype=np.int64)
-    terms = np.diff(begin[ends]).tolist()
-    column = numbers(trees, "leaf_features", terms, int)
-    coefficient = numbers(trees, "leaf_coeff", terms)
-    if ((column < 0) | (column >= n_columns)).any():
-        raise ValueError("leaf_features has a column that is not there")
-    leaf_value[leaves] = np.where(n_found > 0, leaf_value[leaves], constant)
-    if begin[-1] == 0:
-        return None
-    has_terms = n_terms > 0
-    constants = leaf_value.copy()
-    constants[leaves] = constant
-    return {
-        "linear_begin": begin,
-        "linear_constant": constants,
-        # LightGBM's lines go on without end.
-        "linear_low": np.where(has_terms, -_LARGEST, leaf_value),
-        "linear_high": np.where(has_terms, _LARGEST, leaf_value),
-        "linear_column": column.astype(np.int32),
-        "linear_coefficient": coefficient,
-        "linear_centre": np.zeros(len(column)),
-    }

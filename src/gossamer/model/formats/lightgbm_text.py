@@ -169,3 +169,23 @@ def numbers(
         return np.fromiter(map(convert, words), dtype, count=len(words))
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{key} is no list of numbers ({error})") from None
+
+
+def words_of(values: npt.NDArray[Any]) -> list[str]:
+    """Return whole numbers as text.
+
+    Example:
+        >>> words_of(np.array([1, -2]))
+        ['1', '-2']
+    """
+    return [str(value) for value in values.tolist()]
+
+
+def floats_text(values: npt.NDArray[np.float64]) -> str:
+    """Return a list of numbers as text, with all digits that tell them apart.
+
+    Example:
+        >>> floats_text(np.array([0.1, 1e-40]))
+        '0.1 1e-40'
+    """
+    return " ".join([repr(value) for value in values.tolist()])

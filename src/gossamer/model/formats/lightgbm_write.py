@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,13 @@ import numpy.typing as npt
 from gossamer.errors import NotSupportedError, message
 from gossamer.logger import warn
 from gossamer.model.formats.lightgbm_categories import write_sets
+from gossamer.model.formats.lightgbm_linear import warn_of_bounds, write_linear
 from gossamer.model.formats.lightgbm_read import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT
+from gossamer.model.formats.lightgbm_text import floats_text, words_of
 from gossamer.model.model import Model
 from gossamer.tree import Forest, Tree
 
 _LARGEST_COUNT: Final = 2**31 - 1  # LightGBM counts in 32 bits
-_UNBOUNDED: Final = 1e300
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -37,13 +38,13 @@ def write_trees(model: Model) -> list[str]:
     nodes, sets = _node_lines(forest, node_count)
     leaf_lines: Lines = {
         "leaf_weight": [repr(x) for x in forest.arrays["leaf_weight"].tolist()],
-        "leaf_count": _words(leaf_count),
+        "leaf_count": words_of(leaf_count),
     }
     # Of vector leaves every output gets a tree of its own, with the same splits.
     values = forest.arrays["leaf_value"].reshape(-1, n_values)
     node_values = forest.arrays["node_value"].reshape(-1, n_values)
     linear = forest.linear or {}
-    _warn_of_bounds(linear)
+    warn_of_bounds(linear)
     trees: list[str] = []
     for t in range(forest.n_trees):
         leaves = slice(int(forest.leaf_begin[t]), int(forest.leaf_begin[t + 1]))
@@ -62,7 +63,7 @@ def write_trees(model: Model) -> list[str]:
                     _moved(node_values[at, value], scale, start),
                     _moved(values[leaves, value], scale, start),
                     sets[at] if sets else [],
-                    _linear_lines(linear, leaves, scale, start) if linear else [],
+                    write_linear(linear, leaves, scale, start) if linear else [],
                 )
             )
     return trees
@@ -127,14 +128,14 @@ def _node_lines(forest: Forest, counts: Counts) -> tuple[Lines, list[list[int]]]
         for node in np.flatnonzero(is_category & (np.array(sizes) == 0)).tolist():
             sets[node] = [0]  # nothing goes left
     lines: Lines = {
-        "split_feature": _words(a["column"]),
+        "split_feature": words_of(a["column"]),
         "split_gain": [repr(x) for x in a["gain"].tolist()],
         "threshold": threshold,
-        "decision_type": _words(decision),
-        "left_child": _words(left),
-        "right_child": _words(right),
+        "decision_type": words_of(decision),
+        "left_child": words_of(left),
+        "right_child": words_of(right),
         "internal_weight": [repr(x) for x in a["node_weight"].tolist()],
-        "internal_count": _words(counts),
+        "internal_count": words_of(counts),
     }
     return lines, sets
 
@@ -176,10 +177,10 @@ def _tree_text(
     order = ("split_feature", "split_gain", "threshold", "decision_type")
     lines += [f"{name}={inner[name]}" for name in (*order, "left_child", "right_child")]
     lines += [
-        f"leaf_value={_text(leaf_value)}",
+        f"leaf_value={floats_text(leaf_value)}",
         f"leaf_weight={' '.join(leaves['leaf_weight'])}",
         f"leaf_count={' '.join(leaves['leaf_count'])}",
-        f"internal_value={_text(node_value)}",
+        f"internal_value={floats_text(node_value)}",
         f"internal_weight={inner['internal_weight']}",
         f"internal_count={inner['internal_count']}",
     ]
@@ -193,45 +194,6 @@ def _tree_text(
     return "\n".join(lines)
 
 
-def _linear_lines(
-    linear: Mapping[str, npt.NDArray[Any]], leaves: slice, scale: float, start: float
-) -> list[str]:
-    """Return the lines of a tree's linear leaves; none if it has none."""
-    begin = linear["linear_begin"][leaves.start : leaves.stop + 1]
-    n_terms = np.diff(begin)
-    if not n_terms.any():
-        return []
-    terms = slice(int(begin[0]), int(begin[-1]))
-    coefficient = linear["linear_coefficient"][terms]
-    # Lines go through a centre here. The products are added up with more digits than they have.
-    products = coefficient.astype(np.longdouble) * linear["linear_centre"][terms]
-    leaf = np.repeat(np.arange(len(n_terms)), n_terms)
-    constant = linear["linear_constant"][leaves].astype(np.longdouble)
-    np.subtract.at(constant, leaf, products)
-    constants = (constant * scale + start).astype(np.float64)
-    ends = np.cumsum(n_terms)[:-1]
-    columns = np.split(linear["linear_column"][terms], ends)
-    slopes = np.split(coefficient * scale, ends)
-    return [
-        f"leaf_const={_text(constants)}",
-        f"num_features={' '.join(_words(n_terms))}",
-        f"leaf_features={'  '.join(' '.join(_words(found)) for found in columns)}",
-        f"leaf_coeff={'  '.join(map(_text, slopes))}",
-    ]
-
-
-def _warn_of_bounds(linear: Mapping[str, npt.NDArray[Any]]) -> None:
-    if not linear:
-        return
-    has_terms = np.diff(linear["linear_begin"]) > 0
-    bounds = np.minimum(-linear["linear_low"], linear["linear_high"])[has_terms]
-    if (bounds < _UNBOUNDED).any():
-        warn(
-            "Linear leaves of LightGBM have no bounds: rows whose values are kept within those of "
-            "this model (linear_extrapolation) are predicted differently there."
-        )
-
-
 def _moved(values: Floats, scale: float, start: float) -> Floats:
     with np.errstate(over="ignore"):
         moved = values * scale + start
@@ -240,14 +202,6 @@ def _moved(values: Floats, scale: float, start: float) -> Floats:
             message("a leaf value and the start are together too large for LightGBM's format")
         )
     return moved
-
-
-def _words(values: npt.NDArray[Any]) -> list[str]:
-    return [str(value) for value in values.tolist()]
-
-
-def _text(values: Floats) -> str:
-    return " ".join([repr(value) for value in values.tolist()])
 
 
 def feature_infos(forest: Forest, n_columns: int) -> Iterable[str]:
@@ -271,5 +225,5 @@ def feature_infos(forest: Forest, n_columns: int) -> Iterable[str]:
         column = np.repeat(a["column"], sizes)
         pairs = np.unique(np.stack([column, a["category"]]), axis=1)
         for c in np.unique(column).tolist():
-            infos[c] = ":".join(["-1", *_words(pairs[1][pairs[0] == c])])
+            infos[c] = ":".join(["-1", *words_of(pairs[1][pairs[0] == c])])
     return infos
