@@ -56,6 +56,12 @@ def test_categories(capsys: pytest.CaptureFixture[str]) -> None:
     assert model.levels.by_column == {0: ("Bern", "Graz", "Lyon", "Oslo", "Rome")}
 
 
+def test_interchange(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("lightgbm")
+    run("docs/interchange.md", 2, {})
+    assert capsys.readouterr().out.split() == ["True", "True", "50"]
+
+
 def test_xgboost_options() -> None:
     blocks = blocks_of("docs/xgboost_options.md")
     assert len(blocks) == 3

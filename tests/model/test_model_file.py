@@ -165,7 +165,7 @@ class TestDamage:
         with pytest.raises(ModelFileError, match="cannot be read"):
             self.load(content + b"x", tmp_path)
 
-    @pytest.mark.parametrize("content", [b"tree\nversion=v4\n", b"{}", b"\0" * 64])
+    @pytest.mark.parametrize("content", [b"trees\nversion=v4\n", b"{}", b"\0" * 64])
     def test_other_files(self, content: bytes, tmp_path: Path) -> None:
         with pytest.raises(ModelFileError, match="cannot be read"):
             self.load(content, tmp_path)
@@ -190,7 +190,7 @@ class TestDamage:
         ("text", "words"),
         [
             ("", "no model of this version"),
-            ("tree\nversion=v4", "LightGBM's text format is not read"),
+            ("tree\nversion=v4", "a damaged LightGBM model"),
             ("gossamer model 1\n!!!", "damaged"),
             ("gossamer model 1\nAAAA", "cannot be read"),
             ("gossamer model 4\nAAAA", "no model of this version"),

@@ -227,9 +227,6 @@ def from_text(text: str) -> Model:
                 "the string is no model of this version",
                 got=header,
                 expected=f"a first line {TEXT_HEADERS[-1]!r}, or of a lower version",
-                hint="LightGBM's text format is not read in this version."
-                if header.strip() == "tree"
-                else "",
             )
         )
     try:
