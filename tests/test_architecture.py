@@ -33,6 +33,7 @@ STAGES = [
     "train",
     "cv",
     "sklearn",
+    "tune",
     "plot",
     "cli",
     "compat",

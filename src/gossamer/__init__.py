@@ -16,6 +16,7 @@ from gossamer.callbacks import (
     log_evaluation,
     progress_bar,
     record_evaluation,
+    report_metrics,
     reset_parameter,
 )
 from gossamer.cv import cv
@@ -72,6 +73,7 @@ __all__ = [
     "progress_bar",
     "record_evaluation",
     "register_logger",
+    "report_metrics",
     "reset_parameter",
     "train",
 ]
