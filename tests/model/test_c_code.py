@@ -274,6 +274,15 @@ class TestRounds:
         with pytest.raises(ParameterError, match="start_iteration is out of range"):
             booster("regression").to_c(start_iteration=first)
 
+    @pytest.mark.parametrize("name", ["start_iteration", "num_iteration"])
+    def test_that_are_no_numbers(self, name: str) -> None:
+        with pytest.raises(ParameterError, match=f"{name} is no whole number"):
+            booster("regression").compile(**{name: "3"})
+
+    def test_threads_that_are_no_number(self) -> None:
+        with pytest.raises(ParameterError, match="num_threads is no whole number"):
+            compiled("regression").predict(TABLE, num_threads=1.5)
+
 
 class TestSource:
     def test_file_and_header(self, tmp_path: Path) -> None:
@@ -404,12 +413,13 @@ class TestPrograms:
         "kind", ["categories, sets", "statistics", "linear", "vector", "gaussian"]
     )
     def test_as_cpp(self, kind: str, tmp_path: Path) -> None:
-        booster(kind).to_c(tmp_path / "model.cpp")
-        symbols = tmp_path / "model.o"
-        run("g++", "-std=c++17", *STRICT, "-O1", "-c", tmp_path / "model.cpp", "-o", symbols)
-        assert (
-            b"_Z" not in symbols.read_bytes().split(b"gossamer_model_predict_raw_rows_f32")[0][-8:]
-        )
+        booster(kind).to_c(tmp_path / "risk.cpp", name="risk")
+        booster(kind).to_c(tmp_path / "risk.h", name="risk", header=True)
+        (tmp_path / "main.c").write_text(MAIN)
+        made, program = tmp_path / "risk.o", tmp_path / "program"
+        run("g++", "-std=c++17", *STRICT, "-O1", "-c", tmp_path / "risk.cpp", "-o", made)
+        run(COMPILERS[0], tmp_path / "main.c", made, "-o", program, "-lm")  # C finds its functions
+        run(program)
 
     @pytest.mark.skipif(platform.machine() != "x86_64" or not GCC, reason="it is about x86")
     @pytest.mark.parametrize("kind", ["binary", "linear", "cross_entropy_lambda"])

@@ -14,6 +14,7 @@ from gossamer.model import formats
 from gossamer.model.c_code import CompiledModel, c_header, c_source, compile_model
 from gossamer.model.formats.objects import model_of
 from gossamer.model.model import Model
+from gossamer.model.predict import as_number
 
 Self = TypeVar("Self", bound="Storing")
 
@@ -139,6 +140,9 @@ class Storing(ABC):
         return compile_model(model, path, compiler, flags, name)
 
     def _rounds_to_compile(self, num_iteration: int | None, start_iteration: int) -> Model:
+        start_iteration = as_number("start_iteration", start_iteration)
+        if num_iteration is not None:
+            num_iteration = as_number("num_iteration", num_iteration)
         n_rounds = self._first_rounds(0).forest.n_rounds
         if not 0 <= start_iteration <= n_rounds:
             raise ParameterError(

@@ -25,7 +25,7 @@ from gossamer.model.c_code.compiler import compile_library, find_compiler, libra
 from gossamer.model.c_code.links import make_link
 from gossamer.model.c_code.source import c_source, check_name
 from gossamer.model.model import Model
-from gossamer.model.predict import fitting_table
+from gossamer.model.predict import as_number, fitting_table
 from gossamer.threads import resolve_threads
 
 # Rows that are converted, and predicted, at a time; of a wide sparse table fewer are made dense.
@@ -101,6 +101,7 @@ class CompiledModel:
         """
         if self._is_closed:
             raise GossamerError(message("the compiled model was closed", hint="Compile it again."))
+        num_threads = as_number("num_threads", num_threads, "a number of threads")
         model = self._model
         table = fitting_table(model, data, disable_shape_check=False)
         k = model.objective.n_outputs
