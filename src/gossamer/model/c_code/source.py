@@ -15,7 +15,7 @@ from gossamer.model.c_code.trees import write_trees
 from gossamer.model.model import Model
 
 # Rows that are scored together, and doubles of their lanes and scores on the stack.
-_BLOCK: Final = 64
+_BLOCK: Final = 128
 _BLOCK_DOUBLES: Final = 6144
 _TOGETHER: Final = 8
 
