@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,21 @@ def test_prediction() -> None:
     by_name = predict_row({"length": 5.1, "width": None, "depth": 1.4})
     assert by_name == predict_row([5.1, None, 1.4]) > 0.5
     assert predict_row(table[0]) == model.predict(table)[0]
+
+
+def test_deploying() -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    names = run("docs/deploying.md", 4, {})
+    np.testing.assert_array_equal(names["same"], names["model"].predict(names["table"]))
+    assert Path("libmodel.so").exists()
+    page = (ROOT / "docs/deploying.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
+    Path("program.c").write_text(program)
+    subprocess.run([compiler, "-O3", "-o", "program", "program.c", "model.c", "-lm"], check=True)
+    said = subprocess.run(["./program"], check=True, capture_output=True, text=True).stdout
+    assert float(said) == names["probability"]
 
 
 def test_constraints() -> None:

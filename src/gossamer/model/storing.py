@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
+from gossamer.errors import ParameterError, message
+from gossamer.files import write_atomically
 from gossamer.model import formats
+from gossamer.model.c_code import CompiledModel, c_header, c_source, compile_model
 from gossamer.model.formats.objects import model_of
 from gossamer.model.model import Model
+from gossamer.model.predict import as_number
 
 Self = TypeVar("Self", bound="Storing")
 
@@ -79,3 +85,71 @@ class Storing(ABC):
         """Become the model that `model_to_string` wrote, or another library's text."""
         self._become(formats.from_text(model_str))
         return self
+
+    def to_c(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        name: str = "gossamer_model",
+        header: bool = False,
+    ) -> str:
+        """Return the model as C source that predicts the same bits (docs/deploying.md).
+
+        Args:
+            path: A file to write it to; None: none.
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round to use.
+            name: What the names of its functions begin with.
+            header: Whether to return (and write) a header that declares these functions instead.
+
+        Raises:
+            ParameterError: If the name is none of C's, or there is no such first round.
+            NotSupportedError: If the model is too large.
+        """
+        model = self._rounds_to_compile(num_iteration, start_iteration)
+        text = c_header(model, name) if header else c_source(model, name)
+        if path is not None:
+            write_atomically(Path(path), text.encode("ascii"))
+        return text
+
+    def compile(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        compiler: str | os.PathLike[str] | Sequence[str] | None = None,
+        flags: Sequence[str] | None = None,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        name: str = "gossamer_model",
+    ) -> CompiledModel:
+        """Compile the model to a shared library, and load it (docs/deploying.md).
+
+        Args:
+            path: Where the library is kept; None: in a temporary file.
+            compiler: A C compiler with the options of gcc; None: $CC, cc, gcc or clang.
+            flags: Its options; None: ["-O3"].
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round to use.
+            name: What the names of its functions begin with.
+
+        Raises:
+            ParameterError: If the name, the compiler or the first round are none.
+            NotSupportedError: If there is no compiler, or it fails.
+        """
+        model = self._rounds_to_compile(num_iteration, start_iteration)
+        return compile_model(model, path, compiler, flags, name)
+
+    def _rounds_to_compile(self, num_iteration: int | None, start_iteration: int) -> Model:
+        start_iteration = as_number("start_iteration", start_iteration)
+        if num_iteration is not None:
+            num_iteration = as_number("num_iteration", num_iteration)
+        n_rounds = self._first_rounds(0).forest.n_rounds
+        if not 0 <= start_iteration <= n_rounds:
+            raise ParameterError(
+                message(
+                    "start_iteration is out of range",
+                    got=start_iteration,
+                    expected=f"0 to {n_rounds}, the rounds of the model",
+                )
+            )
+        return self._first_rounds(num_iteration, start_iteration)
