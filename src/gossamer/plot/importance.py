@@ -102,7 +102,8 @@ def plot_importance(
     ax.bar_label(bars, texts, padding=3)
     name_places(ax.set_yticks, [shorten(name, 60) for _, name, _ in pairs], is_x=False)
     end = max(value + (spread if len(boosters) > 1 else 0.0) for value, _, spread in pairs)
-    ax.set_xlim(check_pair(xlim, "xlim") or (0, end * 1.15 or 1))
+    room = 1.06 + 0.019 * max(map(len, texts))  # for the numbers at the bars
+    ax.set_xlim(check_pair(xlim, "xlim") or (0, end * room or 1))
     ax.set_ylim(check_pair(ylim, "ylim") or (-1, len(pairs)))
     label_axes(
         ax,
