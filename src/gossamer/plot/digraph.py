@@ -135,5 +135,4 @@ def _label(box: TreeBox, precision: int | None) -> str:
 
 def _tooltip(box: TreeBox) -> str | None:
     condition = box.condition
-    is_short = condition is None or condition.operand == condition.whole
-    return None if is_short or condition is None else condition.whole
+    return condition.whole if condition is not None and condition.is_long else None

@@ -92,7 +92,7 @@ def plot_partial_dependence(
             _draw_lines(ax, average, lines[:: max(-(-len(lines) // max(n_lines, 1)), 1)])
         if kind != "individual":
             _draw_curve(ax, average, mean)
-    names = average.names
+    names = [shorten(name, 60) for name in average.names]
     auto = names[1] if is_map else ("" if kind == "individual" else "mean ") + what
     label_axes(
         ax,

@@ -83,7 +83,7 @@ def plot_shap_dependence(
     found = explain(model, data, max_rows, background, kwargs)
     y = found.values[:, found.output(output), column]
     at = found.column(column)
-    name = found.model.names[column]
+    name = shorten(found.model.names[column], 60)
     if np.isinf(at).any():
         raise DataError(
             message(
@@ -166,9 +166,13 @@ def _draw_points(ax: Any, found: Explained, x: Floats, y: Floats, other: int | N
             ax.scatter(x[own], y[own], color=f"C{i}", label=names[i], **style)
         if not known.all():
             ax.scatter(x[~known], y[~known], color=MISSING, label="missing", **style)
-        legend = ax.legend(title=shorten(name, 24), frameon=False, markerscale=2)
-        legend.set_loc("center left")
-        legend.set_bbox_to_anchor((1.0, 0.5))
+        legend = ax.legend(
+            title=shorten(name, 24),
+            frameon=False,
+            markerscale=2,
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+        )
         for text in (*legend.get_texts(), legend.get_title()):
             text.set_parse_math(False)
         return

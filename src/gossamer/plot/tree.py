@@ -60,8 +60,8 @@ def plot_tree(
         precision: Decimals; None: all.
         orientation: "horizontal" grows to the right, "vertical" downwards.
         example_case: A table of one row: its path is orange.
-        max_category_values: Where a node has more categories than this, the first two and the last
-            are shown; fewer where these do not fit.
+        max_category_values: Categories of a node that are shown at most; fewer where they do not
+            fit.
         max_depth: Depth below which subtrees are left out; None: all of the tree is drawn.
         title: Title; "auto" says which tree it is; None: none.
         **kwargs: Arguments of `graphviz.Digraph`, for LightGBM's sake: they have no effect.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -137,10 +137,11 @@ def _lines(box: TreeBox, precision: int | None) -> tuple[Line, ...]:
     if box.kind == "cut":
         return (Line(f"… {box.n_leaves} more leaves", _LARGE, is_muted=True), *info)
     assert box.condition is not None
-    operand = shorten_list(box.condition.operand, _OPERAND)
+    condition = box.condition
+    operand = shorten_list(condition.operands, _OPERAND, condition.max_operands)
     return (
         *(Line(part, _LARGE, is_bold=True) for part in wrap(box.column, _NAME)),
-        Line(f"{box.condition.sign} {operand}", _LARGE),
+        Line(f"{condition.sign} {operand}", _LARGE),
         *info,
     )
 
@@ -164,25 +165,25 @@ def wrap(text: str, most: int) -> list[str]:
     return [line[:end].rstrip(), shorten(line[end:], most)]
 
 
-def shorten_list(text: str, most: int) -> str:
-    """Shorten a list of categories: some of them, each short, and how many more.
+def shorten_list(names: Sequence[str], most: int, most_names: int = 10) -> str:
+    """Write a list of categories: some of them, each short, and how many more there are.
 
     Example:
-        >>> shorten_list("Amsterdam, Bern, Copenhagen, Dublin", 24)
+        >>> shorten_list(["Amsterdam", "Bern", "Copenhagen", "Dublin"], 24)
         'Amsterdam, Bern, 2 more'
-        >>> shorten_list("12.5", 24)
+        >>> shorten_list(["12.5"], 24)
         '12.5'
     """
-    names = text.split(", ")
-    if len(text) <= most:
-        return text
-    each = [shorten(name, most if len(names) == 1 else 16) for name in names]
-    for n_shown in range(len(names), 1, -1):
+    if len(names) == 1:
+        return shorten(names[0], most)
+    each = [shorten(name, 16) for name in names]
+    short = ""
+    for n_shown in range(min(len(names), most_names), 0, -1):
         left = len(names) - n_shown
         short = ", ".join(each[:n_shown]) + (f", {left} more" if left else "")
         if len(short) <= most:
-            return short
-    return each[0] + (f", {len(names) - 1} more" if len(names) > 1 else "")
+            break
+    return short
 
 
 def _size(lines: tuple[Line, ...], measure: Measure) -> tuple[float, float]:

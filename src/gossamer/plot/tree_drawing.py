@@ -152,7 +152,8 @@ def _draw_way(
         zorder=2 if is_marked else 1,
     )
     ax.add_patch(patch)
-    scale.add_line(patch, 0.8 + 5.2 * child.box.share)
+    share = child.box.share
+    scale.add_line(patch, 1.5 if share is None else 0.8 + 5.2 * share)
     x, y = (turn[0] + end[0]) / 2, (turn[1] + end[1]) / 2
     colour = INK if is_marked else MUTED
     background = {"facecolor": "white", "edgecolor": "none", "boxstyle": "square,pad=0.15"}

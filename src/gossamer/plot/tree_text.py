@@ -78,24 +78,46 @@ class Condition:
     """The question that a node asks; rows that answer yes go left.
 
     Attributes:
-        sign: What stands between the column and the operand: "≤", "=", "in", ...
-        operand: A threshold, or categories, as many as are wanted.
-        whole: The same with all categories.
+        sign: What stands between the column and the operands: "≤", "=", "in", ...
+        operands: A threshold, or categories.
         missing: Where rows with missing values go: "yes", "no", or "" where none is missing.
         missing_words: What counts as missing.
+        max_operands: Where there are more, most of them are left out.
     """
 
     sign: str
-    operand: str
-    whole: str
+    operands: tuple[str, ...]
     missing: str
     missing_words: str = "missing"
+    max_operands: int = 10
+
+    @property
+    def is_long(self) -> bool:
+        """Whether some operands are left out."""
+        return len(self.operands) > self.max_operands
+
+    @property
+    def whole(self) -> str:
+        """All operands."""
+        return ", ".join(self.operands)
+
+    @property
+    def operand(self) -> str:
+        """The operands, of many the first two and the last.
+
+        Example:
+            >>> Condition("in", ("a", "b", "c", "d"), "no", max_operands=3).operand
+            'a, b, …, d'
+        """
+        return (
+            ", ".join([*self.operands[:2], "…", self.operands[-1]]) if self.is_long else self.whole
+        )
 
     def edge(self, answer: str) -> str:
         """Return what stands at the way to a child: "yes" or "no", and where missing values go.
 
         Example:
-            >>> Condition("≤", "1.5", "1.5", "no").edge("no")
+            >>> Condition("≤", ("1.5",), "no").edge("no")
             'no, missing'
         """
         return f"{answer}, {self.missing_words}" if self.missing == answer else answer
@@ -119,33 +141,30 @@ def condition_of(
     if categories:
         # The categories of a node go where missing values do not.
         signs = ("≠", "not in") if missing_left else ("=", "in")
-        whole = ", ".join(categories)
-        shown = categories
-        if len(categories) > max(max_category_values, 1):
-            shown = [*categories[:2], "…", categories[-1]]
-        return Condition(signs[len(categories) > 1], ", ".join(shown), whole, missing)
+        sign = signs[len(categories) > 1]
+        return Condition(sign, categories, missing, max_operands=max_category_values)
     kind = MissingKind(int(tree.missing_kind[node]))
     threshold = float(tree.threshold[node])
     if threshold == np.inf and kind is not MissingKind.NAN_IS_ZERO and not missing_left:
         words = "known" if kind is MissingKind.NAN else "neither 0 nor missing"
-        return Condition("is", words, words, "")
-    text = format_threshold(threshold, precision)
+        return Condition("is", (words,), "")
+    text = (format_threshold(threshold, precision),)
     if kind is MissingKind.NAN_IS_ZERO:
-        return Condition("≤", text, text, "")
+        return Condition("≤", text, "")
     words = "missing" if kind is MissingKind.NAN else "0 or missing"
-    return Condition("≤", text, text, missing, words)
+    return Condition("≤", text, missing, words)
 
 
-def _categories_of(model: Model, tree: Tree, node: int) -> list[str]:
+def _categories_of(model: Model, tree: Tree, node: int) -> tuple[str, ...]:
     """Names of the categories that a node splits off; none: it has a threshold."""
     if tree.category is None or tree.category_begin is None:
-        return []
+        return ()
     codes = tree.category[tree.category_begin[node] : tree.category_begin[node + 1]].tolist()
     column = int(tree.column[node])
     levels: Sequence[object] = (
         () if model.levels is None else model.levels.by_column.get(column, ())
     )
-    return [str(levels[code]) if code < len(levels) else str(code) for code in codes]
+    return tuple(str(levels[code]) if code < len(levels) else str(code) for code in codes)
 
 
 def formula_of(model: Model, tree: Tree, leaf: int, precision: int | None, most: int = 2) -> str:

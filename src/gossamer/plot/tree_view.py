@@ -45,7 +45,7 @@ class TreeBox:
         depth: 0 is the root.
         edge: What stands at the way from its parent.
         count: Training rows.
-        share: Of the root's training rows; 1 where the model does not know them.
+        share: Of the root's training rows; None where the model does not know how many it has.
         n_leaves: Leaves below.
         on_path: Whether the example goes through it.
         column: Name of the column that a node splits on.
@@ -61,7 +61,7 @@ class TreeBox:
     depth: int
     edge: str
     count: int
-    share: float
+    share: float | None
     n_leaves: int
     on_path: bool
     children: list[int] = field(default_factory=list)
@@ -152,7 +152,7 @@ def view_tree(
             depth,
             edge,
             count,
-            count / total if total > 0 else 1.0,
+            count / total if total > 0 else None,
             1 if is_leaf else n_leaves[at],
             child in marked,
         )
@@ -291,7 +291,7 @@ def _info(
             lines.append(f"{text} value" if len(values[at]) == 1 else f"value: {text}")
         elif name == count:
             lines.append(f"count: {box.count}")
-        elif name == "data_percentage":
+        elif name == "data_percentage" and box.share is not None:
             lines.append(f"{format_number(box.share * 100, 2)}% of data")
     return tuple(lines)
 
