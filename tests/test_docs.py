@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,20 @@ def test_explaining(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(means) == names["names"] and means["size"] > means["age"] > 0.3 > means["noise"]
     assert names["each"].values.shape == (200, 100) and names["plane"].values.shape == (20, 20)
     pyplot.close("all")
+
+
+def test_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("graphviz")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    script: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "draw_pictures.py"))
+    with pyplot.rc_context():
+        drawn = script["draw"](tmp_path)
+    # What the page shows is what its code draws: the same files, and none too many.
+    stored = sorted((ROOT / "docs" / "assets" / "pictures").iterdir())
+    assert sorted(path.name for path in drawn) == [path.name for path in stored]
+    assert all(path.stat().st_size > 10_000 for path in drawn)
+    assert len(blocks_of("docs/pictures.md")) == len(drawn) + 2
 
 
 def test_linear_trees() -> None:

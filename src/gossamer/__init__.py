@@ -31,7 +31,17 @@ from gossamer.errors import (
 from gossamer.logger import register_logger
 from gossamer.model import Booster, CVBooster
 from gossamer.objectives import CustomObjective
-from gossamer.plot import plot_importance, plot_metric, plot_partial_dependence
+from gossamer.plot import (
+    create_tree_digraph,
+    plot_importance,
+    plot_metric,
+    plot_partial_dependence,
+    plot_shap_dependence,
+    plot_shap_summary,
+    plot_shap_waterfall,
+    plot_split_value_histogram,
+    plot_tree,
+)
 from gossamer.sketch import QuantileSketch
 from gossamer.train import train
 
@@ -64,12 +74,18 @@ __all__ = [
     "ParameterError",
     "QuantileSketch",
     "checkpoint",
+    "create_tree_digraph",
     "cv",
     "early_stopping",
     "log_evaluation",
     "plot_importance",
     "plot_metric",
     "plot_partial_dependence",
+    "plot_shap_dependence",
+    "plot_shap_summary",
+    "plot_shap_waterfall",
+    "plot_split_value_histogram",
+    "plot_tree",
     "progress_bar",
     "record_evaluation",
     "register_logger",
