@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
+import runpy
 import shutil
 import subprocess
-import runpy
 from pathlib import Path
 from typing import Any
 
