@@ -34,6 +34,7 @@ STAGES = [
     "cv",
     "sklearn",
     "plot",
+    "report",
     "cli",
     "compat",
 ]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -253,3 +256,36 @@ class Explaining(ABC):
         return partial_dependence(
             self._model, data, feature, options, grid, kind, percentiles, grid_resolution
         )
+
+    def report(
+        self, path: str | os.PathLike[str], data: Any = None, label: Any = None, **kwargs: Any
+    ) -> Path:
+        """Write one HTML page about the model that needs nothing else to be read.
+
+        It has learning curves, metrics and pictures that fit the task, importance, Shapley values,
+        partial dependence, trees to explore, columns and parameters (docs/report.md).
+
+        Args:
+            path: The file to write; one that is there is replaced in one step.
+            data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
+                raw data. Best are rows that the model was not trained on.
+            label: Their labels, as for `Dataset`.
+            **kwargs: `evals_result` (what `record_evaluation` filled), `group` or `query` (for
+                ranking), `title`, `class_names`, `num_iteration`, `max_rows`, `n_features`,
+                `trees`: see `gossamer.report.write_report`.
+
+        Returns:
+            The path of the file.
+
+        Example:
+            >>> import tempfile
+            >>> import gossamer as gs
+            >>> x = [[0.0], [1.0]] * 30
+            >>> booster = gs.train({"verbose": -1}, gs.Dataset(x, [0.0, 1.0] * 30), 5)
+            >>> booster.report(Path(tempfile.mkdtemp(), "report.html"), x).name
+            'report.html'
+        """
+        # The pages are made behind the model in the pipeline, and only for those who ask.
+        write: Any = import_module("gossamer.report").write_report
+        written: Path = write(self, path, data, label, **kwargs)
+        return written
