@@ -97,7 +97,7 @@ def partial_dependence(
         tuple(_labels(model, c, values) for c, values in zip(columns, own, strict=True)),
         values,
         kind,
-        tuple(_is_categorical(model, c) for c in columns),
+        tuple(is_categorical(model, c) for c in columns),
     )
 
 
@@ -127,7 +127,8 @@ def _check_percentiles(percentiles: Any) -> tuple[float, float]:
     return low, high
 
 
-def _is_categorical(model: Model, column: int) -> bool:
+def is_categorical(model: Model, column: int) -> bool:
+    """Return whether a model takes the values of a column as categories."""
     if model.levels is not None and column in model.levels.by_column:
         return True
     if model.derived is not None and column in model.derived.columns:
@@ -151,7 +152,7 @@ def _make_grid(
                 hint="Pass grid.",
             )
         )
-    if len(distinct) <= resolution or _is_categorical(model, column):
+    if len(distinct) <= resolution or is_categorical(model, column):
         return distinct
     values = values[np.isfinite(values)]
     ends = np.quantile(values, np.linspace(low, high, resolution))

@@ -17,6 +17,7 @@ from gossamer.model import Booster
 from gossamer.model.explain import shap_values
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
+from gossamer.model.partial import is_categorical
 from gossamer.model.permutation import check_count
 from gossamer.model.predict import PredictOptions, fitting_table, predict
 from gossamer.objectives import Custom, SeveralTargets
@@ -122,6 +123,15 @@ class Given:
             return str(error)
         parts = values if isinstance(values, list) else list(np.moveaxis(values, 1, 0))
         return [part[:, :-1] for part in parts]
+
+    def levels_of(self, column: int) -> tuple[Any, ...] | None:
+        """Return what the codes of a column stand for; None: its values are numbers."""
+        levels = self.model.levels
+        return None if levels is None else levels.by_column.get(column)
+
+    def is_categorical(self, column: int) -> bool:
+        """Return whether the values of a column are categories."""
+        return is_categorical(self.model, column)
 
     def output_name(self, k: int) -> str:
         """Return what one of several outputs is called."""

@@ -100,10 +100,10 @@ def table(
         head: What stands above the columns, as HTML.
         rows: The cells, as HTML; the first of a row is its heading.
         caption: What the table is.
-        kinds: A letter for each column: "n" for numbers, anything else for text.
+        kinds: A letter for each column: "n" for numbers, "t" for text, "w" for longer text.
     """
     kinds = kinds or "t" * len(head)
-    classes = [' class="n"' if kind == "n" else "" for kind in kinds]
+    classes = ["" if kind == "t" else f' class="{kind}"' for kind in kinds]
     parts = ['<div class="wide"><table>']
     if caption:
         parts.append(f"<caption>{caption}</caption>")

@@ -118,6 +118,8 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
     all.setAttribute("transform", `translate(${state.x} ${state.y}) scale(${state.zoom})`);
   }
 
+  const readable = () => picture.getBoundingClientRect().width < 500 ? 0.7 : 0.5;
+
   // Fit to the picture, but no smaller than can be read; then the root is in the middle.
   function fit(least) {
     const places = layOut(nodes(), state.open);
@@ -168,7 +170,7 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
     openTo(picture.getBoundingClientRect().width < 500 ? 2 : 3);
     follow();
     draw();
-    fit(0.5);
+    fit(readable());
     facts.textContent = describe(0);
   }
 
@@ -191,10 +193,10 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
   });
   find("row-choice").hidden = !data.rows.length;
   treeChoice.addEventListener("change", start);
-  rowChoice.addEventListener("change", () => { follow(); draw(); fit(0.5); });
+  rowChoice.addEventListener("change", () => { follow(); draw(); fit(readable()); });
   const actions = {
     open: () => { openTo(Infinity); draw(); fit(0.03); },
-    close: () => { openTo(0); draw(); fit(0.5); },
+    close: () => { openTo(0); draw(); fit(readable()); },
     in: () => zoomAt(1.3, picture.clientWidth / 2, picture.clientHeight / 2),
     out: () => zoomAt(1 / 1.3, picture.clientWidth / 2, picture.clientHeight / 2),
     fit: () => fit(0.03),

@@ -59,6 +59,7 @@ def histogram(
     span: tuple[float, float] | None = None,
     n_bins: int = 30,
     mark: float | None = None,
+    counted: str = "rows",
 ) -> str:
     """Return how values are distributed, as a figure; of several groups, the share of each.
 
@@ -70,6 +71,7 @@ def histogram(
         span: Ends of the x axis; None: those of the values.
         n_bins: Number of bars.
         mark: A value of x to mark.
+        counted: What is counted.
 
     Example:
         >>> "<svg" in histogram("Residuals", [("all", np.arange(9.0))], "residual")
@@ -82,9 +84,9 @@ def histogram(
     several = len(finite) > 1
     heights = [c / max(c.sum(), 1) for c in inside] if several else inside
     top = max(float(np.max(h, initial=0.0)) for h in heights) or 1.0
-    y_label = "share of the group" if several else "rows"
+    y_label = "share of the group" if several else counted
     told = "; ".join(
-        f"{clean(words)}: {len(part):,} rows, mean {number(part.mean())}"
+        f"{clean(words)}: {len(part):,} {counted}, mean {number(part.mean())}"
         for words, part in finite
         if len(part)
     )

@@ -51,6 +51,18 @@ def span_of(*values: Any, include: tuple[float, ...] = ()) -> tuple[float, float
     return low, high
 
 
+def with_room(span: tuple[float, float], share: float = 0.04) -> tuple[float, float]:
+    """Return ends a little further apart, so that nothing touches the edges.
+
+    Example:
+        >>> with_room((0.0, 100.0))
+        (-4.0, 104.0)
+    """
+    low, high = span
+    room = share * (high - low) if abs(low) < 1e300 and abs(high) < 1e300 else 0.0
+    return low - room, high + room
+
+
 def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Return round values between two ends, 1, 2 or 5 times a power of ten apart.
 
@@ -77,13 +89,13 @@ def tick_texts(ticks: list[float]) -> list[str]:
     Example:
         >>> tick_texts([0.0, 0.25, 0.5]), tick_texts([0.0, 2e6]), tick_texts([1000.0, 2000.0])
         (['0', '0.25', '0.5'], ['0', '2M'], ['1,000', '2,000'])
+        >>> tick_texts([0.0, 40000.0])
+        ['0', '40k']
     """
     largest = max((abs(tick) for tick in ticks), default=0.0)
-    for size, unit in ((1e12, ""), (1e9, "B"), (1e6, "M"), (1e4, "k")):
-        if largest >= size and unit:
+    for least, size, unit in ((1e9, 1e9, "B"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if least <= largest < 1e12:
             return [f"{tick / size:g}{unit}" if tick else "0" for tick in ticks]
-        if largest >= size:
-            break
     if largest >= 1e12 or 0 < largest < 1e-4:
         return [f"{tick:.3g}" for tick in ticks]
     return [f"{tick:,.6f}".rstrip("0").rstrip(".") for tick in ticks]

@@ -27,21 +27,23 @@ def element(tag: str, inside: str = "", **attributes: object) -> str:
     Args:
         tag: Its name.
         inside: What it contains, as HTML.
-        **attributes: Text is escaped.
+        **attributes: Text is escaped and cut, but for the path `d`.
 
     Example:
         >>> element("line", x1=1.0, class_="axis")
         '<line x1="1" class="axis"/>'
     """
     found = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_attribute(key, value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     return f"<{tag}{found}>{inside}</{tag}>" if inside else f"<{tag}{found}/>"
 
 
-def _attribute(value: object) -> str:
+def _attribute(key: str, value: object) -> str:
+    if key == "d":
+        return str(value)  # a path: long, and made here
     if isinstance(value, (float, np.floating)):
         return place(float(value))
     return text(value, 2000)

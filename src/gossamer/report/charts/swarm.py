@@ -13,7 +13,7 @@ from gossamer.report.charts.svg import dots, element, figure, label, picture
 from gossamer.report.html import clean
 
 N_SHADES: Final = 7
-_WIDTH, _NAMES, _LINE = 640.0, 150.0, 32.0
+_WIDTH, _NAMES, _LINE = 480.0, 118.0, 28.0
 _N_PLACES: Final = 90  # dots that fall to the same place along a line are stacked
 
 
@@ -41,7 +41,7 @@ def swarm_chart(
     x = Scale(low, high, _NAMES, _WIDTH - 14)
     height = _LINE * len(names) + 40
     bottom = height - 36
-    ticks = nice_ticks(low, high, 8)
+    ticks = nice_ticks(low, high, 7)
     parts = []
     for at, words in zip(x(ticks).tolist(), tick_texts(ticks), strict=True):
         parts.append(element("line", x1=at, x2=at, y1=2.0, y2=bottom, class_="grid-line"))
@@ -50,7 +50,7 @@ def swarm_chart(
     parts.append(element("line", x1=zero, x2=zero, y1=2.0, y2=bottom, class_="rule"))
     for i, column in enumerate(names):
         middle = _LINE * (i + 0.5) + 2
-        parts.append(label(_NAMES - 8, middle + 4, column, 22, class_="tick end"))
+        parts.append(label(_NAMES - 8, middle + 4, column, 17, class_="tick end"))
         across = x(effects[:, i])
         up = middle + _offsets(across)
         shade = np.full(len(across), -1)

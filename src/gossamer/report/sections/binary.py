@@ -74,12 +74,12 @@ def _precision_recall(ranked: Ranked, share: float) -> str:
     return chart.figure(f"The level line: {told}.")
 
 
-def calibration_figure(found: Calibration, title: str = "Calibration") -> str:
+def calibration_figure(
+    found: Calibration, title: str = "Calibration", share: str = "share of positive rows"
+) -> str:
     """Return predicted and actual shares of groups of rows as a figure."""
     told = f"mean distance of predicted and actual share {number(found.error, 3)}"
-    chart = Chart(
-        title, (0.0, 1.0), (0.0, 1.0), "mean predicted probability", "share of positive rows", told
-    )
+    chart = Chart(title, (0.0, 1.0), (0.0, 1.0), "mean predicted probability", share, told)
     chart.diagonal()
     chart.whiskers(found.predicted, *found.intervals())
     chart.line(found.predicted, found.actual)

@@ -33,7 +33,7 @@ def columns(given: Given) -> str:
         )
         known = [_of_model(given, c) for c in chosen]
         short = ("column", "kind", "splits", "thresholds or levels")
-        parts.append(table(short, known, kinds="ttnt"))
+        parts.append(table(short, known, kinds="ttnw"))
         return "".join(parts)
     if given.is_sample:
         parts.append(
@@ -45,25 +45,8 @@ def columns(given: Given) -> str:
     matrix = given.table.matrix
     rows = [_of_data(given, c, values_of(matrix, c).astype(np.float64)) for c in chosen]
     head = ("column", "kind", "missing", "distinct", "range or levels", "mean", "distribution")
-    parts.append(table(head, rows, kinds="ttnntnt"))
+    parts.append(table(head, rows, kinds="ttnnwnt"))
     return "".join(parts)
-
-
-def _levels(given: Given, column: int) -> tuple[Any, ...] | None:
-    levels = given.model.levels
-    return None if levels is None else levels.by_column.get(column)
-
-
-def _is_categorical(given: Given, column: int) -> bool:
-    if _levels(given, column) is not None:
-        return True
-    derived, arrays = given.model.derived, given.model.forest.arrays
-    if derived is not None and column in derived.columns:
-        return True
-    if "category" not in arrays:
-        return False
-    is_own = arrays["column"] == column
-    return bool(np.diff(arrays["category_begin"])[is_own].any())
 
 
 def _listed(levels: list[Any], n_all: int) -> str:
@@ -80,9 +63,9 @@ def _of_data(given: Given, column: int, values: Floats) -> tuple[str, ...]:
     n_distinct = f"{len(distinct):,}"
     if not len(there):
         return (title, "empty", missing, "0", "\u2013", "\u2013", "")
-    if _is_categorical(given, column):
+    if given.is_categorical(column):
         order = np.argsort(-counts, kind="stable")
-        levels = _levels(given, column)
+        levels = given.levels_of(column)
         words = [_level(levels, distinct[i]) for i in order[:_LEVELS]]
         bars = sparkline(counts[order][:_BARS])
         listed = _listed(words, len(distinct))
@@ -116,10 +99,10 @@ def _of_model(given: Given, column: int) -> tuple[str, ...]:
     is_own = arrays["column"] == column
     n_splits = f"{int(is_own.sum()):,}"
     title = name(given.model.names[column])
-    levels = _levels(given, column)
+    levels = given.levels_of(column)
     if levels is not None:
         return (title, "categorical", n_splits, _listed(list(levels), len(levels)))
-    if _is_categorical(given, column):
+    if given.is_categorical(column):
         return (title, "categorical", n_splits, "codes")
     thresholds = arrays["threshold"][is_own]
     if not len(thresholds):

@@ -9,7 +9,7 @@ import numpy as np
 
 from gossamer.objectives import Objective
 from gossamer.report.charts import Chart, histogram
-from gossamer.report.charts.scale import span_of
+from gossamer.report.charts.scale import span_of, with_room
 from gossamer.report.given import Floats, choose_rows
 from gossamer.report.html import grid, note, number, percent, table
 from gossamer.report.sections.regression import regression
@@ -65,7 +65,7 @@ def _intervals(label: Floats, found: Floats, alphas: Floats) -> str:
     chart = Chart(
         "Intervals of single rows",
         (0.0, float(max(len(rows) - 1, 1))),
-        span_of(low, high, label[rows]),
+        with_room(span_of(low, high, label[rows])),
         "rows, by prediction",
         "label",
         f"{len(rows)} rows",

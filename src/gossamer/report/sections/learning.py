@@ -9,7 +9,7 @@ import numpy as np
 
 from gossamer.report.charts import Chart
 from gossamer.report.charts.chart import N_COLOURS
-from gossamer.report.charts.scale import span_of
+from gossamer.report.charts.scale import span_of, with_room
 from gossamer.report.given import Given
 from gossamer.report.html import grid, note, number, table, text
 
@@ -40,7 +40,7 @@ def _draw(given: Given, metric: str, curves: dict[str, Sequence[float]]) -> str:
         f"{name}: from {number(line[0])} to {number(line[-1])}" for name, line in lines.items()
     )
     ends = (1.0, float(n_rounds)) if n_rounds > 1 else (0.0, 2.0)
-    chart = Chart(metric, ends, span_of(*lines.values()), "round", metric, told)
+    chart = Chart(metric, ends, with_room(span_of(*lines.values())), "round", metric, told)
     for i, (name, line) in enumerate(lines.items()):
         step = -(-len(line) // _N_POINTS)
         kept = np.unique(np.append(np.arange(0, len(line), step), len(line) - 1))

@@ -31,7 +31,11 @@ def multiclass(given: Given, label: npt.NDArray[np.int64], scores: Floats, predi
         keep = np.isfinite(best)
         if keep.any():
             groups = Calibration.of(np.clip(best[keep], 0, 1), is_right[keep])
-            parts.append(calibration_figure(groups, "Calibration of the class predicted"))
+            parts.append(
+                calibration_figure(
+                    groups, "Calibration of the class predicted", "share of right rows"
+                )
+            )
     return grid(parts) + _by_class(counts, names)
 
 

@@ -26,7 +26,7 @@ def parameters(given: Given) -> str:
     ]
     parts.append(
         f"<details><summary>The other {len(others)} parameters, with their defaults</summary>"
-        f"{table(('parameter', 'default', 'meaning'), others)}</details>"
+        f"{table(('parameter', 'default', 'meaning'), others, kinds='ttw')}</details>"
     )
     return "".join(parts)
 

@@ -9,7 +9,7 @@ import numpy as np
 from gossamer.errors import GossamerError
 from gossamer.model.partial import PartialDependence, partial_dependence
 from gossamer.report.charts import Chart
-from gossamer.report.charts.scale import span_of
+from gossamer.report.charts.scale import span_of, with_room
 from gossamer.report.given import Given
 from gossamer.report.html import clean, grid, note, number, text
 
@@ -64,7 +64,7 @@ def _draw(given: Given, column: int) -> str:
     mean = each.mean(axis=0)
     n_outputs = mean.shape[1]
     lines = each[:: max(-(-len(each) // _LINES), 1), :, 0] if n_outputs == 1 else each[:0, :, 0]
-    chart = _axes(found, name, grid_values, span_of(mean[:, :_OUTPUTS], lines), mean)
+    chart = _axes(found, name, grid_values, with_room(span_of(mean[:, :_OUTPUTS], lines)), mean)
     x = np.arange(len(grid_values)) if is_categorical else grid_values
     if len(lines) and not is_categorical:
         chart.lines(x, lines)

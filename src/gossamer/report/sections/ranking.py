@@ -42,16 +42,13 @@ def ranking(given: Given, targets: Targets, score: Floats) -> str:
             f"NDCG@{_SHOWN} of the queries",
             [("all", values[:, _SHOWN - 1])],
             f"NDCG@{_SHOWN}",
-            "Bars count queries.",
-            (0.0, 1.0),
-            20,
+            span=(0.0, 1.0),
+            n_bins=20,
+            counted="queries",
         ),
         histogram("Scores by label", groups, "raw score"),
         histogram(
-            "Sizes of the queries",
-            [("all", sizes.astype(np.float64))],
-            "rows",
-            "Bars count queries.",
+            "Sizes of the queries", [("all", sizes.astype(np.float64))], "rows", counted="queries"
         ),
     ]
     remark = ""

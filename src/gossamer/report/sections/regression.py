@@ -8,7 +8,7 @@ import numpy as np
 
 from gossamer.objectives import Objective
 from gossamer.report.charts import Chart, histogram
-from gossamer.report.charts.scale import span_of
+from gossamer.report.charts.scale import span_of, with_room
 from gossamer.report.given import Floats, choose_rows
 from gossamer.report.html import grid, note, number, percent, table
 from gossamer.report.sections.curves import Calibration
@@ -29,7 +29,7 @@ def regression(objective: Objective, label: Floats, predictions: Any) -> str:
     residual = label - prediction
     rows = choose_rows(len(label), _DOTS)
     few = f"{len(rows):,} of {len(label):,} rows are drawn." if len(rows) < len(label) else ""
-    low, high = span_of(label[rows], prediction[rows])
+    low, high = with_room(span_of(label[rows], prediction[rows]))
     beside = Chart(
         "Predicted and actual",
         (low, high),
@@ -42,8 +42,8 @@ def regression(objective: Objective, label: Floats, predictions: Any) -> str:
     beside.diagonal()
     left = Chart(
         "Residuals",
-        span_of(prediction[rows]),
-        span_of(residual[rows], include=(0.0,)),
+        with_room(span_of(prediction[rows])),
+        with_room(span_of(residual[rows], include=(0.0,))),
         "predicted",
         "actual \u2212 predicted",
         f"{len(rows):,} rows",
@@ -77,7 +77,7 @@ def residual_histogram(residual: Floats) -> str:
 
 def means_figure(found: Calibration) -> str:
     """Return mean predictions and mean labels of groups of rows as a figure."""
-    low, high = span_of(found.predicted, found.actual)
+    low, high = with_room(span_of(found.predicted, found.actual))
     told = f"{len(found.n_rows)} groups of rows by prediction"
     chart = Chart(
         "Means of groups", (low, high), (low, high), "mean predicted", "mean actual", told

@@ -28,7 +28,8 @@ def shapley(given: Given) -> str:
     by_output = [_strengths(part) for part in found]
     remark = (
         f"Each dot is one of {min(n_rows, _ROWS):,} rows: how much the column moves its raw score, "
-        "up or down. Dots of missing values are hollow."
+        "up or down. Missing values are small grey dots; categories, which are neither low nor "
+        "high, are grey."
     )
     figures = []
     for k, part in enumerate(found[:_OUTPUTS]):
@@ -37,9 +38,7 @@ def shapley(given: Given) -> str:
         if not len(order):
             continue
         effects = _dense(part[:_ROWS], order)
-        shades = np.column_stack(
-            [_ranks(values_of(given.explained.matrix, c)[:_ROWS]) for c in order]
-        )
+        shades = np.column_stack([_shades(given, c) for c in order.tolist()])
         title = "Effects of the columns"
         if len(found) > 1:
             title += f" on {given.output_name(k)}"
@@ -68,6 +67,11 @@ def _strengths(part: Any) -> Floats:
 def _dense(part: Any, columns: npt.NDArray[Any]) -> Floats:
     chosen = part[:, columns]
     return np.asarray(chosen if isinstance(chosen, np.ndarray) else chosen.toarray())
+
+
+def _shades(given: Given, column: int) -> Floats:
+    ranks = _ranks(values_of(given.explained.matrix, column)[:_ROWS])
+    return np.where(np.isnan(ranks), np.nan, 0.5) if given.is_categorical(column) else ranks
 
 
 def _ranks(values: npt.NDArray[Any]) -> Floats:

@@ -116,6 +116,5 @@ def _examples(
 def _shown(given: Given, column: int, value: float) -> str:
     if np.isnan(value):
         return "missing"
-    levels = given.model.levels
-    own = None if levels is None else levels.by_column.get(column)
+    own = given.levels_of(column)
     return clean(own[int(value)], 30) if own is not None else number(value, 6)
