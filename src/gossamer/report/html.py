@@ -77,6 +77,16 @@ def number(value: float, digits: int = 4) -> str:
     return found.rstrip("0").rstrip(".") if "." in found else found
 
 
+def many(n: int, word: str) -> str:
+    """Return a number of things.
+
+    Example:
+        >>> many(1, "row"), many(2000, "row")
+        ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
+
+
 def percent(share: float) -> str:
     """Return a share in percent.
 

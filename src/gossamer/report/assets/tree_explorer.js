@@ -118,7 +118,7 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
     all.setAttribute("transform", `translate(${state.x} ${state.y}) scale(${state.zoom})`);
   }
 
-  const readable = () => picture.getBoundingClientRect().width < 500 ? 0.7 : 0.5;
+  const readable = () => picture.getBoundingClientRect().width < 500 ? 0.7 : 0.55;
 
   // Fit to the picture, but no smaller than can be read; then the root is in the middle.
   function fit(least) {
@@ -195,7 +195,7 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
   treeChoice.addEventListener("change", start);
   rowChoice.addEventListener("change", () => { follow(); draw(); fit(readable()); });
   const actions = {
-    open: () => { openTo(Infinity); draw(); fit(0.03); },
+    open: () => { openTo(Infinity); draw(); fit(0.2); },
     close: () => { openTo(0); draw(); fit(readable()); },
     in: () => zoomAt(1.3, picture.clientWidth / 2, picture.clientHeight / 2),
     out: () => zoomAt(1 / 1.3, picture.clientWidth / 2, picture.clientHeight / 2),

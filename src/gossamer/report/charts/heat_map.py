@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.report.charts.svg import element, figure, label, picture
+from gossamer.report.charts.svg import element, figure, label, picture, place
 from gossamer.report.html import clean, percent, text
 
 _LEFT, _TOP = 104.0, 40.0
+_TURNED = 88.0  # instead of _TOP, where names do not fit side by side
 
 
 def heat_map(
@@ -32,12 +33,19 @@ def heat_map(
     cell = min(max(420.0 / n, 26.0), 96.0)
     height = min(cell, 44.0)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    width, bottom = _LEFT + n * cell + 8, _TOP + n * height + 8
-    parts = [label(_LEFT + n * cell / 2, 12, "predicted", class_="name middle")]
     most = max(int(cell / 6.5), 2)
+    is_turned = any(len(str(words)) > most for words in names)
+    top = _TURNED if is_turned else _TOP
+    width, bottom = _LEFT + n * cell + (40 if is_turned else 8), top + n * height + 8
+    parts = [label(_LEFT + n * cell / 2, 12, "predicted", class_="name middle")]
     for i, words in enumerate(names):
-        y = _TOP + i * height
-        parts.append(label(_LEFT + (i + 0.5) * cell, 32, words, most, class_="tick middle"))
+        y = top + i * height
+        x = _LEFT + (i + 0.5) * cell
+        if is_turned:
+            turn = f"rotate(-45 {place(x)} {place(top - 6)})"
+            parts.append(label(x, top - 6, words, 14, class_="tick", transform=turn))
+        else:
+            parts.append(label(x, top - 8, words, most, class_="tick middle"))
         parts.append(label(_LEFT - 6, y + height / 2 + 4, words, 15, class_="tick end"))
         for j in range(n):
             told = (

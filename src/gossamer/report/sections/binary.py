@@ -9,7 +9,7 @@ import numpy as np
 from gossamer.report.charts import Chart, histogram
 from gossamer.report.charts.scale import span_of
 from gossamer.report.given import Floats, Given
-from gossamer.report.html import clean, grid, note, number, percent, text, to_json
+from gossamer.report.html import clean, grid, many, note, number, percent, text, to_json
 from gossamer.report.sections.curves import Calibration, Ranked, Truths, thin
 
 # Objectives whose predictions are probabilities.
@@ -84,7 +84,7 @@ def calibration_figure(
     chart.whiskers(found.predicted, *found.intervals())
     chart.line(found.predicted, found.actual)
     chart.points(found.predicted, found.actual, kind="big dots")
-    words = f"{len(found.n_rows)} groups of rows by prediction, with 95 % intervals"
+    words = f"{many(len(found.n_rows), 'group')} of rows by prediction, with 95 % intervals"
     return chart.figure(f"{words}; {told}.")
 
 

@@ -37,7 +37,7 @@ def quantiles(objective: Objective, label: Floats, predictions: Any) -> str:
         )
     whole = grid(parts) + table(("quantile", "labels at or below"), rows, kinds="nn") + told
     heading = f"<h3>Quantile {alphas[middle]:g}</h3>"
-    return whole + heading + regression(objective, label, found[:, middle])
+    return whole + heading + regression(label, found[:, middle], float(alphas[middle]))
 
 
 def _coverage(alphas: Floats, share: Floats) -> str:
@@ -105,6 +105,4 @@ def gaussian(label: Floats, predictions: Any) -> str:
         ),
         histogram("Predicted deviations", [("all", sigma)], "standard deviation"),
     ]
-    from gossamer.objectives import Regression
-
-    return grid(figures) + "<h3>Means</h3>" + regression(Regression(), label, mean)
+    return grid(figures) + "<h3>Means</h3>" + regression(label, mean)

@@ -11,7 +11,7 @@ from gossamer.model.partial import PartialDependence, partial_dependence
 from gossamer.report.charts import Chart
 from gossamer.report.charts.scale import span_of, with_room
 from gossamer.report.given import Given
-from gossamer.report.html import clean, grid, note, number, text
+from gossamer.report.html import clean, grid, many, note, number, text
 
 _POINTS: Final = 30
 _LEVELS: Final = 20  # of a column with more categories the first ones are drawn
@@ -36,8 +36,8 @@ def partial(given: Given) -> str:
             remarks.append(f"{clean(given.model.names[column])}: {error}")
     n_rows = len(given.explained_rows)
     told = note(
-        f"The thick line is the mean prediction of {n_rows:,} rows as one column takes one value "
-        "after another; thin lines are single rows. Columns are in the order of their gain."
+        f"The thick line is the mean prediction of {many(n_rows, 'row')} as one column takes one "
+        "value after another; thin lines are single rows. Columns are in the order of their gain."
     )
     return told + grid(figures) + "".join(note(text(remark, 400)) for remark in remarks)
 

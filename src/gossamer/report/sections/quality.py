@@ -90,7 +90,15 @@ def _of_one(
         return _custom(given, targets, scores, predictions, suffix)
     if objective.name == "cross_entropy" and np.isin(label, (0.0, 1.0)).all():
         return binary(given, objective.name, label > 0, scores[:, 0], predictions, suffix)
-    return regression(objective, label, predictions)
+    return regression(label, predictions, _alpha(given, objective))
+
+
+def _alpha(given: Given, objective: Objective) -> float | None:
+    """The quantile that a model was trained for; None: none, or it is not known."""
+    if objective.name != "quantile" or not given.booster.params:
+        return None
+    params = given.params
+    return params.quantile_alpha[0] if params.quantile_alpha else params.alpha
 
 
 def _custom(given: Given, targets: Targets, scores: Floats, predictions: Any, suffix: str) -> str:
@@ -104,7 +112,7 @@ def _custom(given: Given, targets: Targets, scores: Floats, predictions: Any, su
     told = note("The objective is the user's own: labels are read as what they look like.")
     if np.isin(label, (0.0, 1.0)).all():
         return told + binary(given, "custom", label > 0, scores[:, 0], predictions, suffix)
-    return told + regression(given.model.objective, label, predictions)
+    return told + regression(label, predictions)
 
 
 def _metrics(given: Given) -> str:

@@ -6,18 +6,23 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.objectives import Objective
 from gossamer.report.charts import Chart, histogram
 from gossamer.report.charts.scale import span_of, with_room
 from gossamer.report.given import Floats, choose_rows
-from gossamer.report.html import grid, note, number, percent, table
+from gossamer.report.html import grid, many, note, number, percent, table
 from gossamer.report.sections.curves import Calibration
 
 _DOTS: Final = 1500
 
 
-def regression(objective: Objective, label: Floats, predictions: Any) -> str:
-    """Return predictions beside labels, residuals, and means of groups."""
+def regression(label: Floats, predictions: Any, alpha: float | None = None) -> str:
+    """Return predictions beside labels, residuals, and means of groups.
+
+    Args:
+        label: The labels.
+        predictions: The predictions.
+        alpha: The quantile that they stand for; None: none.
+    """
     prediction = np.asarray(predictions, np.float64)
     keep = np.isfinite(prediction) & np.isfinite(label)
     told = ""
@@ -56,7 +61,6 @@ def regression(objective: Objective, label: Floats, predictions: Any) -> str:
         residual_histogram(residual),
         means_figure(Calibration.of(prediction, label)),
     ]
-    alpha = getattr(objective, "alpha", None) if objective.name == "quantile" else None
     return told + grid(figures) + _quantiles(residual, alpha)
 
 
@@ -78,14 +82,14 @@ def residual_histogram(residual: Floats) -> str:
 def means_figure(found: Calibration) -> str:
     """Return mean predictions and mean labels of groups of rows as a figure."""
     low, high = with_room(span_of(found.predicted, found.actual))
-    told = f"{len(found.n_rows)} groups of rows by prediction"
+    told = f"{many(len(found.n_rows), 'group')} of rows by prediction"
     chart = Chart(
         "Means of groups", (low, high), (low, high), "mean predicted", "mean actual", told
     )
     chart.diagonal()
     chart.line(found.predicted, found.actual)
     chart.points(found.predicted, found.actual, kind="big dots")
-    return chart.figure(f"{told.capitalize()}, from the lowest tenth to the highest.")
+    return chart.figure(f"{told}, from the lowest to the highest.")
 
 
 def _quantiles(residual: Floats, alpha: float | None) -> str:

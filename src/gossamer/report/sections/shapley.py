@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gossamer.model.changed_columns import values_of
 from gossamer.report.charts import swarm_chart
 from gossamer.report.given import Floats, Given
-from gossamer.report.html import note, text
+from gossamer.report.html import many, note, text
 
 _COLUMNS: Final = 12
 _ROWS: Final = 400  # dots in a line
@@ -27,9 +27,9 @@ def shapley(given: Given) -> str:
     n_rows = len(given.explained_rows)
     by_output = [_strengths(part) for part in found]
     remark = (
-        f"Each dot is one of {min(n_rows, _ROWS):,} rows: how much the column moves its raw score, "
-        "up or down. Missing values are small grey dots; categories, which are neither low nor "
-        "high, are grey."
+        f"{many(min(n_rows, _ROWS), 'dot')} in each line, one for each row: how much the "
+        "column moves its raw score, up or down. Missing values are small grey dots; categories, "
+        "which are neither low nor high, are grey."
     )
     figures = []
     for k, part in enumerate(found[:_OUTPUTS]):
