@@ -157,7 +157,7 @@ def test_hostile_levels_and_classes_are_text() -> None:
     pandas = pytest.importorskip("pandas")
     levels = [HOSTILE[0], HOSTILE[5], HOSTILE[7], "y" * 1_000_000]
     rng = np.random.default_rng(0)
-    frame = pandas.DataFrame({"c": pandas.Categorical(rng.choice(levels, 300))})
+    frame = pandas.DataFrame({"c": pandas.Categorical.from_codes(rng.integers(0, 4, 300), levels)})
     label = (frame["c"] == levels[0]).astype(int)
     model = fit({"objective": "binary", "cat_target_statistics": "off"}, frame, label)
     path = model.report("a.html", frame, label, class_names=HOSTILE[5:7])
@@ -189,3 +189,13 @@ def test_what_cv_returns_is_drawn(model: gs.Booster) -> None:
     history = {"valid l2-mean": [3.0, 2.0], "valid l2-stdv": [0.1, 0.1]}
     page = Page(model.report("a.html", evals_result=history))
     assert "l2-mean" in page.text and "stdv" not in page.text
+
+
+def test_booster_and_function_take_the_same_arguments() -> None:
+    import inspect
+
+    method = inspect.signature(gs.Booster.report).parameters
+    function = inspect.signature(write_report).parameters
+    assert list(method)[1:] == list(function)[1:]
+    for name in list(function)[1:]:
+        assert method[name].default == function[name].default

@@ -83,6 +83,18 @@ def test_thresholds_count_rows(tmp_path: Path) -> None:
         assert facts["falsePositives"][i] == (above & (label == 0)).sum()
 
 
+def test_thresholds_of_raw_scores_count_rows(tmp_path: Path) -> None:
+    x = table()
+    label = (x[:, 0] > 0).astype(int)
+    model = fit({"objective": "binary:logitraw"}, x, label)
+    page = Page(model.report(tmp_path / "a.html", x, label))
+    facts = next(f for k, s in page.scripts if k and "truePositives" in (f := json.loads(s)))
+    score = model.predict(x, raw_score=True)
+    assert 0.0 in facts["thresholds"]
+    for threshold, n_true in zip(facts["thresholds"], facts["truePositives"], strict=True):
+        assert n_true == ((score > threshold) & (label == 1)).sum()
+
+
 def test_large_data_is_sampled_the_same_way_each_time(tmp_path: Path) -> None:
     x = table(3000)
     model = fit({}, x, x[:, 0])

@@ -191,6 +191,16 @@ def test_an_estimator_brings_classes_and_curves(tmp_path: Path) -> None:
         write_report(model, tmp_path / "a.html", x, ["maybe"] * len(x))
 
 
+def test_an_estimator_of_one_class(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    from gossamer.report import write_report
+
+    x = table(50)
+    model = gs.GossamerClassifier(n_estimators=2, verbose=-1, n_jobs=1).fit(x, ["a"] * 50)
+    page = Page(write_report(model, tmp_path / "a.html", x, ["a"] * 50))
+    assert "All rows are of one class" in page.text
+
+
 def test_frames_with_categories_and_missing_values(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
@@ -221,6 +231,11 @@ def test_a_dataset_brings_its_labels(tmp_path: Path) -> None:
     assert "Residuals" in Page(model.report(tmp_path / "a.html", data)).text
     with pytest.raises(gs.DataError, match="those of the Dataset"):
         model.report(tmp_path / "a.html", data, x[:, 0])
+    weighted = gs.Dataset(x, x[:, 0], weight=np.arange(400), free_raw_data=False)
+    assert (
+        "Weights of the rows are not looked at"
+        in Page(model.report(tmp_path / "a.html", weighted)).text
+    )
     with pytest.raises(gs.DataError, match="free_raw_data=False"):
         freed = gs.Dataset(x, x[:, 0]).construct()
         model.report(tmp_path / "a.html", freed)

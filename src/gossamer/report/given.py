@@ -32,6 +32,8 @@ Floats = npt.NDArray[np.float64]
 _EXPLAINED: Final = 500
 # Values in such a table, so that wide ones stay small.
 _EXPLAINED_VALUES: Final = 20_000_000
+# Scores of the sample of rows: with very many outputs it has fewer rows.
+_PREDICTED: Final = 20_000_000
 _SEED: Final = 8  # of the sample of rows: the same page each time
 
 
@@ -52,6 +54,7 @@ class Given:
         targets: Labels and queries of the sample; None: not given.
         n_features: Columns of which partial dependence and the like is drawn.
         trees: Numbers of the trees to embed; None: the first ones.
+        has_weight: Whether the rows came with weights, which are not looked at.
     """
 
     booster: Booster
@@ -66,6 +69,7 @@ class Given:
     targets: Targets | None
     n_features: int
     trees: tuple[int, ...] | None
+    has_weight: bool = False
 
     @property
     def is_sample(self) -> bool:
@@ -106,7 +110,7 @@ class Given:
         """Rows of the sample that are explained, increasing."""
         assert self.table is not None
         room = _EXPLAINED_VALUES // (self.model.forest.n_columns * self.model.forest.n_outputs + 1)
-        return choose_rows(self.table.n_rows, max(min(_EXPLAINED, room), 20))
+        return choose_rows(self.table.n_rows, max(min(_EXPLAINED, room), 1))
 
     @cached_property
     def explained(self) -> Table:
@@ -117,6 +121,9 @@ class Given:
     @cached_property
     def effects(self) -> list[Any] | str:
         """Shapley values of the explained rows: for each output rows x columns; or why not."""
+        width = self.model.forest.n_columns * self.model.forest.n_outputs
+        if width > _EXPLAINED_VALUES:
+            return f"a row would have {width:,} of them."
         try:
             values: Any = shap_values(self.model, self.explained, self.options)
         except GossamerError as error:
@@ -184,9 +191,12 @@ def gather(
     check_count(n_features, "n_features", least=0)
     own, classes, history = _find_booster(booster)
     model = own._first_rounds(num_iteration)
-    names = class_names if class_names is not None else classes
-    found_names = _check_class_names(names, model)
+    found_names = _check_class_names(class_names, model)
+    if class_names is None and classes is not None and len(classes) == _n_classes(model):
+        found_names = tuple(map(str, np.asarray(classes).tolist()))
+    has_weight = False
     if isinstance(data, Dataset):
+        has_weight = data.get_weight() is not None
         data, label, group = _open_dataset(data, label, group, query)
     table, targets, rows, n_rows = None, None, np.arange(0), 0
     if data is None and (label is not None or group is not None or query is not None):
@@ -201,7 +211,8 @@ def gather(
         if label is not None:
             encoded = label if classes is None else _encode(label, classes)
             targets = _read_targets(model, encoded, group, query, n_rows)
-        rows = _sample(targets, n_rows, max_rows)
+        room = max(_PREDICTED // model.objective.n_outputs, 1)
+        rows = _sample(targets, n_rows, min(max_rows, room))
         if len(rows) < n_rows:
             whole = whole.take_rows(rows)
             targets = None if targets is None else _take(targets, rows)
@@ -219,6 +230,7 @@ def gather(
         targets,
         n_features,
         _check_trees(trees, model),
+        has_weight,
     )
 
 
@@ -336,13 +348,17 @@ def _check_class_names(names: Any, model: Model) -> tuple[str, ...]:
     if names is None:
         return ()
     found = None if isinstance(names, (str, bytes)) else _listed(names)
-    k = model.objective.n_outputs
-    wanted = 2 if k == 1 else k
+    wanted = _n_classes(model)
     if found is None or len(found) != wanted:
         raise ParameterError(
             message("class_names is not usable", got=names, expected=f"a list of {wanted} names")
         )
     return tuple(map(str, found))
+
+
+def _n_classes(model: Model) -> int:
+    k = model.objective.n_outputs
+    return 2 if k == 1 else k
 
 
 def _listed(values: Any) -> list[Any] | None:

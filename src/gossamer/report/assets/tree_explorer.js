@@ -92,9 +92,9 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
     make("rect", {
       x: -NODE_WIDTH / 2, width: NODE_WIDTH, height: NODE_HEIGHT, rx: leaf ? 18 : 5,
     }, group);
-    const title = leaf ? shown(node[0]) : `${cut(data.names[node[0]], 13)} ${test(node)}`;
+    const title = leaf ? shown(node[0]) : `${cut(data.names[node[0]], 12)} ${test(node)}`;
     const rows = `${count(leaf ? node[1] : node[6])} rows`;
-    make("text", {y: 16}, group, cut(title, 21));
+    make("text", {y: 16}, group, cut(title, 19));
     make("text", {class: "small", y: 32}, group, canOpen && !open ? `${rows} \u25be` : rows);
     const tell = () => { facts.textContent = describe(i); };
     group.addEventListener("mouseenter", tell);

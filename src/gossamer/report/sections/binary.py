@@ -94,14 +94,15 @@ def _threshold(
     """Return a confusion matrix, and a slider that moves the threshold."""
     low, high = (0.0, 1.0) if border == 0.5 else span_of(shown, include=(0.0,))
     steps = np.append(np.linspace(low, high, _N_THRESHOLDS + 1), border)
-    thresholds = np.unique(steps)
+    # Rounded first: what is counted is what is shown.
+    thresholds = np.unique([float(f"{step:.4g}") for step in steps])
     # Rows at the threshold itself are not above it.
     positive, negative = np.sort(shown[is_positive]), np.sort(shown[~is_positive])
     n_true = len(positive) - np.searchsorted(positive, thresholds, "right")
     n_false = len(negative) - np.searchsorted(negative, thresholds, "right")
     start = int(np.searchsorted(thresholds, border))
     facts = {
-        "thresholds": [float(f"{t:.4g}") for t in thresholds],
+        "thresholds": thresholds.tolist(),
         "truePositives": n_true.tolist(),
         "falsePositives": n_false.tolist(),
         "positives": len(positive),

@@ -35,9 +35,10 @@ def partial(given: Given) -> str:
         except GossamerError as error:
             remarks.append(f"{clean(given.model.names[column])}: {error}")
     n_rows = len(given.explained_rows)
+    single = "" if given.model.objective.n_outputs > 1 else " Thin lines are single rows."
     told = note(
-        f"The thick line is the mean prediction of {many(n_rows, 'row')} as one column takes one "
-        "value after another; thin lines are single rows. Columns are in the order of their gain."
+        f"Mean predictions of {many(n_rows, 'row')} as one column takes one value after another."
+        f"{single} Columns are in the order of their gain."
     )
     return told + grid(figures) + "".join(note(text(remark, 400)) for remark in remarks)
 
@@ -74,7 +75,8 @@ def _draw(given: Given, column: int) -> str:
             if len(lines):
                 low, high = np.quantile(each[:, :, 0], [0.1, 0.9], axis=0)
                 chart.whiskers(x, low, high)
-            chart.points(x, mean[:, k], k + 1, "big dots")
+            aside = 0.1 * (k - (min(n_outputs, _OUTPUTS) - 1) / 2)  # or they hide one another
+            chart.points(x + aside, mean[:, k], k + 1, "big dots")
             if name_of:
                 chart.line(x[:1], mean[:1, k], k + 1, name=name_of)
         else:

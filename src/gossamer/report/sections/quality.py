@@ -49,6 +49,8 @@ def quality(given: Given) -> str:
                 "same ones each time)."
             )
         )
+    if given.has_weight:
+        parts.append(note("Weights of the rows are not looked at: every row counts the same."))
     objective = given.model.objective
     if not isinstance(objective, SeveralTargets):
         return "".join(parts) + _of_one(

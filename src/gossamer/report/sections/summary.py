@@ -68,7 +68,8 @@ def trained_rows(given: Given) -> int:
     if data is not None:
         return data.num_data()
     params, arrays = given.params, given.model.forest.arrays
-    if params.bagging_fraction < 1 or params.data_sample_strategy == "goss":
+    shares = (params.bagging_fraction, params.pos_bagging_fraction, params.neg_bagging_fraction)
+    if min(shares) < 1 or params.data_sample_strategy == "goss":
         return 0
     first = given.model.forest.leaf_begin[:2]
     return int(arrays["leaf_count"][first[0] : first[1]].sum()) if len(first) > 1 else 0
