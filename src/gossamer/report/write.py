@@ -8,7 +8,7 @@ from typing import Any
 
 from gossamer.errors import ParameterError, message
 from gossamer.files import write_atomically
-from gossamer.report.given import gather
+from gossamer.report.gather import gather
 from gossamer.report.page import make_page
 
 
