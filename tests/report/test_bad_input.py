@@ -189,6 +189,31 @@ def test_what_cv_returns_is_drawn(model: gs.Booster) -> None:
     history = {"valid l2-mean": [3.0, 2.0], "valid l2-stdv": [0.1, 0.1]}
     page = Page(model.report("a.html", evals_result=history))
     assert "l2-mean" in page.text and "stdv" not in page.text
+    bands = [attrs for _, attrs in page.tags if (attrs.get("class") or "").startswith("band")]
+    assert len(bands) == 1
+
+
+@pytest.mark.parametrize("kind", ["constant", "missing", "infinite", "half", "truth", "one column"])
+@pytest.mark.parametrize("objective", ["binary", "regression", "multiclass"])
+def test_odd_tables(kind: str, objective: str) -> None:
+    x: Any = table(120)
+    if kind == "constant":
+        x[:] = 1.0
+    elif kind == "missing":
+        x[:, 0] = np.nan
+    elif kind == "infinite":
+        x[::3] = np.inf
+    elif kind == "one column":
+        x = x[:, :1]
+    else:
+        x = (x > 0) if kind == "truth" else x.astype(np.float16)
+    label = np.arange(120) % (3 if objective == "multiclass" else 2)
+    params = {"objective": objective, "num_class": 3 if objective == "multiclass" else 1}
+    page = Page(fit(params, x, label).report("a.html", x, label))
+    assert (
+        len(page.headings) == 8
+        and "nan" not in page.source.split("</style>")[1].split("<script>")[0]
+    )
 
 
 def test_booster_and_function_take_the_same_arguments() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from gossamer.report.charts import Chart
 from gossamer.report.charts.chart import N_COLOURS
 from gossamer.report.charts.scale import span_of, with_room
-from gossamer.report.given import Given
+from gossamer.report.given import Floats, Given
 from gossamer.report.html import grid, note, number, table, text
 
 _N_METRICS: Final = 12
@@ -45,6 +45,9 @@ def _draw(given: Given, metric: str, curves: dict[str, Sequence[float]]) -> str:
         step = -(-len(line) // _N_POINTS)
         kept = np.unique(np.append(np.arange(0, len(line), step), len(line) - 1))
         colour = i % N_COLOURS + 1
+        spread = _spread(given, name, metric, len(line))
+        if spread is not None:
+            chart.band(kept + 1, (line - spread)[kept], (line + spread)[kept], colour)
         chart.line(kept + 1, line[kept], colour, name=name)
         if len(line) == 1:
             chart.points([1], line, colour, "big dots")
@@ -53,6 +56,14 @@ def _draw(given: Given, metric: str, curves: dict[str, Sequence[float]]) -> str:
         chart.rule_at(float(best))
         return chart.figure(f"The line marks the best round, {best:,}.")
     return chart.figure()
+
+
+def _spread(given: Given, data_name: str, metric: str, n_rounds: int) -> Floats | None:
+    """The standard deviation over the folds of `cv`; None: there is none."""
+    if not metric.endswith("-mean"):
+        return None
+    found = given.history[data_name].get(f"{metric.removesuffix('-mean')}-stdv")
+    return None if found is None or len(found) != n_rounds else np.asarray(found, np.float64)
 
 
 def _best_scores(given: Given) -> str:
