@@ -140,6 +140,14 @@ def test_pictures(tmp_path: Path) -> None:
     assert len(blocks_of("docs/pictures.md")) == len(drawn) + 2
 
 
+def test_report() -> None:
+    pytest.importorskip("sklearn")
+    names = run("docs/report.md", 3, {})
+    page = names["path"].read_text(encoding="utf-8")  # written again by the second example
+    assert "predicted not sold" in page and "150 of 200 rows" in page
+    assert "binary_logloss" in Path("estimator.html").read_text(encoding="utf-8")
+
+
 def test_linear_trees() -> None:
     names = run("docs/linear_trees.md", 1, {})
     assert names["linear_error"] < names["plain_error"]
