@@ -57,7 +57,8 @@ class NodeTable:
             (array([-1], dtype=int32), array([-2], dtype=int32), array([1., 2.]))
         """
         nodes, leaves = np.flatnonzero(~self.is_leaf), np.flatnonzero(self.is_leaf)
-        number = np.where(self.is_leaf, -np.cumsum(self.is_leaf), np.cumsum(~self.is_leaf) - 1)
+        n_leaves = np.cumsum(self.is_leaf, dtype=np.int64)
+        number = np.where(self.is_leaf, -n_leaves, np.arange(len(n_leaves)) - n_leaves)
         found = {
             "column": self.column[nodes],
             "threshold": self.threshold[nodes],

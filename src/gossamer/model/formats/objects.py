@@ -11,6 +11,7 @@ from gossamer.model.model import Model
 # Package that an object's class (or a class that it inherits from) is of: the module whose
 # `model_of(object)` gives a `Model`.
 PACKAGES: Final[dict[str, str]] = {
+    "catboost": "gossamer.model.formats.catboost",
     "sklearn": "gossamer.model.formats.sklearn_models",
 }
 
