@@ -79,3 +79,29 @@ class Storing(ABC):
         """Become the model that `model_to_string` wrote, or another library's text."""
         self._become(formats.from_text(model_str))
         return self
+
+    def to_onnx(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        raw_score: bool = False,
+        dtype: str = "float64",
+    ) -> Any:
+        """Return the model as ONNX's `ModelProto`, which `onnx.save` writes.
+
+        `save_model(path, format="onnx")` writes a file at once. It needs the onnx package:
+        `pip install "gossamer[onnx]"`.
+
+        Args:
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round.
+            raw_score: Whether the output is the raw score, not the prediction.
+            dtype: "float64", or "float32": the type of the input, of sums and of the output.
+
+        Raises:
+            NotSupportedError: If the model has something that ONNX has not.
+        """
+        from gossamer.model.formats.onnx import to_onnx
+
+        model = self._first_rounds(num_iteration, start_iteration)
+        return to_onnx(model, dtype=dtype, raw_score=raw_score)

@@ -20,6 +20,7 @@ from gossamer.model.model import Model
 # Name, as in `Booster.save_model(format=)`: module. Read in this order, after our own.
 FORMATS: Final[dict[str, str]] = {
     "catboost": "gossamer.model.formats.catboost",
+    "onnx": "gossamer.model.formats.onnx",
 }
 OWN: Final = "gossamer"
 
