@@ -105,3 +105,26 @@ class Storing(ABC):
 
         model = self._first_rounds(num_iteration, start_iteration)
         return to_onnx(model, dtype=dtype, raw_score=raw_score)
+
+    def to_treelite(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        raw_score: bool = False,
+    ) -> Any:
+        """Return the model as a `treelite.Model`, which Treelite's compilers and others take.
+
+        `save_model(path, format="treelite")` writes its file. It needs the treelite package:
+        `pip install "gossamer[treelite]"`.
+
+        Args:
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round.
+            raw_score: Whether it predicts raw scores.
+
+        Raises:
+            NotSupportedError: If the model has something that Treelite has not.
+        """
+        from gossamer.model.formats.treelite import to_treelite
+
+        return to_treelite(self._first_rounds(num_iteration, start_iteration), raw_score)

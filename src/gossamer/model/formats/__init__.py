@@ -21,6 +21,7 @@ from gossamer.model.model import Model
 FORMATS: Final[dict[str, str]] = {
     "catboost": "gossamer.model.formats.catboost",
     "onnx": "gossamer.model.formats.onnx",
+    "treelite": "gossamer.model.formats.treelite",
 }
 OWN: Final = "gossamer"
 
