@@ -144,6 +144,10 @@ def test_categories_that_are_whole_numbers() -> None:
     booster = load(change(SYMMETRIC, ["features_info", "cat_features_hash"], pairs))
     rows = [[0.0, 7, -2.0], [0.0, -2, -2.0], [0.0, 8, -2.0]]
     np.testing.assert_array_equal(booster.predict(rows, raw_score=True), [108.5, 102.5, 102.5])
+    for odd in ("007", "--5", "-0", "1" * 30, "\u0662"):
+        pairs = [{"hash": 1982436109, "value": odd}, {"hash": 4294967295, "value": "-2"}]
+        booster = load(change(SYMMETRIC, ["features_info", "cat_features_hash"], pairs))
+        assert booster.levels.by_column == {1: (odd, "-2")}
 
 
 @pytest.mark.parametrize(

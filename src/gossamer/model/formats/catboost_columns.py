@@ -8,16 +8,16 @@ Categories are known by a hash of their text only. Files that were saved with th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, Final
 
 from gossamer.data.levels import Levels
 from gossamer.data.names import check_names, default_names
 from gossamer.errors import NotSupportedError, message
-from gossamer.model.formats.float32 import before_rounding
+
+_WHOLE: Final = re.compile("0|-?[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Question:
 
     Attributes:
         column: Column of the table.
-        threshold: Yes where the value is above this.
+        border: Yes where the value, rounded to float32, is above this.
         default_left: Whether missing values are a no.
-        category: Yes where the value is this code; None: see `threshold`.
+        category: Yes where the value is this code; None: see `border`.
     """
 
     column: int
-    threshold: float
+    border: float
     default_left: bool
     category: int | None = None
 
@@ -63,8 +63,7 @@ class Columns:
         kind = split["split_type"]
         if kind == "FloatFeature":
             column, default_left = self.floats[whole(split["float_feature_index"])]
-            border = np.float32(finite(split["border"]))
-            return Question(column, float(before_rounding(border)), default_left)
+            return Question(column, finite(split["border"]), default_left)
         if kind == "OneHotFeature":
             column, code_of = self.categorical[whole(split["cat_feature_index"])]
             return Question(column, 0.0, True, code_of[whole(split["value"]) % 2**32])
@@ -141,12 +140,10 @@ def _text(text_of: dict[int, str], value: int) -> str:
     return text_of[value]
 
 
-def _levels(texts: list[str]) -> list[Any]:
+def _levels(texts: list[str]) -> Sequence[str | int]:
     """Return levels: whole numbers where all texts are some, as CatBoost writes them."""
-    is_whole = texts and all(t.lstrip("-").isascii() and t.lstrip("-").isdigit() for t in texts)
-    if is_whole and all(str(int(t)) == t for t in texts if len(t) < 20):
-        return [int(t) for t in texts]
-    return texts
+    is_whole = all(_WHOLE.fullmatch(text) for text in texts)
+    return [int(text) for text in texts] if is_whole else texts
 
 
 def no_features(kind: str) -> NotSupportedError:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.model.formats.catboost_columns import Columns, Question, finite
+from gossamer.model.formats.float32 import before_rounding
 from gossamer.model.formats.node_table import NodeTable
 from gossamer.tree.tree import Tree
 
@@ -40,13 +41,13 @@ def oblivious_tree(found: Any, columns: Columns, scale: float) -> Tree:
     weight = weights[order] if len(weights) else np.zeros(n_leaves)
     n_entries = 2 * n_leaves - 1  # level after level: nodes, then the leaves
     level = np.repeat(np.arange(depth + 1), 2 ** np.arange(depth + 1))
-    asked = [*questions, Question(0, 0.0, True)]  # the last stands for leaves, and means nothing
     first = np.arange(n_entries)
     return _table(
         level == depth,
         2 * first + 1,
         2 * first + 2,
-        [asked[i] for i in level],
+        questions,
+        np.where(level < depth, level, 0),
         *_upwards(value, weight, depth),
     ).to_tree()
 
@@ -91,27 +92,30 @@ def read_branches(found: Any, columns: Columns, scale: float) -> Tree:
         ValueError: If it is damaged.
     """
     entries: list[Any] = [found]
-    children: list[int] = []
+    left: list[int] = []
     questions: list[Question] = []
     for entry in entries:  # grows on the way, so children come after their parents
         is_leaf = "split" not in entry
-        children.append(-1 if is_leaf else len(entries))
-        questions.append(Question(0, 0.0, True) if is_leaf else columns.question(entry["split"]))
+        left.append(-1 if is_leaf else len(entries))
         if not is_leaf:
+            questions.append(columns.question(entry["split"]))
             entries += [entry["left"], entry["right"]]
-    left = np.array(children)
-    rows = {i: _values(entries[i]["value"]) for i in np.flatnonzero(left < 0).tolist()}
-    n_values = len(next(iter(rows.values())))
-    if n_values == 0 or any(len(row) != n_values for row in rows.values()):
+    rows = [_values(entries[i]["value"]) if a < 0 else [] for i, a in enumerate(left)]
+    weights = [finite(entry.get("weight", 0)) for entry in entries]
+    n_values = max(map(len, rows))
+    if n_values == 0 or any(len(rows[i]) != n_values for i, a in enumerate(left) if a < 0):
         raise ValueError("leaves of a tree differ in their values, or have none")
-    value = scale * np.array([rows.get(i, [0.0] * n_values) for i in range(len(left))])
-    weight = np.array([finite(entry.get("weight", 0)) for entry in entries])
-    for i in reversed(np.flatnonzero(left >= 0)):
-        below = slice(left[i], left[i] + 2)
-        total = weight[below].sum()
-        pair, both = value[np.newaxis, below], weight[np.newaxis, below]
-        value[i], weight[i] = _mean(pair, both, np.array([total]))[0], total
-    return _table(left < 0, left, left + 1, questions, value, weight).to_tree()
+    for i in reversed(range(len(left))):
+        if left[i] >= 0:  # the mean and the sum of what is below
+            a, b = left[i], left[i] + 1
+            total = weights[a] + weights[b]
+            share = weights[b] / total if total > 0 else 0.5
+            rows[i] = [u + share * (v - u) for u, v in zip(rows[a], rows[b], strict=True)]
+            weights[i] = total
+    first = np.array(left)
+    which = np.maximum(np.cumsum(first >= 0) - 1, 0)
+    value = scale * np.array(rows)
+    return _table(first < 0, first, first + 1, questions, which, value, np.array(weights)).to_tree()
 
 
 def _values(found: Any) -> list[float]:
@@ -123,25 +127,26 @@ def _table(
     left: npt.NDArray[np.int64],
     right: npt.NDArray[np.int64],
     questions: list[Question],
+    which: npt.NDArray[np.int64],
     value: npt.NDArray[np.float64],
     weight: npt.NDArray[np.float64],
 ) -> NodeTable:
+    """Put a tree together; entry i, if it is a node, asks `questions[which[i]]`."""
     if not (np.isfinite(value).all() and np.isfinite(weight).all() and (weight >= 0).all()):
         raise ValueError("the values or weights of a tree are out of range")
+    asked = questions or [Question(0, 0.0, True)]  # of leaves, which mean nothing
+    border = np.array([q.border for q in asked]).astype(np.float32)
+    codes = {i: np.array([q.category]) for i, q in enumerate(asked) if q.category is not None}
     return NodeTable(
         is_leaf,
         left,
         right,
-        np.array([q.column for q in questions]),
-        np.array([q.threshold for q in questions]),
-        np.array([q.default_left for q in questions]),
+        np.array([q.column for q in asked])[which],
+        before_rounding(border)[which],
+        np.array([q.default_left for q in asked])[which],
         value,
         weight,
         np.minimum(np.rint(weight), 2.0**62),  # rows of weight 1
-        np.zeros(len(questions)),
-        {
-            i: np.array([q.category])
-            for i, q in enumerate(questions)
-            if q.category is not None and not is_leaf[i]
-        },
+        np.zeros(len(which)),
+        {i: codes[q] for i, q in enumerate(which.tolist()) if q in codes and not is_leaf[i]},
     )
