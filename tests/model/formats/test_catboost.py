@@ -337,6 +337,15 @@ def test_categories(tmp_path: Path) -> None:
         gs.Booster.from_model(train(pool, None, one_hot_max_size=2))
 
 
+def test_missing_and_infinite_values_that_training_did_not_see() -> None:
+    x, y = numbers()
+    model = train(np.nan_to_num(x), y)
+    x[::50], x[1::50] = np.inf, -np.inf
+    x[2::50, 1] = 1e300
+    expected = model.predict(x)
+    np.testing.assert_allclose(gs.Booster.from_model(model).predict(x), expected, rtol=1e-12)
+
+
 def test_an_untrained_object() -> None:
     catboost = pytest.importorskip("catboost")
     with pytest.raises(DataError, match="no trained model"):

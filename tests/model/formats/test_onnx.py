@@ -155,6 +155,26 @@ def test_several_targets(strategy: str) -> None:
     check(train(params | {"objective": "binary"}, label))
 
 
+@pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
+def test_roots_are_clear(strategy: str) -> None:
+    """Older versions of onnxruntime mistake a root whose children have the same number."""
+    x, y = data()
+    stump = (x[:, 0] > 1) * 5 + (x[:, 1] > 0) * (x[:, 0] <= 1)
+    label = np.column_stack([stump, -stump, y])
+    params = {"multi_strategy": strategy, "categorical": [], "num_leaves": 3}
+    proto = train(params, label, 9).to_onnx()
+    (node,) = (node for node in proto.graph.node if node.op_type == "TreeEnsemble")
+    found = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    assert len(found["tree_roots"]) == 27
+    mixed = 0
+    for root in found["tree_roots"]:
+        if found["nodes_trueleafs"][root] != found["nodes_falseleafs"][root]:
+            assert found["nodes_truenodeids"][root] != found["nodes_falsenodeids"][root]
+            mixed += 1
+    assert mixed > 10
+    check(train(params, label, 9))
+
+
 def test_float32() -> None:
     booster = train({})
     x = rows(np.float32)

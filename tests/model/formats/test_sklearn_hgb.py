@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,14 @@ from gossamer.errors import DataError, NotSupportedError
 
 ensemble = pytest.importorskip("sklearn.ensemble")
 pandas = pytest.importorskip("pandas")
+threadpoolctl = pytest.importorskip("threadpoolctl")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Keep threads of scikit-learn from waiting for each other on a busy machine."""
+    with threadpoolctl.threadpool_limits(1):
+        yield
 
 
 def numbers(n_rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
