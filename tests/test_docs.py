@@ -176,6 +176,13 @@ def test_tree_methods() -> None:
     assert names["errors"]["exact"] == pytest.approx(0.10, abs=0.02)
 
 
+def test_interchange_others() -> None:
+    for package in ("sklearn", "catboost", "onnx", "onnxruntime", "treelite"):
+        pytest.importorskip(package)
+    names = run("docs/interchange_others.md", 4, {})
+    assert names["booster"].num_trees() == 20 and names["label"].shape == (500,)
+
+
 def test_readme() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("sklearn")

@@ -153,3 +153,52 @@ class Storing(ABC):
                 )
             )
         return self._first_rounds(num_iteration, start_iteration)
+
+    def to_onnx(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        raw_score: bool = False,
+        dtype: str = "float64",
+    ) -> Any:
+        """Return the model as ONNX's `ModelProto`, which `onnx.save` writes.
+
+        `save_model(path, format="onnx")` writes a file at once. It needs the onnx package:
+        `pip install "gossamer[onnx]"`.
+
+        Args:
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round.
+            raw_score: Whether the output is the raw score, not the prediction.
+            dtype: "float64", or "float32": the type of the input, of sums and of the output.
+
+        Raises:
+            NotSupportedError: If the model has something that ONNX has not.
+        """
+        from gossamer.model.formats.onnx import to_onnx
+
+        model = self._first_rounds(num_iteration, start_iteration)
+        return to_onnx(model, dtype=dtype, raw_score=raw_score)
+
+    def to_treelite(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        raw_score: bool = False,
+    ) -> Any:
+        """Return the model as a `treelite.Model`, which Treelite's compilers and others take.
+
+        `save_model(path, format="treelite")` writes its file. It needs the treelite package:
+        `pip install "gossamer[treelite]"`.
+
+        Args:
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round.
+            raw_score: Whether it predicts raw scores.
+
+        Raises:
+            NotSupportedError: If the model has something that Treelite has not.
+        """
+        from gossamer.model.formats.treelite import to_treelite
+
+        return to_treelite(self._first_rounds(num_iteration, start_iteration), raw_score)

@@ -20,6 +20,9 @@ from gossamer.model.model import Model
 # Name, as in `Booster.save_model(format=)`: module. Read in this order, after our own.
 FORMATS: Final[dict[str, str]] = {
     "lightgbm": "gossamer.model.formats.lightgbm",
+    "catboost": "gossamer.model.formats.catboost",
+    "onnx": "gossamer.model.formats.onnx",
+    "treelite": "gossamer.model.formats.treelite",
 }
 OWN: Final = "gossamer"
 
