@@ -1,8 +1,7 @@
 """Damaged and hostile model files: each is refused, or it is a model that can be used.
 
-The same seed gives the same files. `python -m tests.model.fuzz_model_files 20000` tries many (as
-`make fuzz` does, with a native module that address and undefined-behaviour sanitizers watch);
-`test_hostile_files.py` tries some in every test run.
+The same seed gives the same files. `make fuzz` tries 20,000 of them, with a native module that
+address and undefined-behaviour sanitizers watch; `test_hostile_files.py` some in every test run.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import importlib.util
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,20 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model import fuzz_model_files as fuzz
 
 from gossamer import Booster, CVBooster, Dataset, files, train
 from gossamer.errors import DataError, ModelFileError
 from gossamer.model import formats, model_file
 from gossamer.model.check import check_forest
 from gossamer.tree import Forest
-
-_SPEC = importlib.util.spec_from_file_location(
-    "fuzz_model_files", Path(__file__).with_name("fuzz_model_files.py")
-)
-assert _SPEC is not None and _SPEC.loader is not None
-fuzz = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = fuzz  # a NamedTuple looks itself up
-_SPEC.loader.exec_module(fuzz)
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(200, 3))

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from model import fuzz_model_files as fuzz
 
 from gossamer import Booster, Dataset, train
 from gossamer.errors import ModelFileError
 from gossamer.model import formats, model_file
-
-_SPEC = importlib.util.spec_from_file_location(
-    "fuzz_model_files", Path(__file__).parents[1] / "fuzz_model_files.py"
-)
-assert _SPEC is not None and _SPEC.loader is not None
-fuzz = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = fuzz
-_SPEC.loader.exec_module(fuzz)
 
 
 @pytest.fixture(scope="module")
