@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gossamer.errors import ParameterError
 from gossamer.params import CANONICAL, resolve
 from gossamer.tree import Forest
+from gossamer.tree.tree import LEAF_ARRAYS, NODE_ARRAYS
 
 # Numbers about the training: of any size, but numbers. Thresholds may be infinite, and leaf values
 # are checked where the native forest is made.
@@ -32,6 +33,7 @@ def check_forest(forest: Forest) -> None:
         ...
         ValueError: tree 0: leaf value is not finite
     """
+    _check_sizes(forest)
     for name in _FINITE:
         if not np.isfinite(forest.arrays[name]).all():
             raise ValueError(f"a number of {name} is not finite")
@@ -42,6 +44,20 @@ def check_forest(forest: Forest) -> None:
     if np.any((default_left != 0) & (default_left != 1)):
         raise ValueError("default_left is neither 0 nor 1")
     forest.native  # noqa: B018  checks every index
+
+
+def _check_sizes(forest: Forest) -> None:
+    """Check types and lengths of all arrays, also of those that the native forest does not see."""
+    arrays = forest.arrays
+    sizes = dict.fromkeys(NODE_ARRAYS, len(arrays["column"]))
+    sizes |= dict.fromkeys(LEAF_ARRAYS, len(arrays["leaf_count"]))
+    for name in ("node_value", "leaf_value"):
+        sizes[name] *= forest.n_values
+    for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items():
+        if arrays[name].dtype != dtype or arrays[name].ndim != 1:
+            raise ValueError(f"the array {name} has a wrong type or shape")
+        if len(arrays[name]) != sizes[name]:
+            raise ValueError("arrays of the trees differ in length")
 
 
 def check_feature_names(names: object) -> list[str]:

@@ -244,6 +244,8 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
                 hint="Delete the file, or use another path, to start anew.",
             )
         )
+    if type(state["n_done"]) is not int or state["n_done"] < 0:
+        raise ValueError("the rounds done are no number")
     if state["n_done"] > run.end - run.begin:
         raise ParameterError(
             message(
@@ -262,7 +264,7 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
         if _has_state(callback):
             callback.set_state(own)
     run.n_done = run.n_settled = state["n_done"]
-    run.is_finished = state["is_finished"]
+    run.is_finished = bool(state["is_finished"])
     run.results = [EvalResult(*result) for result in state["results"]]
 
 

@@ -175,12 +175,6 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     if type(n_values) is not int or n_values not in (1, objective.n_outputs):
         raise ValueError("the number of values per leaf is neither 1 nor that of the outputs")
     n_parallel = _n_parallel(facts, len(arrays["leaf_begin"]) - 1, objective.n_outputs // n_values)
-    sizes = dict.fromkeys(NODE_ARRAYS, len(arrays["column"]))
-    sizes |= dict.fromkeys(LEAF_ARRAYS, len(arrays["leaf_count"]))
-    for name in ("node_value", "leaf_value"):
-        sizes[name] *= n_values
-    if any(len(arrays[name]) != size for name, size in sizes.items()):
-        raise ValueError("arrays of the trees differ in length")
     trees = {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)}
     trees |= categories or {}
     forest = Forest(
