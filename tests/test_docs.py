@@ -170,6 +170,18 @@ def test_quickstart() -> None:
     )
 
 
+def test_saving(capsys: pytest.CaptureFixture[str]) -> None:
+    names = run("docs/saving.md", 6, {})
+    assert capsys.readouterr().out.startswith(("age <=", "size <="))
+    model, x = names["model"], names["x"]
+    for name in ("again", "same", "readable", "copied"):
+        assert names[name].model_to_string() == model.model_to_string()
+    names["readable"].save_model("from_json.gossamer")
+    assert Path("from_json.gossamer").read_bytes() == Path("model.gossamer").read_bytes()
+    assert names["last"].current_iteration() == 1 and names["both"].current_iteration() == 65
+    np.testing.assert_array_equal(names["pickled"].predict(x), model.predict(x, num_iteration=10))
+
+
 def test_tree_methods() -> None:
     names = run("docs/tree_methods.md", 1, {})
     assert names["errors"]["hist"] == pytest.approx(0.32, abs=0.02)
