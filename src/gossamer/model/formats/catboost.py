@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.errors import DataError, ModelFileError, NotSupportedError, message
+from gossamer.model.check import check_forest
 from gossamer.model.formats import no_model
 from gossamer.model.formats.catboost_columns import Columns, finite, read_columns
 from gossamer.model.formats.catboost_trees import oblivious_tree, read_branches
@@ -133,7 +134,7 @@ _OUR_NAMES: Final = {
 
 def _forest(trees: list[Tree], k: int, columns: Columns) -> Forest:
     forest = Forest.from_trees(trees, k, len(columns.names))
-    forest.native  # noqa: B018  checks every index
+    check_forest(forest)
     return forest
 
 

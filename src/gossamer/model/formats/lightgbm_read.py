@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.model.check import check_forest
 from gossamer.model.formats.lightgbm_categories import read_categories
 from gossamer.model.formats.lightgbm_linear import read_linear
 from gossamer.model.formats.lightgbm_text import Block, numbers, whole_number
@@ -84,7 +85,7 @@ def read_trees(trees: Sequence[Block], n_outputs: int, n_columns: int) -> Forest
     if len(category):
         arrays |= {"category_begin": begin.astype(np.int64), "category": category}
     forest = Forest(n_outputs, 1, n_columns, node_begin, leaf_begin, arrays, linear)
-    forest.native  # noqa: B018  checks every index, and that leaf values are finite
+    check_forest(forest)
     return forest
 
 

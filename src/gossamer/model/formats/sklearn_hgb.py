@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gossamer.data.columns import is_level, is_missing
 from gossamer.data.levels import Levels
 from gossamer.errors import NotSupportedError, message
+from gossamer.model.check import check_forest
 from gossamer.model.formats.node_table import NodeTable
 from gossamer.model.formats.sklearn_names import names_of
 from gossamer.model.model import Model
@@ -44,7 +45,7 @@ def model_of(estimator: Any) -> Model:
     ]
     start = np.asarray(estimator._baseline_prediction, dtype=np.float64).reshape(-1)
     forest = Forest.from_trees(trees, k, n_columns)
-    forest.native  # noqa: B018  checks every index
+    check_forest(forest)
     config = _objective(estimator, k)
     params = {"objective": config["name"]} | ({"num_class": k} if k > 1 else {})
     return Model(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import NotSupportedError, message
+from gossamer.model.check import check_forest
 from gossamer.model.formats.float32 import before_rounding
 from gossamer.model.formats.node_table import NodeTable
 from gossamer.model.formats.sklearn_names import names_of
@@ -95,7 +96,7 @@ def _model(
     forest: Forest,
     average_output: bool,
 ) -> Model:
-    forest.native  # noqa: B018  checks every index
+    check_forest(forest)
     params = {} if average_output else {key: config[key] for key in config if key == "num_class"}
     if not average_output:
         params["objective"] = config["name"]
