@@ -18,7 +18,10 @@ from gossamer.model import model_file
 from gossamer.model.model import Model
 
 # Name, as in `Booster.save_model(format=)`: module. Read in this order, after our own.
-FORMATS: Final[dict[str, str]] = {}
+FORMATS: Final[dict[str, str]] = {
+    "xgboost": "gossamer.model.formats.xgboost",
+    "xgboost_ubj": "gossamer.model.formats.xgboost_ubj",
+}
 OWN: Final = "gossamer"
 
 

@@ -10,7 +10,9 @@ from gossamer.model.model import Model
 
 # Package that an object's class (or a class that it inherits from) is of: the module whose
 # `model_of(object)` gives a `Model`.
-PACKAGES: Final[dict[str, str]] = {}
+PACKAGES: Final[dict[str, str]] = {
+    "xgboost": "gossamer.model.formats.xgboost",
+}
 
 
 def model_of(found: object) -> Model:
