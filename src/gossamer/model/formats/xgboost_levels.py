@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.levels import Levels
+from gossamer.errors import NotSupportedError, message
 from gossamer.logger import warn
 from gossamer.model.formats.xgboost_array import read_array
 
@@ -59,13 +60,22 @@ def _levels_of(found: Any) -> list[Any] | None:
 def write_levels(levels: Levels | None, n_columns: int) -> dict[str, Any]:
     """Return the names of categories as XGBoost keeps them.
 
-    It has text and integers; the codes of other levels have no names there.
+    Raises:
+        NotSupportedError: If they are neither text nor integers.
     """
-    by_column: Mapping[int, tuple[Any, ...]] = {} if levels is None else levels.by_column
-    empty = {"enc": [], "feature_segments": _ints([]), "sorted_idx": _ints([])}
-    named = {c: names for c, names in by_column.items() if _has_names(names)}
-    if not named:
-        return empty
+    named: Mapping[int, tuple[Any, ...]] = {} if levels is None else levels.by_column
+    if not any(named.values()):
+        return {"enc": [], "feature_segments": _ints([]), "sorted_idx": _ints([])}
+    for c, names in named.items():
+        if names and {type(name) for name in names} not in ({str}, {int}):
+            raise NotSupportedError(
+                message(
+                    f"XGBoost does not know such names of categories (column {c})",
+                    got=names[0],
+                    expected="text, or integers",
+                    hint="Train with the codes of the categories, or with text.",
+                )
+            )
     columns, sizes, order = [], [0], []
     for c in range(n_columns):
         names = named.get(c, ())
@@ -75,10 +85,6 @@ def write_levels(levels: Levels | None, n_columns: int) -> dict[str, Any]:
         order += sorted(range(len(keys)), key=keys.__getitem__)
     segments = np.cumsum(sizes).tolist()
     return {"enc": columns, "feature_segments": _ints(segments), "sorted_idx": _ints(order)}
-
-
-def _has_names(names: tuple[Any, ...]) -> bool:
-    return {type(name) for name in names} in ({str}, {int})
 
 
 def _column(keys: list[Any]) -> dict[str, Any]:
