@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy.typing as npt
 import pytest
 
 import gossamer as gs
+from gossamer.data.levels import Levels
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError
 from gossamer.model import formats
 from gossamer.model.formats import ubjson, xgboost, xgboost_ubj
+from gossamer.tree import Forest
 
 xgb = pytest.importorskip("xgboost")
 
@@ -396,6 +399,25 @@ def test_target_statistics_cannot_be_written() -> None:
         formats.to_bytes(ours._model, "xgboost")
 
 
+def test_categories_beside_vector_leaves_cannot_be_written() -> None:
+    one, two = read(one_split(1, [1]))._model, our_model({}, "two")._model
+    tree = one.forest.tree(0)
+    wide = replace(
+        tree,
+        node_value=np.repeat(tree.node_value, 2),
+        leaf_value=np.repeat(tree.leaf_value, 2),
+    )
+    forest = Forest.from_trees([wide], 2, 4)
+    with pytest.raises(NotSupportedError, match="categories beside vector leaves"):
+        formats.to_bytes(replace(two, forest=forest), "xgboost")
+
+
+def test_names_of_categories_that_are_no_text_cannot_be_written() -> None:
+    model = replace(read(one_split(1, [1]))._model, levels=Levels({0: (0.5, 1.5)}))
+    with pytest.raises(NotSupportedError, match=r"got 0\.5, expected text"):
+        formats.to_bytes(model, "xgboost")
+
+
 def test_values_beyond_float32_cannot_be_written() -> None:
     ours = our_model({}, "number")
     ours.set_leaf_output(0, 0, 1e39)
@@ -438,6 +460,9 @@ def test_shapley_values_are_theirs() -> None:
 def test_boosters_in_memory() -> None:
     theirs = their_model({"objective": "binary:logistic"}, "zero_one")
     assert_same(theirs, gs.Booster.from_model(theirs))
+    assert_same(theirs, read(theirs.__getstate__()["handle"]))  # with its parameters
+    with pytest.raises(ParameterError, match="no trained model of XGBoost"):
+        gs.Booster.from_model(xgb.DMatrix(ROWS))
     pytest.importorskip("sklearn")
     model = xgb.XGBClassifier(n_estimators=30, n_jobs=1, early_stopping_rounds=2, max_depth=3)
     y = LABELS["zero_one"]
@@ -534,9 +559,9 @@ PARAM = (*LEARNER, "learner_model_param")
         ((*TREE, "categories_sizes"), [0], "lists no categories"),
         ((*TREE, "tree_param", "num_nodes"), "4", "number of nodes"),
         ((*TREE, "tree_param", "size_leaf_vector"), "3", "numbers of values"),
-        (TREE, 7, "tree"),
+        (TREE, 7, "trees are no list of objects"),
         ((*MODEL, "tree_info"), [1], "output that is not there"),
-        ((*MODEL, "trees"), {}, "trees are no list"),
+        ((*MODEL, "trees"), {}, "trees are no list of objects"),
         ((*PARAM, "num_feature"), "99999999999", "num_feature"),
         ((*PARAM, "num_class"), "99999999999", "num_class"),
         ((*PARAM, "num_feature"), "a", "invalid literal"),
@@ -555,6 +580,12 @@ def test_damaged(path: tuple[str | int, ...], to: Any, match: str) -> None:
     content = change(one_split(1, [1]), *path, to=to)
     with pytest.raises(ModelFileError, match=match):
         xgboost.read(content, "it")
+
+
+def test_many_categories_in_a_small_file() -> None:
+    with pytest.raises(ModelFileError, match="too many categories for a file of this size"):
+        read(one_split(0, [2**24 - 1]))
+    assert read(one_split(1, [2**24 - 1])).predict([[2.0**24 - 1], [0.0]]).tolist() == [1, -1]
 
 
 def test_a_chain_of_many_nodes() -> None:

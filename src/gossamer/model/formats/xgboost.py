@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, Final
 
+from gossamer.errors import ParameterError, message
 from gossamer.model.formats import no_model, xgboost_ubj
 from gossamer.model.formats.xgboost_read import Facts, read_document
 from gossamer.model.formats.xgboost_write import to_document, to_lists
@@ -61,8 +62,21 @@ def write(model: Model, facts: Facts | None = None) -> bytes:
 
 
 def model_of(found: Any) -> Model:
-    """Return the model of a `Booster`, or of an estimator as far as it predicts with it."""
+    """Return the model of a `Booster`, or of an estimator as far as it predicts with it.
+
+    Raises:
+        ParameterError: If it is neither.
+        NotSupportedError: If it has what trees here do not have.
+    """
     booster = found.get_booster() if hasattr(found, "get_booster") else found
+    if not hasattr(booster, "save_raw"):
+        raise ParameterError(
+            message(
+                "this is no trained model of XGBoost",
+                got=type(found).__name__,
+                expected="a Booster, or an estimator that was fitted",
+            )
+        )
     model = xgboost_ubj.read(bytes(booster.save_raw("ubj")), "the XGBoost model")
     best = booster.attr("best_iteration") if booster is not found else None
     return model if best is None else model.rounds(0, int(best) + 1)

@@ -80,7 +80,9 @@ def _read(learner: Any, *, is_recent: bool, size: int) -> tuple[Model, Facts]:
     booster, drop = _booster_of(learner["gradient_booster"])
     levels = read_levels(booster.get("cats", {}), n_columns)
     start = _start(param, learner["objective"]["name"], n_outputs, is_recent)
-    forest = _forest(booster, drop, n_outputs, n_columns, levels)
+    n_categories = {c: len(names) for c, names in levels.by_column.items()} if levels else {}
+    reader = TreeReader(n_columns, _n_values(booster["trees"], n_outputs), n_categories, size)
+    forest = _forest(booster, drop, n_outputs, reader)
     forest.native  # noqa: B018  checks every index
     model = Model(
         objective,
@@ -132,25 +134,21 @@ def _start(param: Any, objective: str, n_outputs: int, is_recent: bool) -> npt.N
     return np.repeat(start, n_outputs) if len(start) < n_outputs else start
 
 
-def _forest(booster: Any, drop: Any, n_outputs: int, n_columns: int, levels: Any) -> Forest:
+def _forest(booster: Any, drop: Any, n_outputs: int, reader: TreeReader) -> Forest:
     trees = booster["trees"]
-    if not isinstance(trees, list):
-        raise ValueError("trees are no list")
     n_trees = len(trees)
     factors = np.ones(n_trees)
     if drop is not None:
         factors = read_array(drop, "weight_drop", np.float32, n_trees).astype(np.float64)
-    n_values = _n_values(trees, n_outputs)
-    n_categories = {c: len(names) for c, names in levels.by_column.items()} if levels else {}
-    n_parallel, order = _order(booster, n_trees, n_outputs // n_values)
-    read = TreeReader(n_columns, n_values, n_categories).read(trees, factors)
-    return Forest.from_trees([read[t] for t in order], n_outputs, n_columns, n_parallel)
+    n_parallel, order = _order(booster, n_trees, n_outputs // reader.n_values)
+    read = reader.read(trees, factors)
+    return Forest.from_trees([read[t] for t in order], n_outputs, reader.n_columns, n_parallel)
 
 
-def _n_values(trees: list[Any], n_outputs: int) -> int:
+def _n_values(trees: Any, n_outputs: int) -> int:
     """Return the number of values per leaf: 1, or one for each output."""
-    if not all(isinstance(tree, dict) for tree in trees):
-        raise ValueError("a tree is no object")
+    if not isinstance(trees, list) or not all(isinstance(tree, dict) for tree in trees):
+        raise ValueError("trees are no list of objects")
     sizes = {
         max(read_int(tree.get("tree_param", {}), "size_leaf_vector", 0, _MOST_OUTPUTS, 1), 1)
         for tree in trees

@@ -21,8 +21,9 @@ _MOST_CATEGORIES: Final = 2**24
 # Where the file does not say how many categories a column has, codes up to a multiple of this
 # count as known.
 _KNOWN_STEP: Final = 256
-# Categories that nodes may list in all; files of ordinary models are far below.
-_MOST_LISTED: Final = 2**26
+# Categories that nodes may list in all: so many, and more for each byte of the file.
+_MOST_LISTED: Final = 2**22
+_LISTED_BY_BYTE: Final = 16
 
 
 class TreeReader:
@@ -32,13 +33,16 @@ class TreeReader:
         n_columns: Columns of the table.
         n_values: Values per leaf.
         n_categories: How many categories a column has, as far as the file says so.
+        size: Bytes of the file.
     """
 
-    def __init__(self, n_columns: int, n_values: int, n_categories: dict[int, int]) -> None:
+    def __init__(
+        self, n_columns: int, n_values: int, n_categories: dict[int, int], size: int
+    ) -> None:
         self.n_columns = n_columns
         self.n_values = n_values
         self.known = dict(n_categories)
-        self.n_listed = 0
+        self.n_left = _MOST_LISTED + _LISTED_BY_BYTE * size
 
     def read(self, trees: list[Any], factors: npt.NDArray[np.float64]) -> list[Tree]:
         """Read trees.
@@ -168,12 +172,18 @@ class TreeReader:
                 raise ValueError(f"node {node} lists no categories")
             threshold[i] = -np.inf
             if not default_left[i]:
-                codes = np.setdiff1d(np.arange(self.known[int(column[i])]), codes)
-            self.n_listed += len(codes)
-            if self.n_listed > _MOST_LISTED:
-                raise ValueError(f"the trees list more than {_MOST_LISTED} categories")
+                known = self.known[int(column[i])]
+                self._take(known - len(codes))
+                is_left = np.ones(known, bool)
+                is_left[codes] = False
+                codes = np.flatnonzero(is_left)
             found.append(codes)
         return found
+
+    def _take(self, n_listed: int) -> None:
+        self.n_left -= n_listed
+        if self.n_left < 0:
+            raise ValueError("there are too many categories for a file of this size")
 
 
 def _thresholds(condition: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:

@@ -75,6 +75,8 @@ def _refuse(model: Model) -> None:
         what, hint = "linear leaves", "Train with linear_tree=false."
     elif model.derived is not None:
         what, hint = "target statistics", "Train with cat_target_statistics=off."
+    elif model.forest.n_values > 1 and "category" in model.forest.arrays:
+        what, hint = "categories beside vector leaves", "Train a tree for each output."
     else:
         return
     raise NotSupportedError(message(f"XGBoost's trees have no {what}", hint=hint))
