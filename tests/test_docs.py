@@ -208,13 +208,23 @@ def test_readme() -> None:
 def test_migrating_from_xgboost(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("sklearn")
-    names = run("docs/migrating_from_xgboost.md", 4, {})
+    names = run("docs/migrating_from_xgboost.md", 5, {})
     assert capsys.readouterr().out.startswith("[0]\ttrain-error:0.")
     again = gs.Booster(model_file="model.safetensors")
     whole = names["booster"].predict(names["dvalid"])
     np.testing.assert_allclose(again.predict(names["x"][800:]), whole, rtol=1e-6)
     assert list(names["table"])[:3] == ["train-rmse-mean", "train-rmse-std", "train-bias-mean"]
     assert list(names["table"])[-1] == "test-bias-std" and len(names["history"]["valid"]) == 2
+
+
+def test_interchange_with_xgboost() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    names = run("docs/interchange_xgboost.md", 2, {})
+    x = names["x"]
+    data = xgboost.DMatrix(x)
+    for here, there in (("booster", "theirs"), ("ours", "again")):
+        expected = names[there].predict(data)
+        np.testing.assert_allclose(names[here].predict(x), expected, atol=1e-6)
 
 
 def test_every_page_is_in_the_menu_and_on_no_page_a_link_leads_nowhere() -> None:

@@ -21,6 +21,8 @@ from gossamer.model.model import Model
 FORMATS: Final[dict[str, str]] = {
     "json": "gossamer.model.formats.json",
     "lightgbm": "gossamer.model.formats.lightgbm",
+    "xgboost": "gossamer.model.formats.xgboost",
+    "xgboost_ubj": "gossamer.model.formats.xgboost_ubj",
     "catboost": "gossamer.model.formats.catboost",
     "onnx": "gossamer.model.formats.onnx",
     "treelite": "gossamer.model.formats.treelite",

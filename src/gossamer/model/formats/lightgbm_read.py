@@ -66,12 +66,12 @@ def read_trees(trees: Sequence[Block], n_outputs: int, n_columns: int) -> Forest
         "right": right,
         "gain": _finite(numbers(trees, "split_gain", n_nodes, optional=True)),
         "node_value": _finite(numbers(trees, "internal_value", n_nodes, optional=True)),
-        "node_weight": _finite(numbers(trees, "internal_weight", n_nodes, optional=True)),
+        "node_weight": _weights(numbers(trees, "internal_weight", n_nodes, optional=True)),
         "node_count": counts["node_count"],
     }
     by_leaf = {
         "leaf_value": leaf_value,
-        "leaf_weight": _finite(numbers(trees, "leaf_weight", n_leaves, optional=True)),
+        "leaf_weight": _weights(numbers(trees, "leaf_weight", n_leaves, optional=True)),
         "leaf_count": counts["leaf_count"],
     }
     order = _parents_first(by_node, node_begin, tree_of_node)
@@ -92,6 +92,11 @@ def read_trees(trees: Sequence[Block], n_outputs: int, n_columns: int) -> Forest
 def _finite(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Numbers that only inform; LightGBM may write infinities for forced splits."""
     return np.nan_to_num(values, copy=False)
+
+
+def _weights(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sums of hessians; a loss of the user's may make them negative, which no weight here is."""
+    return np.maximum(_finite(values), 0.0)
 
 
 def _children(trees: Sequence[Block], key: str, n_leaves: list[int]) -> npt.NDArray[np.int32]:
