@@ -483,6 +483,22 @@ class Dataset:
         assert self._binned is not None
         return self._binned
 
+    def without_fields(self, table: Any) -> Any:
+        """Return a frame without the columns that are labels, weights, ... of this data set.
+
+        Example:
+            >>> import pandas
+            >>> frame = pandas.DataFrame({"a": [1, 2], "y": [0, 1]})
+            >>> list(Dataset(frame, label="y").construct().without_fields(frame))
+            ['a']
+        """
+        source = self if self._parent is None else self._parent
+        taken = {name for names in (source._taken or {}).values() for name in names}
+        if not taken or not is_frame(table):
+            return table
+        names = frame_names(table)
+        return select_columns(table, [i for i, name in enumerate(names) if name not in taken])
+
     @property
     def has_header(self) -> bool | None:
         """Whether the first line of a text file has names; None: nobody said."""

@@ -59,8 +59,7 @@ def _find(text: str) -> list[Path]:
         if not files:
             raise DataError(
                 message(
-                    "there are no data files in the folder",
-                    got=text,
+                    f"there are no data files in the folder {text!r}",
                     expected="files whose names do not begin with '.' or '_'",
                 )
             )
@@ -74,12 +73,11 @@ def _find(text: str) -> list[Path]:
             return files
         raise DataError(
             message(
-                "no file matches the pattern",
-                got=text,
+                f"no file matches the pattern {text!r}",
                 expected=f"files in {_folder(path)!r}",
             )
         )
-    raise MissingFileError(message("there is no such file", got=text, hint=_beside(path)))
+    raise MissingFileError(message(f"there is no file {text!r}", hint=_beside(path)))
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:
