@@ -118,6 +118,17 @@ class TestFrames:
         frame["town"] = frame["town"].astype("category")
         parts = [frame.iloc[:300], frame.iloc[300:]]
         assert fit(parts, "y") == fit(frame, "y")
+        frame["town"] = frame["town"].cat.reorder_categories(["Rome", "Bern", "Oslo"])
+        parts = [frame.iloc[:300], frame.iloc[300:]]
+        data = gs.Dataset(parts, "y").construct()
+        assert data.levels is not None and data.levels.by_column == {4: ("Rome", "Bern", "Oslo")}
+        assert fit(parts, "y") == fit(frame, "y")
+
+    def test_categories_of_polars(self, frame: Any) -> None:
+        polars = pytest.importorskip("polars")
+        for kind in (polars.Enum(["Rome", "Oslo", "Bern"]), polars.Categorical):
+            table = polars.from_pandas(frame).with_columns(polars.col("town").cast(kind))
+            assert fit([table[:230], table[230:]], "y") == fit(table, "y")
 
     def test_ordered_categories_that_differ(self, frame: Any) -> None:
         pandas = pytest.importorskip("pandas")

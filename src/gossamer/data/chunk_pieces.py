@@ -206,7 +206,7 @@ def may_be_text(chunk: Any) -> bool:
 def column_of(chunk: Any, column: int, where: str, in_order: bool = False) -> Column:
     """Read one column of a chunk of any kind; `in_order`: categories of pyarrow as they come."""
     if is_frame(chunk):
-        native = chunk.column(column) if in_order else None
+        native = chunk.column(column) if in_order and not is_pandas(chunk) else None
         if native is not None and str(native.type).startswith("dictionary"):
             return read_dictionary(native, where, in_order=True)
         return read_column(chunk, column, where)

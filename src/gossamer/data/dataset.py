@@ -205,7 +205,7 @@ class Dataset:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
             self._take_categories(self._parent)
         elif is_binary_dataset(self.data):
-            self._binned, names = self._load(Path(self.data))
+            self._binned, names = self._load(Path(self.data).expanduser())
             self._is_from_file = True
         elif self.data is None:
             raise _freed("construct()")
@@ -255,8 +255,9 @@ class Dataset:
     ) -> Table | FramePieces | ChunkPieces:
         """Look at the user's data: a table in memory, or one that comes in chunks."""
         text: set[str] = set()
-        if known is not None and known_names is not None:
-            text = {known_names[c] for c in known.columns if known.is_text(c)}
+        if known is not None and self.reference is not None:
+            names = self.reference.get_feature_name()
+            text = {names[c] for c in known.columns if known.is_text(c)}
         source = find_source(self.data, self.has_header, text)
         if source is not None:
             return self._open(source, params, known, known_names)
@@ -503,7 +504,9 @@ class Dataset:
     def has_header(self) -> bool | None:
         """Whether the first line of a text file has names; None: nobody said."""
         params = resolve(self.params, context="dataset")
-        return params.header if "header" in params.given else None
+        if "header" in params.given or self.reference is None:
+            return params.header if "header" in params.given else None
+        return self.reference.has_header
 
     @property
     def asks_for_linear_tree(self) -> bool:

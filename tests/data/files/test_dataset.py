@@ -207,6 +207,21 @@ class TestRelated:
         assert models[0].model_to_string() == models[1].model_to_string()
 
 
+def test_text_and_a_header_of_a_file_without_names(tmp_path: Path) -> None:
+    """What is known of the training data holds for validation data."""
+    train, valid = tmp_path / "train.csv", tmp_path / "valid.csv"
+    train.write_text("x,7,0\n" + "1,8,1\ny,5,0\n" * 20)
+    valid.write_text("x,7,1\n1,8,0\n")
+    data = gs.Dataset(train, label=2, params={"header": False}).construct()
+    assert data.num_data() == 41
+    assert data.create_valid(valid).construct().num_data() == 2
+    only_numbers = tmp_path / "numbers.csv"
+    only_numbers.write_text("1,8,0\n1,9,0\n")
+    found = data.create_valid(only_numbers).construct()
+    of_one = data.binned.bins.copy_column(0)[1]
+    np.testing.assert_array_equal(found.binned.bins.copy_column(0), [of_one, of_one])
+
+
 class TestLater:
     @pytest.fixture
     def path(self, frame: Any, tmp_path: Path) -> Path:

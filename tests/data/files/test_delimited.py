@@ -224,6 +224,18 @@ class TestDialect:
         pandas.DataFrame({"a": [1, 2]}).to_csv(path)
         assert list(read(path)[0]) == list(pandas.read_csv(path)) == ["Unnamed: 0", "a"]
 
+    @pytest.mark.parametrize("header", [True, False])
+    def test_long_lines(self, tmp_path: Path, header: bool) -> None:
+        path = tmp_path / "rows.csv"
+        table = np.arange(60_000.0).reshape(3, 20_000)
+        np.savetxt(path, table, delimiter=",", fmt="%.1f")
+        if header:
+            path.write_text(",".join(f"c{i}" for i in range(20_000)) + "\n" + path.read_text())
+        source = open_files(path)
+        assert source.n_columns == 20_000
+        found = np.vstack([chunk.to_pandas().to_numpy() for chunk in source.read()])
+        np.testing.assert_array_equal(found, table)
+
     def test_line_breaks_in_quotes(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.csv"
         path.write_text('a,"b\nc"\n' + '"x\ny",1\n' * 2000)

@@ -42,6 +42,14 @@ class TestFind:
         path.write_text("x")
         assert find_files(str(path)) == [path]
 
+    def test_a_partitioned_folder(self, tmp_path: Path) -> None:
+        part = tmp_path / "year=2020" / "a.csv"
+        part.parent.mkdir()
+        part.write_text("x")
+        with pytest.raises(gs.DataError, match=r"is partitioned: .* got 'year=2020'"):
+            find_files(tmp_path)
+        assert find_files(str(tmp_path / "**" / "*")) == [part]
+
     def test_nothing_there(self, tmp_path: Path) -> None:
         (tmp_path / "train.csv").write_text("x")
         (tmp_path / "folder").mkdir()

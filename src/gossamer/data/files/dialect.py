@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gossamer.data.files.kinds import first_bytes
+from gossamer.data.files.kinds import first_lines
 from gossamer.errors import DataError, message
 
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -57,7 +57,7 @@ def find_dialect(path: Path, header: bool | None = None) -> Dialect:
         >>> find_dialect(path)
         Dialect(delimiter=';', header=True, first=('size', 'town'))
     """
-    head = first_bytes(path)
+    head = first_lines(path)
     if b"\0" in head:
         raise has_nul(path)
     text = head.decode("utf-8", "replace").removeprefix("\ufeff").lstrip("\r\n")

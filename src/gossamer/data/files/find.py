@@ -56,6 +56,7 @@ def _find(text: str) -> list[Path]:
     path = Path(text).expanduser()
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p, path))
+        _check_not_partitioned(path, files)
         if not files:
             raise DataError(
                 message(
@@ -78,6 +79,21 @@ def _find(text: str) -> list[Path]:
             )
         )
     raise MissingFileError(message(f"there is no file {text!r}", hint=_beside(path)))
+
+
+def _check_not_partitioned(folder: Path, files: Sequence[Path]) -> None:
+    """Refuse folders named "year=2020": values of a column that the files do not have."""
+    for file in files:
+        for part in file.relative_to(folder).parts[:-1]:
+            if "=" in part:
+                raise DataError(
+                    message(
+                        f"the folder {str(folder)!r} is partitioned: folders' names hold a column",
+                        got=part,
+                        expected="all columns in the files",
+                        hint=f"Use {str(folder / '**' / '*')!r} to go without it.",
+                    )
+                )
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:

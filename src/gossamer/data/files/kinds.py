@@ -88,6 +88,19 @@ def first_bytes(path: Path, n_bytes: int = 65_536) -> bytes:
             raise unreadable(path, error) from None
 
 
+def first_lines(path: Path, n_lines: int = 1, n_bytes: int = 65_536) -> bytes:
+    """Return the beginning of a text file: `n_bytes`, or more if that is not enough for the lines.
+
+    Raises:
+        DataError: If it cannot be read.
+    """
+    while True:
+        head = first_bytes(path, n_bytes)
+        if head.lstrip().count(b"\n") >= n_lines or len(head) < n_bytes:
+            return head
+        n_bytes *= 4
+
+
 def unreadable(path: Path, error: Exception) -> DataError:
     """Return the error for a file that the system, or gzip, cannot read."""
     reason = getattr(error, "strerror", None) or str(error)
