@@ -282,6 +282,28 @@ class TestLater:
         assert data.get_feature_name() == names != default_names(6)
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"label_column": 2, "weight_column": 0},
+        {"label_column": 0, "weight_column": 3},
+        {"label_column": 4, "weight_column": 3, "group_column": 0},
+    ],
+)
+def test_positions_are_those_of_lightgbm(params: dict[str, int], tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    table = np.random.default_rng(0).random((200, 5)).round(3)
+    table[:, 0] = np.repeat(np.arange(20), 10)
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, table, delimiter=",", fmt="%.3f")
+    theirs = lightgbm.Dataset(str(path), params={**params, "verbose": -1}).construct()
+    ours = gs.Dataset(path, params=params).construct()
+    np.testing.assert_allclose(ours.get_label(), theirs.get_label(), rtol=1e-6)
+    np.testing.assert_allclose(ours.get_weight(), theirs.get_weight(), rtol=1e-6)
+    if "group_column" in params:
+        np.testing.assert_array_equal(ours.get_group(), theirs.get_group())
+
+
 def test_threads_do_not_matter(frame: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
