@@ -38,8 +38,8 @@ from gossamer.data.frames import (
     frame_names,
     is_frame,
     read_column,
-    select_columns,
     take_rows_of,
+    without_columns,
 )
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
@@ -308,7 +308,8 @@ class Dataset:
             for field, columns in roles.fields.items()
         }
         self._keep_fields(read)
-        self.data = select_columns(self.data, roles.features)
+        check_names(names, len(names))  # by name, they must differ
+        self.data = without_columns(self.data, set(range(len(names))) - set(roles.features))
 
     def _values_of(self, column: int, name: str) -> npt.NDArray[Any]:
         return plain_values(read_column(self.data, column, column_in_frame(name)))
@@ -498,7 +499,7 @@ class Dataset:
         if not taken or not is_frame(table):
             return table
         names = frame_names(table)
-        return select_columns(table, [i for i, name in enumerate(names) if name not in taken])
+        return without_columns(table, [i for i, name in enumerate(names) if name in taken])
 
     @property
     def has_header(self) -> bool | None:

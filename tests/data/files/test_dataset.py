@@ -141,6 +141,17 @@ class TestFields:
         with pytest.raises(gs.DataError, match="label names a column, but the columns"):
             gs.Dataset(table, params={"label_column": 0}).construct()
 
+    def test_a_frame_is_not_copied(self) -> None:
+        frame = pandas.DataFrame(np.zeros((10, 4)), columns=list("abyc"))
+        data = gs.Dataset(frame, label="y", free_raw_data=False).construct()
+        for name in "abc":
+            assert np.shares_memory(data.get_data()[name].to_numpy(), frame[name].to_numpy())
+
+    def test_names_that_occur_twice(self) -> None:
+        frame = pandas.DataFrame(np.zeros((10, 3)), columns=["a", "y", "y"])
+        with pytest.raises(gs.DataError, match="same name twice"):
+            gs.Dataset(frame, label="y").construct()
+
     def test_an_int_is_no_position_in_a_frame(self, frame: Any) -> None:
         with pytest.raises(gs.DataError, match="label"):
             gs.Dataset(frame, label=0).construct()
