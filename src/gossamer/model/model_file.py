@@ -13,6 +13,7 @@ from gossamer import files
 from gossamer.data.levels import Levels
 from gossamer.data.names import check_names
 from gossamer.errors import ModelFileError, message
+from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
@@ -66,6 +67,8 @@ def to_bytes(model: Model) -> bytes:
             if name not in _NOT_KEPT
         },
     }
+    if model.class_names is not None:
+        facts["class_names"] = list(model.class_names)
     if model.levels:
         facts["levels"] = model.levels.to_json()
     if model.average_output:
@@ -164,6 +167,9 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         levels,
         average_output,
         derived,
+        None
+        if facts.get("class_names") is None
+        else check_class_names(facts["class_names"], objective),
     )
 
 
