@@ -19,7 +19,7 @@ from gossamer.callbacks import (
     reset_parameter,
 )
 from gossamer.cv import cv
-from gossamer.data import Dataset
+from gossamer.data import Dataset, Sequence
 from gossamer.errors import (
     DataError,
     GossamerError,
@@ -62,6 +62,7 @@ __all__ = [
     "NotSupportedError",
     "ParameterError",
     "QuantileSketch",
+    "Sequence",
     "checkpoint",
     "cv",
     "early_stopping",
