@@ -1,0 +1,171 @@
+"""Tables that are written piece by piece: Parquet, Feather, CSV, or CSV to standard output."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from gossamer.data.files.arrow import need_pyarrow
+from gossamer.errors import DataError, message
+
+_KINDS: Final = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+    ".csv": "csv",
+    ".tsv": "tsv",
+}
+STDOUT: Final = "-"
+
+
+class TableWriter:
+    """Writes tables of pyarrow, one below the other; the file is complete or not there.
+
+    Args:
+        path: By its suffix, Parquet, Feather, CSV or TSV; "-": CSV to standard output.
+
+    Raises:
+        DataError: If the suffix says nothing.
+    """
+
+    def __init__(self, path: str) -> None:
+        need_pyarrow()
+        self._path = path
+        self.n_rows = 0
+        self._kind = "csv" if path == STDOUT else _kind_of(path)
+        self._file: Any = None
+        self._temporary: str | None = None
+        self._writer: Any = None
+
+    def write(self, table: Any) -> None:
+        """Write some rows."""
+        if self._writer is None:
+            self._open(table.schema)
+        self._writer.write_table(table)
+        self.n_rows += table.num_rows
+
+    def restart(self) -> None:
+        """Forget what was written."""
+        self._drop()
+        self.n_rows = 0
+
+    def _open(self, schema: Any) -> None:
+        if self._path == STDOUT:
+            self._file = _Stdout()
+        else:
+            path = Path(os.path.realpath(self._path))
+            handle, self._temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+            self._file = os.fdopen(handle, "wb")
+        if self._kind == "parquet":
+            self._writer = need_pyarrow("pyarrow.parquet").ParquetWriter(self._file, schema)
+        elif self._kind == "feather":
+            self._writer = need_pyarrow("pyarrow.ipc").new_file(self._file, schema)
+        else:
+            arrow_csv = need_pyarrow("pyarrow.csv")
+            delimiter = "\t" if self._kind == "tsv" else ","
+            self._file.write(header_line(schema.names, delimiter))  # pyarrow's has quotes all over
+            options = arrow_csv.WriteOptions(delimiter=delimiter, include_header=False)
+            self._writer = arrow_csv.CSVWriter(self._file, schema, write_options=options)
+
+    def close(self) -> None:
+        """Finish the file.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        if self._writer is None:
+            return
+        self._writer.close()
+        self._writer = None
+        if self._temporary is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(self._temporary, 0o666 & ~mask)
+            os.replace(self._temporary, os.path.realpath(self._path))
+            self._temporary = None
+        else:
+            self._file.flush()
+
+    def _drop(self) -> None:
+        with suppress(Exception):
+            if self._writer is not None:
+                self._writer.close()
+        self._writer = None
+        if self._temporary is not None:
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                os.unlink(self._temporary)
+            self._temporary = None
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self._drop()
+
+
+class _Stdout:
+    """Standard output as a file of bytes that is not closed."""
+
+    def __init__(self) -> None:
+        self._buffer: BinaryIO = sys.stdout.buffer
+        self.closed = False
+
+    def write(self, content: Any) -> int:
+        return self._buffer.write(bytes(content))
+
+    def flush(self) -> None:
+        self._buffer.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._buffer.flush()
+
+
+def header_line(names: Sequence[str], delimiter: str = ",") -> bytes:
+    """Return the first line of a CSV file.
+
+    Example:
+        >>> header_line(["id", 'the "best", really'])
+        b'id,"the ""best"", really"\\n'
+    """
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
+    return line.getvalue().encode()
+
+
+def _kind_of(path: str) -> str:
+    kind = _KINDS.get(Path(path).suffix.lower())
+    if kind is None:
+        raise DataError(
+            message(
+                "--out: what kind of file?",
+                got=path,
+                expected=f"a name that ends with {', '.join(_KINDS)}; or - for CSV to the terminal",
+            )
+        )
+    return kind
