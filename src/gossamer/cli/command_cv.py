@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from gossamer.cli.loading import data_options, load
+from gossamer.cli.interrupts import heeding_interrupts
+from gossamer.cli.loading import data_options, load, rounds_of
 from gossamer.cli.options import Console, output_options
 from gossamer.cli.progress import TrainingBar
 from gossamer.cli.read import check_folder
@@ -57,12 +58,12 @@ def command(
     if settings.out is not None:
         check_folder(settings.out)
     begin = time.perf_counter()
-    loaded = load(settings, console, is_validated=True)
-    n_rounds = settings.rounds or 100
+    with heeding_interrupts():
+        loaded = load(settings, console, is_validated=True)
     result = cv(
         loaded.params,
         loaded.data,
-        n_rounds,
+        rounds_of(settings),
         nfold=settings.folds,
         shuffle=not settings.no_shuffle,
         seed=settings.seed or 0,

@@ -13,7 +13,7 @@ from gossamer.cli.models import classes_of, load_model
 from gossamer.cli.options import Console, header_option, output_options
 from gossamer.cli.read import find_column, open_table, read_column
 from gossamer.cli.task import find_task
-from gossamer.cli.terminal import Style, format_size
+from gossamer.cli.terminal import Style, fit_lines, format_size
 from gossamer.cli.text_table import format_facts, format_number, format_table
 from gossamer.data.source import Source
 from gossamer.errors import DataError, GossamerError, ModelFileError
@@ -153,7 +153,7 @@ def _data_text(facts: dict[str, Any], style: Style) -> str:
         rows.append((each["name"], each["type"], share, distinct, values))
     table = format_table(["column", "type", "missing", "distinct", "values"], rows, style)
     head = f"{', '.join(facts['files'])}: {facts['rows']:,} rows, {len(rows)} columns"
-    parts = [style.bold(head), "", table]
+    parts = [style.bold(head), "", fit_lines(table, sys.stdout)]
     if "task" in facts:
         found = facts["task"]
         parts += ["", f"Target {found['target']}: {found['task']}, because {found['reason']}."]

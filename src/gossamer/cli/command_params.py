@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from itertools import groupby
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 from gossamer.cli.options import debug_option, to_json
+from gossamer.cli.terminal import fit_lines
 from gossamer.cli.text_table import format_facts, format_table
 from gossamer.errors import ParameterError, message
 from gossamer.params.other_names import lightgbm_name, xgboost_names
@@ -147,7 +149,8 @@ def _list(params: list[Param]) -> str:
     parts = []
     for group, some in groupby(params, key=lambda param: param.group):
         rows = [(p.name, _shown(p.default), _first_sentence(p)) for p in some]
-        parts.append(f"{group}\n{format_table(['', '', ''], rows)}")
+        table = fit_lines(format_table(["", "", ""], rows), sys.stdout)
+        parts.append(f"{group}\n{table}")
     return "\n\n".join(parts)
 
 

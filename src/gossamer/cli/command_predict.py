@@ -10,6 +10,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.cli.interrupts import heeding_interrupts
 from gossamer.cli.models import classes_of, load_model, output_names, text_columns
 from gossamer.cli.options import (
     Console,
@@ -101,7 +102,7 @@ def command(
     predictor = _Predictor(booster, options, labels)
     begin = time.perf_counter()
     source = open_table(files, header, text_columns(booster)).be_like(booster.num_feature())
-    with TableWriter(out) as writer:
+    with heeding_interrupts(), TableWriter(out) as writer:
         predictor.run(source, columns_of(keep), writer)
     if out == STDOUT:
         return

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from gossamer.cli.commands import INTERRUPTED
-from gossamer.cli.loading import Loaded, data_options, load, make_dataset
+from gossamer.cli.interrupts import heeding_interrupts
+from gossamer.cli.loading import Loaded, data_options, load, make_dataset, rounds_of
 from gossamer.cli.options import Console, output_options
 from gossamer.cli.progress import TrainingBar
 from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
@@ -83,8 +84,10 @@ def run(settings: Settings, console: Console) -> bool:
     timing = Timing()
     _check(settings)
     checkpoint = _checkpoint(settings)
-    loaded = load(settings, console, is_validated=settings.valid is not None or _last(settings))
-    train_set, valid_set = _valid(settings, loaded)
+    is_validated = settings.valid is not None or _last(settings)
+    with heeding_interrupts():
+        loaded = load(settings, console, is_validated=is_validated)
+        train_set, valid_set = _valid(settings, loaded)
     timing.done("read and bin")
     model, history = _train(settings, console, loaded, train_set, valid_set, checkpoint)
     timing.done("train")
@@ -98,7 +101,18 @@ def run(settings: Settings, console: Console) -> bool:
         _report(settings, loaded, model, history)
         summary["report"] = settings.report
     console.show("" if console.is_quiet else training_text(summary), summary)
+    _advise(settings, console, summary)
     return bool(model.was_interrupted)
+
+
+def _advise(settings: Settings, console: Console, summary: dict[str, Any]) -> None:
+    """Say what a newcomer might not think of."""
+    if summary["valid_rows"] is None:
+        console.say("These are metrics of the training rows: --valid 0.2 tells how good it is.")
+    elif settings.early_stopping is not None and not summary["interrupted"]:
+        n_after = summary["rounds_trained"] - (summary["best_round"] or summary["rounds"])
+        if n_after < settings.early_stopping:
+            console.say("It still got better at the end: more --rounds may help.")
 
 
 def _last(settings: Settings) -> bool:
@@ -120,8 +134,7 @@ def _check(settings: Settings) -> None:
     if settings.resume is not None and not Path(settings.resume).is_file():
         raise DataError(
             message(
-                "--resume: there is no such checkpoint",
-                got=settings.resume,
+                f"--resume: there is no checkpoint {settings.resume!r}",
                 hint="To begin one: --checkpoint FILE.",
             )
         )
@@ -201,7 +214,7 @@ def _train(
     model = train(
         loaded.params,
         train_set,
-        settings.rounds or 100,
+        rounds_of(settings),
         valid_sets=[train_set if valid_set is None else valid_set],
         valid_names=["train" if valid_set is None else "valid"],
         init_model=settings.init_model,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import sys
 import warnings
 from collections.abc import Sequence
@@ -59,7 +60,11 @@ class Failed(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Write it to standard error."""
-        click.echo(f"gossamer {self._command}: {self.message}", file=file or sys.stderr)
+        file = file or sys.stderr
+        text = f"gossamer {self._command}: {self.message}"
+        if file.isatty():  # not in the middle of words
+            text = click.wrap_text(text, shutil.get_terminal_size().columns, "", "  ")
+        click.echo(text, file=file)
 
 
 class WrongParameter(Failed):

@@ -5,25 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import click
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.cli.options import Console, columns_option, parameter_options
-from gossamer.cli.read import find_column, open_table, read_column, read_table
+from gossamer.cli.read import find_column, open_table, read_column, read_table, some_of
 from gossamer.cli.settings import Settings, columns_of
 from gossamer.cli.split import split_rows
 from gossamer.cli.task import TASKS, Task, find_task
 from gossamer.data import Dataset
-from gossamer.data.names import listing
 from gossamer.data.source import Source
 from gossamer.errors import ParameterError, message
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.check_method import keeps_raw_values
 
 Array = npt.NDArray[Any]
+_ROUNDS: Final = 100
+_MOST_ROUNDS: Final = 1000
 
 
 def data_options(command: Any) -> Any:
@@ -36,7 +37,13 @@ def data_options(command: Any) -> Any:
         ),
         columns_option("--ignore", help="Columns to leave out; several times, or with commas."),
         columns_option("--categorical", help="Columns of numbers that are categories. Text is."),
-        click.option("--rounds", "-n", type=click.IntRange(min=1), metavar="N", help="Rounds."),
+        click.option(
+            "--rounds",
+            "-n",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help=f"Rounds.  [default: {_ROUNDS}; with --early-stopping at most {_MOST_ROUNDS}]",
+        ),
         click.option(
             "--task", type=click.Choice(TASKS), default="auto", help="Without: the target tells."
         ),
@@ -80,8 +87,8 @@ class Roles:
         target = find("target")
         if target is None and source.names is not None:
             raise click.UsageError(
-                f"--target is missing: which column is to be predicted? {source.what} has "
-                f"{listing(source.names, 30)}."
+                "--target is missing: which column is to be predicted? There are "
+                f"{some_of(source.names)}."
             )
         ignore, categorical = (
             [find_column(source, c, f"--{option}") for c in columns_of(settings.options[option])]
@@ -163,6 +170,12 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
     return Loaded(data, task, params, roles, time.perf_counter() - begin)
 
 
+def rounds_of(settings: Settings) -> int:
+    """Return how many rounds to train: more where early stopping ends them."""
+    default = _ROUNDS if settings.early_stopping is None else _MOST_ROUNDS
+    return int(settings.rounds or default)
+
+
 def training_params(settings: Settings) -> dict[str, Any]:
     """Return the parameters, those that have options of their own included.
 
@@ -208,19 +221,16 @@ def make_dataset(
     if reference is not None:  # takes over what columns are
         there = set(source.names or ())
         fields = {field: name if name in there else None for field, name in fields.items()}
-        return Dataset(table, label, reference=reference, params=_for_files(own), **fields)
-    categorical: Any = roles.categorical or "auto"
-    own = {**_dataset_params(params), **own}
-    return Dataset(table, label, categorical_feature=categorical, params=own, **fields)
-
-
-def _for_files(own: dict[str, Any]) -> dict[str, Any]:
-    """Of validation data: columns that are left out need not be there."""
-    return {name: value for name, value in own.items() if name != "ignore_column"}
-
-
-def _dataset_params(params: dict[str, Any]) -> dict[str, Any]:
-    return dict(params)
+        own.pop("ignore_column")  # these columns need not be there
+        return Dataset(table, label, reference=reference, params=own, **fields)
+    categorical: Any = "auto"
+    if roles.categorical:  # beside text, which always is
+        others = {*dropped, roles.weight, roles.query, *roles.categorical}
+        text = [n for i, n in enumerate(source.names or ()) if source.may_have_levels(i)]
+        categorical = [*roles.categorical, *(name for name in text if name not in others)]
+    return Dataset(
+        table, label, categorical_feature=categorical, params={**params, **own}, **fields
+    )
 
 
 def _task(

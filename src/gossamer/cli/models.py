@@ -20,7 +20,7 @@ def load_model(path: str) -> Booster:
         OSError: If it cannot be read.
     """
     if Path(path).is_dir():
-        raise ModelFileError(message("the model is a folder", got=path, expected="a file"))
+        raise ModelFileError(message(f"the model {path!r} is a folder", expected="a file"))
     try:
         return Booster(model_file=path)
     except UnicodeDecodeError:

@@ -36,8 +36,7 @@ def open_table(
         if is_binary_dataset(file):
             raise DataError(
                 message(
-                    "the file holds a model, or a data set that was binned before, and no table",
-                    got=file,
+                    f"the file {file!r} holds a model, or a data set that was binned before",
                     expected="Parquet, Feather, Arrow, CSV or LibSVM",
                 )
             )
@@ -65,10 +64,22 @@ def find_column(source: Source, wanted: str, option: str) -> str:
         message(
             f"{option}: there is no such column in {source.what}",
             got=wanted,
-            expected=f"one of {listing(names, 20)}",
+            expected=f"one of {some_of(names)}",
             hint=did_you_mean(wanted, names) or _by_case(wanted, names),
         )
     )
+
+
+def some_of(names: Sequence[str]) -> str:
+    """List names; of many the first and the last, where targets tend to be.
+
+    Example:
+        >>> some_of(["a", "b"]), some_of([f"x{i}" for i in range(50)] + ["price"])
+        ('a, b', 'x0, x1, x2, x3, x4, x5, ..., x48, x49, price (51 columns)')
+    """
+    if len(names) <= 12:
+        return ", ".join(names)
+    return f"{', '.join(names[:6])}, ..., {', '.join(names[-3:])} ({len(names)} columns)"
 
 
 def _by_case(wanted: str, names: Sequence[str]) -> str:
@@ -128,7 +139,7 @@ def read_table(source: Source, columns: Sequence[str] | None = None, n_rows: int
                 message(
                     f"{source.what} lacks columns of the model: {listing(missing)}",
                     expected=f"all of {listing(list(columns))}",
-                    hint=f"It has {listing(source.names, 20)}.",
+                    hint=f"It has {some_of(source.names)}.",
                 )
             )
         at = [place[name] for name in columns]
@@ -191,12 +202,11 @@ def check_folder(path: str, option: str = "--out") -> None:
     """
     folder = Path(path).parent
     if Path(path).is_dir():
-        raise DataError(message(f"{option} is a folder", got=path, expected="a file"))
+        raise DataError(message(f"{option}: {path!r} is a folder", expected="a file"))
     if not folder.is_dir():
         raise DataError(
             message(
-                f"{option} is in a folder that does not exist",
-                got=path,
+                f"{option}: there is no folder for {path!r}",
                 hint=f"Make it first: mkdir -p {folder}",
             )
         )

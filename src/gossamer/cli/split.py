@@ -57,8 +57,7 @@ def split_rows(
     if not len(train) or not len(valid):
         raise DataError(
             message(
-                "there are too few rows to set some apart for validation",
-                got=f"{n_rows} rows, and a share of {share}",
+                f"{n_rows} rows are too few to set a share of {share} apart for validation",
                 expected="at least one row on either side",
             )
         )

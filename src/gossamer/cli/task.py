@@ -105,8 +105,8 @@ class Task:
         if unknown:
             raise DataError(
                 message(
-                    f"{what} has classes that the training rows do not have",
-                    got=listing([str(name) for name in unknown]),
+                    f"{what} has classes that the training rows do not have: "
+                    f"{listing([str(name) for name in unknown])}",
                     expected=listing([str(name) for name in self.classes], 20),
                 )
             )
@@ -150,9 +150,8 @@ def find_task(
     if name == "binary" and len(classes) != 2:
         raise DataError(
             message(
-                f"{what} is no target of two classes",
-                got=f"{len(classes)} different values: {_listed(classes)}",
-                expected="2",
+                f"{what} has {len(classes)} different values: {_listed(classes)}",
+                expected="two, for binary classification",
             )
         )
     if num_class is not None and name == "multiclass":
@@ -212,8 +211,7 @@ def _guess(values: Array, classes: tuple[Level, ...], what: str) -> Task:
         if n_values > min(_MOST_NAMES, n_rows // 2):
             raise DataError(
                 message(
-                    f"{what} is text, and nearly every row has another one",
-                    got=f"{n_values} different values in {n_rows} rows",
+                    f"{what} is text, with {n_values} different values in {n_rows} rows",
                     expected="classes, or numbers",
                     hint="Is it the right column? If these are classes: --task multiclass.",
                 )
@@ -236,8 +234,9 @@ def _one_value(what: str, classes: Sequence[Level]) -> DataError:
 
 
 def _listed(classes: Sequence[Level]) -> str:
-    shown = ", ".join(str(name) for name in classes[:6])
-    return f"{shown}, ..." if len(classes) > 6 else shown
+    if len(classes) <= 10:
+        return ", ".join(str(name) for name in classes)
+    return f"{', '.join(str(name) for name in classes[:6])}, ..., {classes[-1]}"
 
 
 def _check_present(values: Array, what: str) -> None:

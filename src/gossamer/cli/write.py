@@ -163,8 +163,7 @@ def _kind_of(path: str) -> str:
     if kind is None:
         raise DataError(
             message(
-                "--out: what kind of file?",
-                got=path,
+                f"--out: the name {path!r} does not tell what kind of file it is to be",
                 expected=f"a name that ends with {', '.join(_KINDS)}; or - for CSV to the terminal",
             )
         )

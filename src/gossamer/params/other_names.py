@@ -60,8 +60,8 @@ _XGBOOST: Final = (
     *("lambdarank_score_normalization", "ndcg_exp_gain", "n_estimators", "num_boost_round"),
     *("early_stopping_rounds", "eval_metric", "verbosity"),
 )
-# Where XGBoost's name is no alias here.
-_RENAMED: Final = {"eval_metric": "metric", "rate_drop": "drop_rate"}
+# Where XGBoost's name is no alias here, or that of something else.
+_RENAMED: Final = {"alpha": "lambda_l1", "eval_metric": "metric", "rate_drop": "drop_rate"}
 
 
 def xgboost_names(name: str) -> list[str]:
