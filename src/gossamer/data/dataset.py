@@ -206,7 +206,7 @@ class Dataset:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
             self._take_categories(self._parent)
         elif is_binary_dataset(self.data):
-            self._binned, names = self._load(Path(self.data))
+            self._binned, names = self._load(Path(self.data).expanduser())
             self._is_from_file = True
         elif self.data is None:
             raise _freed("construct()")
@@ -256,8 +256,9 @@ class Dataset:
     ) -> Table | FramePieces | ChunkPieces:
         """Look at the user's data: a table in memory, or one that comes in chunks."""
         text: set[str] = set()
-        if known is not None and known_names is not None:
-            text = {known_names[c] for c in known.columns if known.is_text(c)}
+        if known is not None and self.reference is not None:
+            names = self.reference.get_feature_name()
+            text = {names[c] for c in known.columns if known.is_text(c)}
         source = find_source(self.data, self.has_header, text)
         if source is not None:
             return self._open(source, params, known, known_names)
@@ -484,11 +485,29 @@ class Dataset:
         assert self._binned is not None
         return self._binned
 
+    def without_fields(self, table: Any) -> Any:
+        """Return a frame without the columns that are labels, weights, ... of this data set.
+
+        Example:
+            >>> import pandas
+            >>> frame = pandas.DataFrame({"a": [1, 2], "y": [0, 1]})
+            >>> list(Dataset(frame, label="y").construct().without_fields(frame))
+            ['a']
+        """
+        source = self if self._parent is None else self._parent
+        taken = {name for names in (source._taken or {}).values() for name in names}
+        if not taken or not is_frame(table):
+            return table
+        names = frame_names(table)
+        return select_columns(table, [i for i, name in enumerate(names) if name not in taken])
+
     @property
     def has_header(self) -> bool | None:
         """Whether the first line of a text file has names; None: nobody said."""
         params = resolve(self.params, context="dataset")
-        return params.header if "header" in params.given else None
+        if "header" in params.given or self.reference is None:
+            return params.header if "header" in params.given else None
+        return self.reference.has_header
 
     @property
     def asks_for_linear_tree(self) -> bool:

@@ -228,9 +228,9 @@ class BaseModel:
                 "init_model predicts."
             )
         if raw is not None:
-            table: object = raw.data
+            table: object = data.without_fields(raw.data)
             if raw.has_own_names and find_source(raw.data) is None:
-                table = replace(as_table(raw.data), names=data.get_feature_name())
+                table = replace(as_table(table), names=data.get_feature_name())
             return predict_scores(self.model, table, raw.rows, num_threads, data.has_header)
         return self._scores_of_bins(data, name, num_threads)
 
