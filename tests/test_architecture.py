@@ -33,7 +33,9 @@ STAGES = [
     "train",
     "cv",
     "sklearn",
+    "tune",
     "plot",
+    "report",
     "cli",
     "compat",
 ]

@@ -16,6 +16,7 @@ from gossamer.callbacks import (
     log_evaluation,
     progress_bar,
     record_evaluation,
+    report_metrics,
     reset_parameter,
 )
 from gossamer.cv import cv
@@ -30,7 +31,17 @@ from gossamer.errors import (
 from gossamer.logger import register_logger
 from gossamer.model import Booster, CVBooster
 from gossamer.objectives import CustomObjective
-from gossamer.plot import plot_importance, plot_metric, plot_partial_dependence
+from gossamer.plot import (
+    create_tree_digraph,
+    plot_importance,
+    plot_metric,
+    plot_partial_dependence,
+    plot_shap_dependence,
+    plot_shap_summary,
+    plot_shap_waterfall,
+    plot_split_value_histogram,
+    plot_tree,
+)
 from gossamer.sketch import QuantileSketch
 from gossamer.train import train
 
@@ -64,15 +75,22 @@ __all__ = [
     "QuantileSketch",
     "Sequence",
     "checkpoint",
+    "create_tree_digraph",
     "cv",
     "early_stopping",
     "log_evaluation",
     "plot_importance",
     "plot_metric",
     "plot_partial_dependence",
+    "plot_shap_dependence",
+    "plot_shap_summary",
+    "plot_shap_waterfall",
+    "plot_split_value_histogram",
+    "plot_tree",
     "progress_bar",
     "record_evaluation",
     "register_logger",
+    "report_metrics",
     "reset_parameter",
     "train",
 ]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -74,3 +75,32 @@ def test_nothing_to_draw() -> None:
     assert len(plot_importance(model, ignore_zero=False).patches) == 1
     with pytest.raises(ParameterError, match="got 'dict'"):
         plot_importance({})
+
+
+def test_many_columns_get_a_tall_figure(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 100))
+    wide = gossamer.train({"verbose": -1}, gossamer.Dataset(x, x.sum(axis=1)), 5)
+    ax = plot_importance(wide, ignore_zero=False)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.get_yticklabels()]
+    assert all(a.y1 <= b.y0 for a, b in pairwise(boxes))
+    assert plot_importance(model).figure.get_size_inches()[1] == pytest.approx(4.8)
+
+
+def test_mean_of_folds() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    data = gossamer.Dataset(x, 2 * x[:, 0] + x[:, 1])
+    found = gossamer.cv({"verbose": -1}, data, 5, nfold=3, return_cvbooster=True)["cvbooster"]
+    ax = plot_importance(found, importance_type="gain")
+    each = np.array(found.feature_importance("gain"))
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], np.sort(each.mean(axis=0)))
+    (lines,) = ax.collections
+    top = lines.get_segments()[1][:, 0]
+    np.testing.assert_allclose(top[1] - top[0], 2 * each[:, 0].std())
+    assert plot_importance(found).patches
+    with pytest.raises(ParameterError, match="CVBooster of 0 models"):
+        plot_importance(gossamer.CVBooster())
+    with pytest.raises(ParameterError, match="importance_type is not known: got 'weight'"):
+        plot_importance(found, importance_type="weight")

@@ -122,6 +122,28 @@ def test_nothing_to_draw() -> None:
         plot_metric(GossamerRegressor())
 
 
+def test_results_of_cross_validation() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    params = {"metric": ["l2", "l1"], "verbose": -1}
+    found = gossamer.cv(
+        params,
+        gossamer.Dataset(x, x[:, 0]),
+        5,
+        nfold=3,
+        eval_train_metric=True,
+        return_cvbooster=True,
+    )
+    ax = plot_metric(found, "l1")
+    assert lines(ax) == {"train": found["train l1-mean"], "valid": found["valid l1-mean"]}
+    band = ax.collections[1].get_paths()[0].vertices[:, 1]
+    upper = np.add(found["valid l1-mean"], found["valid l1-stdv"])
+    assert band.max() == pytest.approx(upper.max())
+    assert plot_metric(found).get_ylabel() == "l2"
+    with pytest.raises(ParameterError, match=r"got 'auc', expected one of l2, l1\."):
+        plot_metric(found, "auc")
+
+
 @pytest.mark.parametrize("call", ["plot_metric({'a': {'l2': [1.0]}})", "plot_importance(model)"])
 def test_without_matplotlib(call: str) -> None:
     script = (

@@ -184,3 +184,50 @@ def test_pickle_with_a_local_objective(number_rows: Any) -> None:
 
 def half_squares(y_true: Any, y_pred: Any) -> Any:
     return y_pred - y_true, np.ones_like(y_pred)
+
+
+def test_one_row_takes_the_short_way(number_rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = number_rows
+    model = GossamerRegressor(n_jobs=2, n_estimators=5).fit(x, y)
+    expected = model.predict(x)
+    as_float = x.astype(np.float32)
+    expected_f32 = model.predict(as_float)
+    for i in range(10):
+        for n_jobs in (None, 1, 2, -1):
+            np.testing.assert_array_equal(model.predict(x[i : i + 1], n_jobs=n_jobs), expected[i])
+        found = model.predict(as_float[i : i + 1])
+        np.testing.assert_array_equal(found, expected_f32[i])
+        assert found.shape == (1,)
+        raw = model.predict(x[i : i + 1], raw_score=True, num_iteration=2)
+        np.testing.assert_array_equal(raw, model.predict(x, raw_score=True, num_iteration=2)[i])
+
+    # Neither scikit-learn's checks nor the machinery for tables are asked.
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError
+
+    for _ in range(2):
+        model.predict(x[:1], n_jobs=1)
+    monkeypatch.setattr("gossamer.sklearn.inputs.validate_data", fail)
+    monkeypatch.setattr("gossamer.model.booster.predict", fail)
+    for n_jobs in (None, 1, 2):
+        np.testing.assert_array_equal(model.predict(x[:1], n_jobs=n_jobs), expected[:1])
+
+
+def test_one_row_keeps_its_checks(number_rows: Any) -> None:
+    x, y = number_rows
+    model = GossamerRegressor(n_estimators=3).fit(x, y)
+    for _ in range(3):
+        model.predict(x[:1])
+    with pytest.raises(ValueError, match="features"):
+        model.predict(x[:1, :2])
+    with pytest.raises(ValueError, match="2D array"):
+        model.predict(x[0])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(x[:0])
+    with pytest.raises(ValueError, match="Complex data"):
+        model.predict(x[:1].astype(complex))
+    with pytest.raises(GossamerError, match="num_threads"):
+        model.predict(x[:1], n_jobs="many")
+    named = GossamerRegressor(n_estimators=3).fit(pd.DataFrame(x, columns=list("abcd")), y)
+    with pytest.warns(UserWarning, match="feature names"):
+        named.predict(x[:1])

@@ -9,6 +9,7 @@ from gossamer.callbacks.env import CallbackEnv, EarlyStopException
 from gossamer.callbacks.log import log_evaluation
 from gossamer.callbacks.progress import progress_bar
 from gossamer.callbacks.record import record_evaluation
+from gossamer.callbacks.report import report_metrics
 from gossamer.callbacks.reset import reset_parameter
 from gossamer.callbacks.stop import early_stopping
 from gossamer.metrics.eval_result import EvalResult
@@ -22,5 +23,6 @@ __all__ = [
     "log_evaluation",
     "progress_bar",
     "record_evaluation",
+    "report_metrics",
     "reset_parameter",
 ]

@@ -35,7 +35,7 @@ from gossamer.model.explain import shap_values
 from gossamer.model.explaining import Explaining
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
-from gossamer.model.one_row import OneRow, is_one_row
+from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.predict import PredictOptions, predict
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
 from gossamer.model.predictor import Predictor
@@ -350,7 +350,7 @@ class Booster(Explaining, Storing):
         """
         n_rounds = self._n_rounds(num_iteration)
         model = self._model
-        if not (kwargs or pred_leaf or pred_contrib) and is_one_row(data):
+        if not (pred_leaf or pred_contrib) and says_nothing_of_one_row(kwargs) and is_one_row(data):
             wanted = (start_iteration, n_rounds, raw_score, self.resolved_params)
             found = self._one_row.predict(model, wanted, data)
             if found is not None:
@@ -775,6 +775,12 @@ class Booster(Explaining, Storing):
         booster = cls.__new__(cls)
         booster._clear()
         booster._use(model)
+        return booster
+
+    def _with(self, model: Model) -> Booster:
+        booster = type(self).__new__(type(self))
+        booster._clear(self.params)
+        booster._trained = model
         return booster
 
     # ---- copies ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,18 @@ def is_one_row(data: object) -> bool:
     if type(data) is np.ndarray:
         return data.ndim == 2 and len(data) == 1
     return type(data) is list and len(data) == 1 and type(data[0]) in (list, tuple)
+
+
+def says_nothing_of_one_row(kwargs: Mapping[str, Any]) -> bool:
+    """Whether parameters change nothing about the prediction of a row: threads do not.
+
+    Example:
+        >>> says_nothing_of_one_row({}), says_nothing_of_one_row({"num_threads": 2})
+        (True, True)
+        >>> says_nothing_of_one_row({"num_threads": "x"})
+        False
+    """
+    return not kwargs or (len(kwargs) == 1 and type(kwargs.get("num_threads")) is int)
 
 
 class OneRow:

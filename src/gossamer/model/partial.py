@@ -94,10 +94,10 @@ def partial_dependence(
     values = values.reshape(*first, *sizes, *values.shape[len(first) + 1 :])
     return PartialDependence(
         tuple(model.names[c] for c in columns),
-        tuple(_labels(model, c, values) for c, values in zip(columns, own, strict=True)),
+        tuple(category_labels(model, c, values) for c, values in zip(columns, own, strict=True)),
         values,
         kind,
-        tuple(_is_categorical(model, c) for c in columns),
+        tuple(is_categorical(model, c) for c in columns),
     )
 
 
@@ -127,7 +127,8 @@ def _check_percentiles(percentiles: Any) -> tuple[float, float]:
     return low, high
 
 
-def _is_categorical(model: Model, column: int) -> bool:
+def is_categorical(model: Model, column: int) -> bool:
+    """Whether the values of a column are categories, as far as the model knows."""
     if model.levels is not None and column in model.levels.by_column:
         return True
     if model.derived is not None and column in model.derived.columns:
@@ -151,7 +152,7 @@ def _make_grid(
                 hint="Pass grid.",
             )
         )
-    if len(distinct) <= resolution or _is_categorical(model, column):
+    if len(distinct) <= resolution or is_categorical(model, column):
         return distinct
     values = values[np.isfinite(values)]
     ends = np.quantile(values, np.linspace(low, high, resolution))
@@ -197,7 +198,7 @@ def _check_grid(model: Model, column: int, grid: Any) -> npt.NDArray[np.float64]
     return np.array([codes[value] for value in values.tolist()], dtype=np.float64)
 
 
-def _labels(model: Model, column: int, values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+def category_labels(model: Model, column: int, values: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
     """The grid as the user knows it."""
     levels = None if model.levels is None else model.levels.by_column.get(column)
     return values if levels is None else np.array([levels[int(code)] for code in values])

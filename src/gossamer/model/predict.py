@@ -103,15 +103,15 @@ class PredictOptions:
         Raises:
             ParameterError: If a number of rounds is none, or the first is below 0.
         """
-        start_iteration = _as_number("start_iteration", start_iteration)
-        num_iteration = _as_number("num_iteration", num_iteration)
+        start_iteration = as_number("start_iteration", start_iteration)
+        num_iteration = as_number("num_iteration", num_iteration)
         if start_iteration < 0:
             raise ParameterError(
                 message(
                     "start_iteration is out of range", got=start_iteration, expected="a number >= 0"
                 )
             )
-        params = trained_with.replace(**kwargs) if kwargs else trained_with
+        params = trained_with.for_prediction(kwargs) if kwargs else trained_with
         first = start_iteration or max(params.start_iteration_predict, 0)
         n_rounds = num_iteration if num_iteration > 0 else params.num_iteration_predict
         return cls(
@@ -146,14 +146,23 @@ class PredictOptions:
         return self.first_round, last
 
 
-def _as_number(name: str, value: object) -> int:
+def as_number(name: str, value: object, expected: str = "a number of rounds") -> int:
+    """Return a whole number.
+
+    Raises:
+        ParameterError: If it is something else.
+
+    Example:
+        >>> as_number("start_iteration", np.int32(3))
+        3
+    """
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ParameterError(
-            message(f"{name} is no whole number", got=value, expected="a number of rounds")
+            message(f"{name} is no whole number", got=value, expected=expected)
         ) from None
 
 

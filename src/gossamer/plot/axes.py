@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Literal
 
@@ -24,12 +25,21 @@ def make_axes(ax: Any, figsize: Pair | None, dpi: int | None, function: str) -> 
     """
     if ax is not None:
         return ax
-    try:
-        pyplot = import_module("matplotlib.pyplot")
-    except ImportError as error:
-        raise ImportError(f'{function} needs matplotlib: pip install "gossamer[plot]"') from error
+    pyplot = need_matplotlib("matplotlib.pyplot", function)
     figsize = check_pair(figsize, "figsize")
     return pyplot.subplots(figsize=figsize, dpi=dpi, layout="constrained")[1]
+
+
+def need_matplotlib(module: str, function: str) -> Any:
+    """Return a module that needs matplotlib.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f'{function} needs matplotlib: pip install "gossamer[plot]"') from error
 
 
 def check_pair(pair: Any, name: str) -> Any:
@@ -45,6 +55,19 @@ def check_pair(pair: Any, name: str) -> Any:
     if pair is not None and (not isinstance(pair, (tuple, list)) or len(pair) != 2):
         raise ParameterError(message(f"{name} is not usable", got=pair, expected="two numbers"))
     return pair
+
+
+def name_places(set_ticks: Any, names: Sequence[str], is_x: bool = True) -> None:
+    """Write names at the places 0, 1, 2, ... of an axis; many of them below each other.
+
+    Args:
+        set_ticks: `ax.set_xticks` or `ax.set_yticks`.
+        names: The names.
+        is_x: Whether this is the x axis.
+    """
+    turn = {"rotation": 30, "ha": "right"} if is_x and sum(map(len, names)) > 45 else {}
+    # A dollar sign in a name is a dollar sign.
+    set_ticks(range(len(names)), labels=list(names), parse_math=False, **turn)
 
 
 def label_axes(

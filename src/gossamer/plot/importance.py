@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from gossamer.errors import ParameterError, message
-from gossamer.model import Booster
-from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
+from gossamer.model import Booster, CVBooster
+from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes, name_places
+from gossamer.plot.models import find_booster
+from gossamer.plot.style import LOW, MUTED
+from gossamer.plot.tree_text import shorten
+
+_MOST_HEIGHT: Final = 120.0  # inches
 
 
 def plot_importance(
@@ -32,7 +39,8 @@ def plot_importance(
     It needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
-        booster: A `Booster` or a fitted estimator.
+        booster: A `Booster` or a fitted estimator; of a `CVBooster` the mean over its models is
+            drawn, and a line as long as their standard deviation either way.
         ax: matplotlib axes to draw on; None makes new ones.
         height: Thickness of the bars.
         xlim: Limits of the x axis.
@@ -44,7 +52,7 @@ def plot_importance(
             type, or "split".
         max_num_features: How many columns to draw at most; None or less than 1: all.
         ignore_zero: Whether to leave out columns that do not matter at all.
-        figsize: Width and height of the new figure in inches.
+        figsize: Width and height of the new figure in inches; None: as the columns need.
         dpi: Its resolution.
         grid: Whether to draw a grid.
         precision: Decimals of anything but counts; None: all.
@@ -66,9 +74,12 @@ def plot_importance(
         >>> ax.get_yticklabels()[0].get_text()
         'a'
     """
-    model, kind = _find_model(booster, importance_type)
-    values = model.feature_importance(kind).tolist()
-    pairs = sorted(zip(values, model.feature_name(), strict=True), key=lambda pair: pair[0])
+    boosters, kind = _find_models(booster, importance_type)
+    found = np.array([each.feature_importance(kind) for each in boosters])
+    values = found[0] if len(found) == 1 else found.mean(axis=0)
+    names = boosters[0].feature_name()
+    pairs = list(zip(values.tolist(), names, found.std(axis=0).tolist(), strict=True))
+    pairs.sort(key=lambda pair: pair[0])
     if ignore_zero:
         pairs = [pair for pair in pairs if pair[0] > 0]
     if max_num_features is not None and max_num_features > 0:
@@ -80,13 +91,19 @@ def plot_importance(
                 hint="Use ignore_zero=False to draw all columns.",
             )
         )
+    if ax is None and figsize is None:
+        figsize = (6.4, min(max(4.8, 0.22 * len(pairs) + 1.0), _MOST_HEIGHT))
     ax = make_axes(ax, figsize, dpi, "plot_importance")
-    places = range(len(pairs))
-    bars = ax.barh(places, [value for value, _ in pairs], height=height, **kwargs)
-    ax.bar_label(bars, [_format(value, kind, precision) for value, _ in pairs], padding=3)
-    # A dollar sign in a name is a dollar sign.
-    ax.set_yticks(places, labels=[name for _, name in pairs], parse_math=False)
-    ax.set_xlim(check_pair(xlim, "xlim") or (0, pairs[-1][0] * 1.15 or 1))
+    style = {"color": LOW, "ecolor": MUTED, **kwargs}
+    if len(boosters) > 1:
+        style = {"xerr": [spread for _, _, spread in pairs], "error_kw": {"elinewidth": 1}, **style}
+    bars = ax.barh(range(len(pairs)), [value for value, _, _ in pairs], height=height, **style)
+    texts = [_format(value, kind, precision) for value, _, _ in pairs]
+    ax.bar_label(bars, texts, padding=3)
+    name_places(ax.set_yticks, [shorten(name, 60) for _, name, _ in pairs], is_x=False)
+    end = max(value + (spread if len(boosters) > 1 else 0.0) for value, _, spread in pairs)
+    room = 1.06 + 0.019 * max(map(len, texts))  # for the numbers at the bars
+    ax.set_xlim(check_pair(xlim, "xlim") or (0, end * room or 1))
     ax.set_ylim(check_pair(ylim, "ylim") or (-1, len(pairs)))
     label_axes(
         ax,
@@ -98,22 +115,16 @@ def plot_importance(
     return ax
 
 
-def _find_model(booster: Any, importance_type: str) -> tuple[Booster, str]:
+def _find_models(booster: Any, importance_type: str) -> tuple[list[Booster], str]:
     is_auto = importance_type == "auto"
-    if isinstance(booster, Booster):
-        return booster, "split" if is_auto else importance_type
-    if hasattr(type(booster), "booster_"):
-        return booster.booster_, booster.importance_type if is_auto else importance_type
-    raise ParameterError(
-        message(
-            "plot_importance cannot draw this",
-            got=type(booster).__name__,
-            expected="a Booster or a fitted estimator",
-        )
-    )
+    if isinstance(booster, CVBooster) and booster.boosters:
+        return booster.boosters, "split" if is_auto else importance_type
+    model = find_booster(booster, "plot_importance")
+    own = "split" if model is booster else booster.importance_type
+    return [model], own if is_auto else importance_type
 
 
 def _format(value: float, kind: str, precision: int | None) -> str:
-    if kind != "split" and precision is not None:
-        return f"{value:.{precision}f}"
-    return str(value)
+    if kind == "split" and value == int(value):
+        return str(int(value))
+    return str(value) if precision is None else f"{value:.{precision}f}"

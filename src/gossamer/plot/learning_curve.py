@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from gossamer.errors import ParameterError, message
 from gossamer.model import Booster
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 
 History = Mapping[str, Mapping[str, Sequence[float]]]
+
+# Behind the names of metrics in what `cv` returns.
+_MEAN: Final = "-mean"
+_SPREAD: Final = "-stdv"
 
 
 def plot_metric(
@@ -31,8 +37,9 @@ def plot_metric(
     It needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
-        booster: What `record_evaluation` filled, or a fitted estimator. A dot marks the best round
-            that an estimator's early stopping found.
+        booster: What `record_evaluation` filled, what `cv` returned, or a fitted estimator. A dot
+            marks the best round that an estimator's early stopping found; a band around a curve of
+            `cv` is as wide as the standard deviation over the folds, either way.
         metric: Which metric; None: the first.
         dataset_names: Which data sets; None: all.
         ax: matplotlib axes to draw on; None makes new ones.
@@ -58,12 +65,25 @@ def plot_metric(
         >>> ax.get_ylabel(), [line.get_label() for line in ax.get_lines()]
         ('l2', ['train', 'valid'])
     """
-    curves = _find_curves(_find_history(booster), metric, dataset_names)
+    history = _find_history(booster)
+    curves = _find_curves(history, metric, dataset_names)
     name = next(iter(curves.values()))[0]
     ax = make_axes(ax, figsize, dpi, "plot_metric")
     best_round = getattr(booster, "best_iteration_", 0)
     for dataset_name, (_, values) in curves.items():
         (line,) = ax.plot(range(1, len(values) + 1), values, label=dataset_name)
+        spreads = history[dataset_name].get(_spread_of(name))
+        if spreads is not None:
+            middle, half = np.asarray(values, float), np.asarray(spreads, float)
+            places = range(1, len(values) + 1)
+            ax.fill_between(
+                places,
+                middle - half,
+                middle + half,
+                color=line.get_color(),
+                alpha=0.15,
+                linewidth=0,
+            )
         if 0 < best_round <= len(values):
             ax.plot(best_round, values[best_round - 1], "o", color=line.get_color())
     n_rounds = max(len(values) for _, values in curves.values())
@@ -85,7 +105,7 @@ def plot_metric(
 
 def _find_history(booster: Any) -> History:
     if isinstance(booster, Mapping):
-        history: History = booster
+        history: History = _by_dataset(booster)
     elif hasattr(type(booster), "evals_result_"):
         history = booster.evals_result_
     else:
@@ -108,6 +128,33 @@ def _find_history(booster: Any) -> History:
     return history
 
 
+def _by_dataset(found: Mapping[str, Any]) -> History:
+    """What `cv` returned, as if it had been recorded; anything else as it is.
+
+    Example:
+        >>> _by_dataset({"valid l2-mean": [0.5], "valid l2-stdv": [0.1]})
+        {'valid': {'l2': [0.5], ' l2-stdv': [0.1]}}
+    """
+    if not any(key.endswith(_MEAN) and " " in key for key in map(str, found)):
+        return found
+    history: dict[str, dict[str, Sequence[float]]] = {}
+    for key, values in found.items():
+        dataset_name, is_there, name = key.partition(" ")
+        if not is_there:
+            continue  # the models
+        metrics = history.setdefault(dataset_name, {})
+        if name.endswith(_MEAN):
+            metrics[name.removesuffix(_MEAN)] = values
+        else:
+            metrics[_spread_of(name.removesuffix(_SPREAD))] = values
+    return history
+
+
+def _spread_of(name: str) -> str:
+    """Where the standard deviations of a metric stand: no metric's name begins with a space."""
+    return f" {name}{_SPREAD}"
+
+
 def _find_curves(
     history: History, metric: str | None, dataset_names: Sequence[str] | None
 ) -> dict[str, tuple[str, Sequence[float]]]:
@@ -127,7 +174,7 @@ def _find_curves(
     name = next(iter(history[wanted[0]]), "") if metric is None else metric
     curves = {d: (name, history[d][name]) for d in wanted if name in history[d]}
     if not curves:
-        known = dict.fromkeys(m for d in wanted for m in history[d])
+        known = dict.fromkeys(m for d in wanted for m in history[d] if not m.startswith(" "))
         raise ParameterError(
             message("there is no such metric", got=metric, expected=f"one of {', '.join(known)}")
         )

@@ -8,9 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from gossamer.errors import ParameterError, message
-from gossamer.model import Booster
 from gossamer.model.partial import PartialDependence
-from gossamer.plot.axes import Pair, label_axes, make_axes
+from gossamer.plot.axes import Pair, label_axes, make_axes, name_places
+from gossamer.plot.models import find_booster
+from gossamer.plot.style import LOW
+from gossamer.plot.tree_text import shorten
 
 
 def plot_partial_dependence(
@@ -71,7 +73,7 @@ def plot_partial_dependence(
         raise ParameterError(
             message("kind is not known", got=kind, expected="'average', 'individual' or 'both'")
         )
-    model = _find_model(booster)
+    model = find_booster(booster, "plot_partial_dependence")
     average = model.partial_dependence(data, feature, **kwargs)
     is_map = len(average.names) == 2
     if is_map and kind != "average":
@@ -90,7 +92,7 @@ def plot_partial_dependence(
             _draw_lines(ax, average, lines[:: max(-(-len(lines) // max(n_lines, 1)), 1)])
         if kind != "individual":
             _draw_curve(ax, average, mean)
-    names = average.names
+    names = [shorten(name, 60) for name in average.names]
     auto = names[1] if is_map else ("" if kind == "individual" else "mean ") + what
     label_axes(
         ax,
@@ -100,20 +102,6 @@ def plot_partial_dependence(
         grid="both" if show_grid and not is_map else None,
     )
     return ax
-
-
-def _find_model(booster: Any) -> Booster:
-    if isinstance(booster, Booster):
-        return booster
-    if isinstance(found := getattr(booster, "booster_", None), Booster):
-        return found
-    raise ParameterError(
-        message(
-            "plot_partial_dependence cannot draw this",
-            got=type(booster).__name__,
-            expected="a Booster or a fitted estimator",
-        )
-    )
 
 
 def _one_output(found: PartialDependence, values: Any, output: int | None) -> Any:
@@ -142,7 +130,7 @@ def _places(found: PartialDependence, axis: int) -> Any:
 
 def _draw_curve(ax: Any, found: PartialDependence, mean: Any) -> None:
     style = "o" if found.is_categorical[0] else "-"
-    ax.plot(_places(found, 0), mean, style, color="C0", linewidth=2, zorder=3)
+    ax.plot(_places(found, 0), mean, style, color=LOW, linewidth=2, zorder=3)
     _name_categories(ax.set_xticks, found, 0)
 
 
@@ -156,11 +144,13 @@ def _draw_map(ax: Any, found: PartialDependence, mean: Any, label: str) -> None:
     colours = ax.pcolormesh(x, y, mean.T, shading="nearest", cmap="viridis")
     ax.figure.colorbar(colours, ax=ax, label=label)
     _name_categories(ax.set_xticks, found, 0)
-    _name_categories(ax.set_yticks, found, 1)
+    _name_categories(ax.set_yticks, found, 1, is_x=False)
 
 
-def _name_categories(set_ticks: Any, found: PartialDependence, axis: int) -> None:
+def _name_categories(
+    set_ticks: Any, found: PartialDependence, axis: int, is_x: bool = True
+) -> None:
     if found.is_categorical[axis]:
-        grid = found.grid[axis]
-        labels = [f"{v:g}" if isinstance(v, float) else str(v) for v in grid.tolist()]
-        set_ticks(np.arange(len(grid)), labels=labels, parse_math=False)
+        grid = found.grid[axis].tolist()
+        names = [f"{v:g}" if isinstance(v, float) else shorten(v, 24) for v in grid]
+        name_places(set_ticks, names, is_x)

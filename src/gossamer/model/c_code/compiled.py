@@ -1,0 +1,223 @@
+"""`CompiledModel`: a model as a library of machine code, loaded into this process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data.matrix import Values
+from gossamer.data.sparse import to_scipy
+from gossamer.errors import GossamerError, NotSupportedError, ParameterError, message
+from gossamer.files import write_atomically
+from gossamer.model.c_code.compiler import compile_library, find_compiler, library_suffix
+from gossamer.model.c_code.links import make_link
+from gossamer.model.c_code.source import c_source, check_name
+from gossamer.model.model import Model
+from gossamer.model.predict import as_number, fitting_table
+from gossamer.threads import resolve_threads
+
+# Rows that are converted, and predicted, at a time; of a wide sparse table fewer are made dense.
+_BLOCK: Final = 16_384
+_BLOCK_VALUES: Final = 2**22
+
+Array = npt.NDArray[Any]
+
+
+class CompiledModel:
+    """A model compiled by the C compiler; made by `Booster.compile`.
+
+    It predicts the same bits as the `Booster`, takes the same tables, and keeps the model as it was
+    when it was compiled. Many threads may use it at once.
+
+    Attributes:
+        path: The library. Where no path was given it is a temporary file, which is there until the
+            object is closed or forgotten.
+    """
+
+    path: Path
+
+    def __init__(self, model: Model, library: Path, name: str) -> None:
+        """Load a library.
+
+        Args:
+            model: What it was compiled from.
+            library: The file. A library of the same path must not have been loaded before: the
+                system would not look at it again.
+            name: The name of the model in C.
+
+        Raises:
+            NotSupportedError: If the system cannot load it.
+        """
+        try:
+            loaded = ctypes.CDLL(str(library))
+        except OSError as error:
+            raise NotSupportedError(
+                message(
+                    f"the compiled model cannot be loaded ({error})",
+                    hint="Where programs may not run from the folder of temporary files, set "
+                    "TMPDIR to another one.",
+                )
+            ) from None
+        self.path = library
+        self._model = model
+        self._link = make_link(model.objective)
+        self._is_closed = False
+        self._functions = {
+            (is_raw, is_f32): getattr(loaded, f"{name}_predict{raw}_rows{f32}")
+            for is_raw, raw in ((True, "_raw"), (False, ""))
+            for is_f32, f32 in ((True, "_f32"), (False, ""))
+            if is_raw or self._link.body is not None
+        }
+        for function in self._functions.values():
+            pointer, number = ctypes.c_void_p, ctypes.c_int64
+            function.argtypes = (pointer, number, number, pointer)
+            function.restype = None
+
+    def predict(self, data: Any, raw_score: bool = False, num_threads: int = 0) -> Array:
+        """Predict the rows of a table.
+
+        Args:
+            data: Rows x columns, as for `Booster.predict`.
+            raw_score: Whether to return raw scores.
+            num_threads: Threads; 0 or less: every CPU.
+
+        Returns:
+            As `Booster.predict`: (rows,), or (rows, outputs) with several outputs.
+
+        Raises:
+            DataError: If the table does not fit the model.
+        """
+        if self._is_closed:
+            raise GossamerError(message("the compiled model was closed", hint="Compile it again."))
+        num_threads = as_number("num_threads", num_threads, "a number of threads")
+        model = self._model
+        table = fitting_table(model, data, disable_shape_check=False)
+        k = model.objective.n_outputs
+        is_raw = raw_score or not model.objective.has_link or not self._link.is_exact
+        shape = ((k,) if k > 1 else ()) if is_raw else self._link.shape
+        out = np.empty((table.n_rows, *shape))
+        step = _BLOCK
+        if isinstance(table.values, _native.SparseMatrix):
+            step = min(step, max(_BLOCK_VALUES // model.n_columns, 1))
+        blocks = [slice(at, at + step) for at in range(0, table.n_rows, step)]
+
+        def fill(block: slice) -> None:
+            self._fill(table.values, block, is_raw, out[block])
+
+        n_threads = min(
+            resolve_threads(num_threads, table.n_rows, model.forest.n_trees), len(blocks)
+        )
+        if n_threads > 1:  # ctypes lets go of the GIL
+            with ThreadPoolExecutor(n_threads) as pool:
+                list(pool.map(fill, blocks))
+        else:
+            for block in blocks:
+                fill(block)
+        if raw_score or not model.objective.has_link or self._link.is_exact:
+            return out
+        scores = np.ascontiguousarray(out.T).ravel()
+        return model.objective.to_predictions(scores, max(n_threads, 1))
+
+    def _fill(self, values: Values, block: slice, is_raw: bool, out: Array) -> None:
+        if isinstance(values, _native.SparseMatrix):
+            rows: Array = to_scipy(values)[block].toarray()
+        else:
+            rows = values[block]
+        # Rows of floats are read where they are; whatever else there is becomes doubles.
+        is_f32 = rows.dtype == np.float32
+        size = rows.itemsize
+        is_fit = (
+            (is_f32 or rows.dtype == np.float64)
+            and rows.flags.aligned
+            and (rows.shape[1] < 2 or rows.strides[1] == size)
+            and rows.strides[0] % size == 0
+        )
+        if not is_fit:
+            rows = np.ascontiguousarray(rows, dtype=np.float32 if is_f32 else np.float64)
+        function = self._functions[is_raw, is_f32]
+        stride = rows.strides[0] // rows.itemsize
+        function(rows.ctypes.data, len(rows), stride, out.ctypes.data)
+
+    def close(self) -> None:
+        """Remove the library if it is a temporary file; nothing can be predicted any more.
+
+        Its code stays in memory until the process ends, for another thread may just be using it.
+        """
+        self._is_closed = True
+        forget = getattr(self, "_forget", None)
+        if forget is not None:
+            forget()
+
+    def _remove_with(self, folder: Path) -> None:
+        """Remove a folder when this is closed or forgotten."""
+        self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    def __enter__(self) -> CompiledModel:
+        """Return itself; see `close`."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuse to be pickled or copied: machine code is of this machine and process."""
+        raise NotSupportedError(
+            message(
+                "a CompiledModel cannot be pickled or copied",
+                hint="Pickle the Booster, and compile it where it is used.",
+            )
+        )
+
+
+def compile_model(
+    model: Model,
+    path: str | os.PathLike[str] | None = None,
+    compiler: str | os.PathLike[str] | Sequence[str] | None = None,
+    flags: Sequence[str] | None = None,
+    name: str = "gossamer_model",
+) -> CompiledModel:
+    """Compile a model, and load it; see `Booster.compile`."""
+    check_name(name)
+    if isinstance(flags, (str, bytes)):
+        raise ParameterError(
+            message("flags is no list", got=flags, expected="a list of options, such as ['-O2']")
+        )
+    command = find_compiler(compiler)
+    # Loaded from a path that was never there before: systems know libraries by their path.
+    folder = Path(tempfile.mkdtemp(prefix="gossamer-"))
+    library = folder / f"{name}{library_suffix()}"
+    try:
+        source = folder / f"{name}.c"
+        source.write_text(c_source(model, name), encoding="ascii")
+        compile_library(source, library, command, ["-O3"] if flags is None else flags, name)
+        source.unlink()
+        compiled = CompiledModel(model, library, name)
+        if path is not None:
+            # In one step: the old file may be in use.
+            compiled.path = Path(path)
+            write_atomically(compiled.path, library.read_bytes())
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            compiled._remove_with(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return compiled

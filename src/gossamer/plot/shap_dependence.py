@@ -1,0 +1,184 @@
+"""`plot_shap_dependence`: what a column adds to predictions, by its value."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from gossamer.errors import DataError, message
+from gossamer.model.changed_columns import find_column
+from gossamer.model.partial import category_labels
+from gossamer.plot.axes import Pair, label_axes, make_axes, name_places
+from gossamer.plot.colour_scale import draw_scale
+from gossamer.plot.models import find_booster
+from gossamer.plot.shap_data import Explained, Floats, explain
+from gossamer.plot.style import LINE, LOW, MISSING, value_colours
+from gossamer.plot.swarm import spread
+from gossamer.plot.tree_text import shorten
+
+_MOST_NAMED: Final = 10  # categories with a colour of their own
+
+
+def plot_shap_dependence(
+    booster: Any,
+    data: Any,
+    feature: int | str,
+    color_by: int | str | None = None,
+    output: int | None = None,
+    max_rows: int | None = 2000,
+    background: Any = None,
+    ax: Any = None,
+    title: str | None = None,
+    xlabel: str | None = "@feature@",
+    ylabel: str | None = "Shapley value of @feature@",
+    figsize: Pair | None = None,
+    dpi: int | None = None,
+    grid: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Draw a point for each row: its value in a column, and what that adds to the raw score.
+
+    It needs matplotlib: `pip install "gossamer[plot]"`.
+
+    Args:
+        booster: A `Booster` or a fitted estimator.
+        data: Rows x columns, as for `predict`.
+        feature: The column, by number or name. Rows in which it is missing stand at the right.
+        color_by: Another column, whose value gives the colour: it shows how the two work together.
+        output: Which class or target, from 0; only where there are several.
+        max_rows: How many rows to use at most, evenly spread over the data; None: all.
+        background: As for `Booster.shap_values`.
+        ax: matplotlib axes to draw on; None makes new ones.
+        title: Title; None: none.
+        xlabel: Label of the x axis; `@feature@` stands for the column's name; None: none.
+        ylabel: Label of the y axis, likewise; None: none.
+        figsize: Width and height of the new figure in inches.
+        dpi: Its resolution.
+        grid: Whether to draw a grid.
+        **kwargs: Passed on to `Booster.shap_values`: `num_iteration`, `num_threads`, ...
+
+    Returns:
+        The axes.
+
+    Raises:
+        ParameterError: If there is no such output.
+        DataError: If there is no such column, it has infinite values, or the data does not fit the
+            model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from gossamer.data import Dataset
+        >>> from gossamer.train import train
+        >>> rows = [[i, i % 7] for i in range(100)]
+        >>> data = Dataset(rows, label=range(100), feature_name=["age", "day"])
+        >>> model = train({"verbose": -1}, data, 3)
+        >>> ax = plot_shap_dependence(model, rows, "age", ax=Figure().add_subplot())
+        >>> ax.get_ylabel()
+        'Shapley value of age'
+    """
+    model = find_booster(booster, "plot_shap_dependence")
+    column = find_column(model._model, feature)
+    other = None if color_by is None else find_column(model._model, color_by)
+    found = explain(model, data, max_rows, background, kwargs)
+    y = found.values[:, found.output(output), column]
+    at = found.column(column)
+    name = shorten(found.model.names[column], 60)
+    if np.isinf(at).any():
+        raise DataError(
+            message(
+                f"column {name!r} has infinite values, which have no place in a picture",
+                hint="Leave these rows out.",
+            )
+        )
+    ax = make_axes(ax, figsize, dpi, "plot_shap_dependence")
+    is_categorical = found.is_categorical(column)
+    x = _places(ax, found, column, at, y, is_categorical)
+    ax.axhline(0.0, color=LINE, linewidth=1, zorder=1)
+    _draw_points(ax, found, x, y, other)
+    label_axes(
+        ax,
+        title=title,
+        xlabel=None if xlabel is None else xlabel.replace("@feature@", name),
+        ylabel=None if ylabel is None else ylabel.replace("@feature@", name),
+        grid="both" if grid else None,
+    )
+    return ax
+
+
+def _places(
+    ax: Any, found: Explained, column: int, at: Floats, y: Floats, is_categorical: bool
+) -> Floats:
+    """Where the points stand; the axis says what stands where."""
+    is_missing = np.isnan(at)
+    x = at.copy()
+    known = at[~is_missing]
+    labels: list[str] = []
+    if is_categorical:
+        categories = np.unique(known)
+        labels = _names_of(found, column, categories)
+        for place, category in enumerate(categories):
+            own = at == category
+            x[own] = place + spread(y[own], 0.3)
+        end, width = float(len(categories) - 0.5), 1.0
+    else:
+        low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+        width = 0.08 * (high - low) or 1.0
+        end = high + 0.5 * width
+    if is_missing.any():
+        middle = end + 0.5 * width
+        x[is_missing] = middle + spread(y[is_missing], 0.3 * width)
+        ax.axvline(end, color=LINE, linewidth=1, linestyle=":", zorder=1)
+        if is_categorical:
+            labels.append("missing")
+    if is_categorical:
+        name_places(ax.set_xticks, labels)
+    elif is_missing.any():
+        ax.set_xlim(low - 0.5 * width, end + width)
+        ticks = [tick for tick in ax.xaxis.get_major_locator()() if low <= tick <= high]
+        texts = [f"{tick:g}" for tick in ticks]
+        ax.set_xticks([*ticks, end + 0.5 * width], labels=[*texts, "missing"])
+    return x
+
+
+def _names_of(found: Explained, column: int, categories: Floats) -> list[str]:
+    labels = category_labels(found.model, column, categories).tolist()
+    return [f"{v:g}" if isinstance(v, float) else shorten(v, 20) for v in labels]
+
+
+def _draw_points(ax: Any, found: Explained, x: Floats, y: Floats, other: int | None) -> None:
+    style: dict[str, Any] = {
+        "s": float(np.clip(6000 / len(x), 6.0, 24.0)),
+        "linewidths": 0,
+        "alpha": 0.85,
+        "zorder": 3,
+    }
+    if other is None:
+        ax.scatter(x, y, color=LOW, **style)
+        return
+    by, name = found.column(other), found.model.names[other]
+    known = np.isfinite(by)
+    categories = np.unique(by[known])
+    if found.is_categorical(other) and len(categories) <= _MOST_NAMED:
+        names = _names_of(found, other, categories)
+        for i, category in enumerate(categories):
+            own = by == category
+            ax.scatter(x[own], y[own], color=f"C{i}", label=names[i], **style)
+        if not known.all():
+            ax.scatter(x[~known], y[~known], color=MISSING, label="missing", **style)
+        legend = ax.legend(
+            title=shorten(name, 24),
+            frameon=False,
+            markerscale=2,
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+        )
+        for text in (*legend.get_texts(), legend.get_title()):
+            text.set_parse_math(False)
+        return
+    if not known.all():
+        ax.scatter(x[~known], y[~known], color=MISSING, **style)
+    if known.any():
+        ax.scatter(x[known], y[known], c=value_colours(by[known]), **style)
+        low, high = np.quantile(by[known], [0.05, 0.95])
+        draw_scale(ax, name, f"{low:.3g}", f"{high:.3g}")

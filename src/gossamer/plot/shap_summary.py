@@ -1,0 +1,138 @@
+"""`plot_shap_summary`: which columns move predictions, how far, and which way."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.errors import ParameterError, message
+from gossamer.plot.axes import Pair, label_axes, make_axes
+from gossamer.plot.colour_scale import draw_scale
+from gossamer.plot.models import find_booster
+from gossamer.plot.shap_data import Explained, Floats, explain, strongest
+from gossamer.plot.style import INK, LOW, MISSING, value_colours
+from gossamer.plot.swarm import spread
+from gossamer.plot.tree_text import shorten
+
+_MOST_STACKED: Final = 10
+
+
+def plot_shap_summary(
+    booster: Any,
+    data: Any,
+    kind: Literal["beeswarm", "bar"] = "beeswarm",
+    output: int | None = None,
+    max_num_features: int | None = 20,
+    max_rows: int | None = 2000,
+    background: Any = None,
+    ax: Any = None,
+    title: str | None = "Shapley values",
+    xlabel: str | None = "auto",
+    ylabel: str | None = None,
+    figsize: Pair | None = None,
+    dpi: int | None = None,
+    grid: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Draw the Shapley values of many rows, the column that matters most on top.
+
+    It needs matplotlib: `pip install "gossamer[plot]"`.
+
+    Args:
+        booster: A `Booster` or a fitted estimator.
+        data: Rows x columns, as for `predict`.
+        kind: "beeswarm" draws a point for every row, blue where its value in the column is low and
+            red where it is high, grey where it is missing or a category; "bar" the mean size of the
+            values.
+        output: Which class or target, from 0; only where there are several. Bars of all of them are
+            put together where it is None.
+        max_num_features: How many columns to draw at most; None or less than 1: all that matter.
+        max_rows: How many rows to use at most, evenly spread over the data; None: all.
+        background: As for `Booster.shap_values`.
+        ax: matplotlib axes to draw on; None makes new ones.
+        title: Title; None: none.
+        xlabel: Label of the x axis; "auto" says what is drawn; None: none.
+        ylabel: Label of the y axis; None: none.
+        figsize: Width and height of the new figure in inches; None: as the columns need.
+        dpi: Its resolution.
+        grid: Whether to draw a grid.
+        **kwargs: Passed on to `Booster.shap_values`: `num_iteration`, `num_threads`, ...
+
+    Returns:
+        The axes.
+
+    Raises:
+        ParameterError: If there is no such kind or output, or nothing to draw.
+        DataError: If the data does not fit the model.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from gossamer.data import Dataset
+        >>> from gossamer.train import train
+        >>> rows = [[i, i % 7] for i in range(100)]
+        >>> data = Dataset(rows, label=range(100), feature_name=["age", "day"])
+        >>> ax = plot_shap_summary(train({"verbose": -1}, data, 3), rows, ax=Figure().add_subplot())
+        >>> [text.get_text() for text in ax.get_yticklabels()]
+        ['age']
+    """
+    if kind not in ("beeswarm", "bar"):
+        raise ParameterError(message("kind is not known", got=kind, expected="'beeswarm' or 'bar'"))
+    model = find_booster(booster, "plot_shap_summary")
+    found = explain(model, data, max_rows, background, kwargs)
+    is_stacked = kind == "bar" and output is None and 1 < found.n_outputs <= _MOST_STACKED
+    values = found.values if is_stacked else found.values[:, [found.output(output)]]
+    strength = np.abs(values).mean(axis=0)  # by output and column
+    columns = strongest(strength.sum(axis=0), max_num_features)
+    if len(columns) == 0:
+        raise ParameterError(
+            message("there is nothing to draw: no column moves a prediction of this model")
+        )
+    if ax is None and figsize is None:
+        figsize = (7.0, 1.3 + max(len(columns), 2) * (0.36 if kind == "beeswarm" else 0.3))
+    ax = make_axes(ax, figsize, dpi, "plot_shap_summary")
+    if kind == "bar":
+        _draw_bars(ax, strength[:, columns])
+    else:
+        _draw_swarms(ax, found, values[:, 0], columns)
+    names = [shorten(found.model.names[column], 28) for column in columns]
+    # A dollar sign in a name is a dollar sign.
+    ax.set_yticks(range(len(columns)), labels=names, parse_math=False)
+    ax.set_ylim(len(columns) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    if xlabel == "auto":
+        xlabel = "mean |Shapley value|" if kind == "bar" else "Shapley value (raw score)"
+    label_axes(ax, title=title, xlabel=xlabel, ylabel=ylabel, grid="x" if grid else None)
+    ax.spines["left"].set_visible(False)
+    return ax
+
+
+def _draw_bars(ax: Any, strength: Floats) -> None:
+    """Bars, those of several outputs one behind the other."""
+    n_outputs, n_columns = strength.shape
+    begin = np.zeros(n_columns)
+    for output, widths in enumerate(strength):
+        style = {"label": f"output {output}"} if n_outputs > 1 else {"color": LOW}
+        ax.barh(range(n_columns), widths, left=begin, height=0.65, **style)
+        begin += widths
+    ax.set_xlim(0, begin.max() * 1.05)
+    if n_outputs > 1:
+        ax.legend(loc="lower right", frameon=False)
+
+
+def _draw_swarms(ax: Any, found: Explained, values: Floats, columns: npt.NDArray[np.intp]) -> None:
+    size = float(np.clip(3000 / len(values), 4.0, 20.0))
+    ax.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
+    for place, column in enumerate(columns):
+        at = found.column(column)
+        has_colour = np.isfinite(at) & (not found.is_categorical(column))
+        offset = spread(values[:, column])
+        style = {"s": size, "linewidths": 0, "zorder": 3, "rasterized": len(values) > 5000}
+        if not has_colour.all():
+            grey = ~has_colour
+            ax.scatter(values[grey, column], place + offset[grey], c=MISSING, **style)
+        if has_colour.any():
+            x, y = values[has_colour, column], place + offset[has_colour]
+            ax.scatter(x, y, c=value_colours(at[has_colour]), **style)
+    draw_scale(ax, "value in the column", "low", "high")

@@ -1,0 +1,90 @@
+"""`plot_split_value_histogram`: where a column is split."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gossamer.errors import ParameterError, message
+from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
+from gossamer.plot.models import find_booster
+from gossamer.plot.style import LOW
+
+
+def plot_split_value_histogram(
+    booster: Any,
+    feature: int | str,
+    bins: int | str | None = None,
+    ax: Any = None,
+    width_coef: float = 0.8,
+    xlim: Pair | None = None,
+    ylim: Pair | None = None,
+    title: str | None = "Split value histogram for feature with @index/name@ @feature@",
+    xlabel: str | None = "Feature split value",
+    ylabel: str | None = "Count",
+    figsize: Pair | None = None,
+    dpi: int | None = None,
+    grid: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Draw how often a column is split at which values.
+
+    It needs matplotlib: `pip install "gossamer[plot]"`.
+
+    Args:
+        booster: A `Booster` or a fitted estimator.
+        feature: The column, by number or name.
+        bins: As for `numpy.histogram`; None: as many as there are different values.
+        ax: matplotlib axes to draw on; None makes new ones.
+        width_coef: Width of the bars, by width of the bins.
+        xlim: Limits of the x axis.
+        ylim: Limits of the y axis.
+        title: Title; `@feature@` stands for the column as it was given, `@index/name@` for what it
+            was given by; None: none.
+        xlabel: Label of the x axis; None: none.
+        ylabel: Label of the y axis; None: none.
+        figsize: Width and height of the new figure in inches.
+        dpi: Its resolution.
+        grid: Whether to draw a grid.
+        **kwargs: Passed on to `ax.bar()`.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ParameterError: If no tree splits on the column.
+        DataError: If there is no such column, or it is split by categories.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from gossamer.data import Dataset
+        >>> from gossamer.train import train
+        >>> rows = [[i, i % 7] for i in range(100)]
+        >>> model = train({"verbose": -1}, Dataset(rows, label=range(100)), 3)
+        >>> ax = plot_split_value_histogram(model, 0, ax=Figure().add_subplot())
+        >>> ax.get_title()
+        'Split value histogram for feature with index 0'
+    """
+    model = find_booster(booster, "plot_split_value_histogram")
+    counts, edges = model.get_split_value_histogram(feature, bins)
+    if not counts.any():
+        raise ParameterError(
+            message(
+                "there is nothing to draw: no tree splits on this column",
+                got=feature,
+                hint="See feature_importance().",
+            )
+        )
+    ax = make_axes(ax, figsize, dpi, "plot_split_value_histogram")
+    middles = (edges[:-1] + edges[1:]) / 2
+    ax.bar(middles, counts, width=width_coef * np.diff(edges), **{"color": LOW, **kwargs})
+    room = 0.2 * (edges[-1] - edges[0])
+    ax.set_xlim(check_pair(xlim, "xlim") or (edges[0] - room, edges[-1] + room))
+    ax.set_ylim(check_pair(ylim, "ylim") or (0, counts.max() * 1.1))
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    if title is not None:
+        title = title.replace("@feature@", str(feature))
+        title = title.replace("@index/name@", "name" if isinstance(feature, str) else "index")
+    label_axes(ax, title=title, xlabel=xlabel, ylabel=ylabel, grid="both" if grid else None)
+    return ax

@@ -1,0 +1,121 @@
+"""`plot_tree`: one tree of a model, drawn without the graphviz program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gossamer.errors import ParameterError, message
+from gossamer.params.suggest import did_you_mean
+from gossamer.plot.axes import Pair, make_axes, need_matplotlib
+from gossamer.plot.digraph import check_orientation
+from gossamer.plot.models import find_booster
+from gossamer.plot.tree_boxes import place_boxes
+from gossamer.plot.tree_view import view_tree
+
+# What LightGBM hands on to graphviz; it means nothing here.
+_OF_GRAPHVIZ: Final = (
+    *("name", "comment", "filename", "directory", "format", "engine", "encoding", "graph_attr"),
+    *("node_attr", "edge_attr", "body", "strict", "renderer", "formatter"),
+)
+_MOST_BOXES: Final = 2100
+# Of figures that are made here, in inches: more than this is made smaller, letters and all.
+_MOST_AREA: Final = 2500.0
+_MOST_LENGTH: Final = 250.0
+
+
+def plot_tree(
+    booster: Any,
+    ax: Any = None,
+    tree_index: int = 0,
+    figsize: Pair | None = None,
+    dpi: int | None = None,
+    show_info: Sequence[str] | None = None,
+    precision: int | None = 3,
+    orientation: str = "horizontal",
+    example_case: Any = None,
+    max_category_values: int = 10,
+    max_depth: int | None = None,
+    title: str | None = "auto",
+    **kwargs: Any,
+) -> Any:
+    """Draw one tree.
+
+    A box asks a question; "yes" and "no" stand at the ways to the answers, with "missing" at the
+    one that rows without a value take. The wider a way, the more training rows took it. Leaves are
+    blue where they lower the raw score, red where they raise it.
+
+    It needs matplotlib: `pip install "gossamer[plot]"`. Unlike LightGBM's it does not need the
+    graphviz program.
+
+    Args:
+        booster: A `Booster` or a fitted estimator.
+        ax: matplotlib axes to draw on; None makes new ones.
+        tree_index: Number of the tree, from 0. With several outputs a round has a tree for each.
+        figsize: Width and height of the new figure in inches; None: as the tree needs.
+        dpi: Its resolution.
+        show_info: What is written in the boxes beside the condition or the value: "split_gain",
+            "internal_value", "internal_count", "internal_weight", "leaf_count", "leaf_weight",
+            "data_percentage".
+        precision: Decimals; None: all.
+        orientation: "horizontal" grows to the right, "vertical" downwards.
+        example_case: A table of one row: its path is orange.
+        max_category_values: Categories of a node that are shown at most; fewer where they do not
+            fit.
+        max_depth: Depth below which subtrees are left out; None: all of the tree is drawn.
+        title: Title; "auto" says which tree it is; None: none.
+        **kwargs: Arguments of `graphviz.Digraph`, for LightGBM's sake: they have no effect.
+
+    Returns:
+        The axes. Letters and lines grow with them.
+
+    Raises:
+        ParameterError: If there is no such tree, it is too large, or an option is not usable.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from gossamer.data import Dataset
+        >>> from gossamer.train import train
+        >>> rows = [[i, i % 7] for i in range(100)]
+        >>> data = Dataset(rows, label=range(100), feature_name=["age", "day"])
+        >>> model = train({"num_leaves": 2, "verbose": -1}, data, 1)
+        >>> ax = plot_tree(model, ax=Figure().add_subplot())
+        >>> [text.get_text() for text in ax.texts][2:4]
+        ['age', '≤ 50.5']
+    """
+    for name in kwargs:
+        if name not in _OF_GRAPHVIZ:
+            hint = did_you_mean(name, ("max_depth", "max_category_values", "title", "figsize"))
+            raise ParameterError(message("plot_tree has no such argument", got=name, hint=hint))
+    check_orientation(orientation)
+    found = find_booster(booster, "plot_tree")
+    view = view_tree(
+        found, tree_index, show_info, precision, example_case, max_category_values, max_depth
+    )
+    if len(view.boxes) > _MOST_BOXES:
+        raise ParameterError(
+            message(
+                "the tree is too large to draw",
+                got=f"{len(view.boxes)} boxes",
+                expected=f"at most {_MOST_BOXES}",
+                hint="Draw its upper part: max_depth=6.",
+            )
+        )
+    module = need_matplotlib("gossamer.plot.tree_drawing", "plot_tree")
+    drawing = place_boxes(view, orientation, precision, module.measure)
+    if title == "auto":
+        title = view.title
+    if ax is None and figsize is None:
+        figsize = _size(drawing.width, drawing.height, title is not None)
+    ax = make_axes(ax, figsize, dpi, "plot_tree")
+    module.draw(ax, drawing, orientation)
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def _size(width: float, height: float, has_title: bool) -> Pair:
+    """Inches for a drawing of so many points."""
+    width, height = (width + 24) / 72, (height + 24) / 72
+    scale = min((_MOST_AREA / (width * height)) ** 0.5, _MOST_LENGTH / max(width, height), 1.0)
+    return max(width * scale, 2.5), max(height * scale, 0.8) + (0.4 if has_title else 0.0)

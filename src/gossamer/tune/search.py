@@ -1,0 +1,211 @@
+"""`search`: many trainings, and the parameters of the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gossamer.callbacks import early_stopping
+from gossamer.cv import cv
+from gossamer.data import Dataset
+from gossamer.errors import DataError, ParameterError, message
+from gossamer.model import Booster
+from gossamer.params import CANONICAL, TABLE, resolve
+from gossamer.params.coerce import coerce
+from gossamer.train import train
+from gossamer.tune.prune import PruningCallback, import_optuna
+from gossamer.tune.space import default_space
+
+Space = Callable[[Any, Dataset], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        params: The parameters of the best trial, those that were given among them.
+        value: Its metric: the best round of validation, or the mean over the folds.
+        metric: The metric's name.
+        n_rounds: Its number of rounds.
+        study: Optuna's study, for its own plots and tables.
+        data: The training data.
+    """
+
+    params: dict[str, Any]
+    value: float
+    metric: str
+    n_rounds: int
+    study: Any
+    data: Dataset
+
+    def train(self, **arguments: Any) -> Booster:
+        """Train with the best parameters on all of the data.
+
+        Args:
+            **arguments: Of `gossamer.train`, such as `callbacks`.
+        """
+        return train(self.params, self.data, self.n_rounds, **arguments)
+
+
+def search(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    valid_set: Dataset | None = None,
+    n_trials: int = 50,
+    timeout: float | None = None,
+    num_boost_round: int = 1000,
+    early_stopping_rounds: int = 50,
+    nfold: int = 5,
+    space: Space = default_space,
+    seed: int = 0,
+    study: Any = None,
+    prune: bool = True,
+    show_progress: bool = False,
+) -> SearchResult:
+    """Search for good parameters.
+
+    Every trial trains with early stopping, on the validation set or in cross-validation, and is
+    given up when it falls behind the trials before it. It needs Optuna:
+    `pip install "gossamer[tune]"`.
+
+    Args:
+        params: Parameters that all trials share, such as `objective` and `metric`; they win over
+            what the space suggests.
+        train_set: Training data; binned once, for all trials.
+        valid_set: Validation data; None: cross-validation.
+        n_trials: Number of trials.
+        timeout: Seconds after which no trial is begun; None: no limit.
+        num_boost_round: Most rounds of a trial.
+        early_stopping_rounds: Rounds without improvement that end a trial.
+        nfold: Without `valid_set`: number of folds.
+        space: (trial, training data) -> parameters, see `default_space`.
+        seed: Seed of the search and of the folds: the same one finds the same parameters.
+        study: A study of Optuna to go on with; None: a new one.
+        prune: Whether to give up trials that fall behind.
+        show_progress: Whether to show Optuna's progress bar.
+
+    Returns:
+        The best parameters, and what goes with them.
+
+    Raises:
+        ParameterError: If parameters, or the numbers above, cannot be used.
+
+    Example:
+        >>> import numpy as np
+        >>> import gossamer as gs
+        >>> x = np.random.default_rng(0).normal(size=(200, 3))
+        >>> data = gs.Dataset(x, x[:, 0] > 0)
+        >>> found = search({"objective": "binary"}, data, n_trials=2, nfold=2, num_boost_round=5)
+        >>> found.metric, found.train().current_iteration() == found.n_rounds
+        ('binary_logloss', True)
+    """
+    optuna = import_optuna()
+    if not isinstance(train_set, Dataset):
+        raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+    for name, number in (("n_trials", n_trials), ("early_stopping_rounds", early_stopping_rounds)):
+        if coerce(TABLE["num_iterations"], number, name) == 0:
+            raise ParameterError(message(f"{name} is too small", got=number, expected="1 or more"))
+    given = {CANONICAL.get(name, name): value for name, value in (params or {}).items()}
+    given.setdefault("verbosity", -1)
+    resolved = resolve(given)
+    train_set.use_params(resolved).construct()
+    metric, is_higher_better = _first_metric(given, train_set)
+    trials = _Trials(
+        given,
+        train_set,
+        valid_set,
+        num_boost_round,
+        early_stopping_rounds,
+        nfold,
+        space,
+        seed,
+        metric,
+        prune,
+    )
+    if study is None:
+        study = optuna.create_study(
+            direction="maximize" if is_higher_better else "minimize",
+            sampler=optuna.samplers.TPESampler(seed=seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=20),
+        )
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        study.optimize(
+            trials.run, n_trials=n_trials, timeout=timeout, show_progress_bar=show_progress
+        )
+    finally:
+        optuna.logging.set_verbosity(level)
+    best = study.best_trial
+    return SearchResult(
+        {**space(best, train_set), **given},
+        float(best.value),
+        metric,
+        best.user_attrs["n_rounds"],
+        study,
+        train_set,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """How one trial is done."""
+
+    given: Mapping[str, Any]
+    train_set: Dataset
+    valid_set: Dataset | None
+    num_boost_round: int
+    early_stopping_rounds: int
+    nfold: int
+    space: Space
+    seed: int
+    metric: str
+    prune: bool
+
+    def run(self, trial: Any) -> float:
+        """Train, and return the best value of the metric."""
+        params = {**self.space(trial, self.train_set), **self.given}
+        callbacks: list[Any] = [
+            early_stopping(self.early_stopping_rounds, first_metric_only=True, verbose=False)
+        ]
+        if self.prune:
+            callbacks.append(PruningCallback(trial, self.metric))
+        if self.valid_set is None:
+            results = cv(
+                params,
+                self.train_set,
+                self.num_boost_round,
+                nfold=self.nfold,
+                seed=self.seed,
+                callbacks=callbacks,
+            )
+            means = results[f"valid {self.metric}-mean"]
+            value, n_rounds = means[-1], len(means)
+        else:
+            model = train(
+                params,
+                self.train_set,
+                self.num_boost_round,
+                [self.valid_set],
+                ["valid"],
+                callbacks=callbacks,
+            )
+            value, n_rounds = model.best_score["valid"][self.metric], model.current_iteration()
+        trial.set_user_attr("n_rounds", n_rounds)
+        return float(value)
+
+
+def _first_metric(params: Mapping[str, Any], data: Dataset) -> tuple[str, bool]:
+    """Return the metric that decides, and whether higher is better.
+
+    Raises:
+        ParameterError: If nothing is evaluated.
+    """
+    metrics = Booster(params, data)._in_training("search()").metrics
+    if not metrics:
+        raise ParameterError(
+            message("a search needs a metric", hint="Pass metric, such as 'auc', in params.")
+        )
+    return metrics[0].name, metrics[0].maximize
