@@ -98,7 +98,7 @@ def run(settings: Settings, console: Console) -> bool:
     summary |= {"model": settings.out, "model_bytes": Path(settings.out).stat().st_size}
     summary["peak_memory_bytes"] = peak_memory()
     if settings.report is not None:
-        _report(settings, loaded, model, history)
+        _report(settings, loaded, model, history, valid_set)
         summary["report"] = settings.report
     console.show("" if console.is_quiet else training_text(summary), summary)
     _advise(settings, console, summary)
@@ -223,8 +223,10 @@ def _train(
     return model, history
 
 
-def _report(settings: Settings, loaded: Loaded, model: Any, history: Any) -> None:
-    """Write the page, about the validation file where there is one, else about the columns."""
+def _report(
+    settings: Settings, loaded: Loaded, model: Any, history: Any, valid_set: Dataset | None
+) -> None:
+    """Write the page, about the rows that validate where there are some."""
     from gossamer.cli.command_report import write_report
 
     files = settings.files
@@ -237,4 +239,9 @@ def _report(settings: Settings, loaded: Loaded, model: Any, history: Any) -> Non
     names = model.feature_name() if source.names is not None else None
     rows = read_table(source, names)
     query = None if loaded.roles.query is None else read_column(source, loaded.roles.query)
+    if valid_set is not None and valid_set.used_indices is not None:  # a share of the file
+        chosen = valid_set.used_indices
+        rows = rows.take(chosen) if hasattr(rows, "take") else rows[chosen]
+        label = None if label is None else label[chosen]
+        query = None if query is None else query[chosen]
     write_report(model, settings.report, rows, label, query, evals_result=history)
