@@ -29,19 +29,13 @@ def test_page(run: Any, flights: Path) -> None:
         (text,) = blocks(kind)
         Path(text.splitlines()[0].removeprefix("# ")).write_text(text)
     lines = [line for block in blocks("sh") for line in block.splitlines()]
-    assert len(lines) == 25
+    assert len(lines) == 27
     for line in lines:
         words = shlex.split(line)
         assert words[0] == "gossamer"
         assert run(*words[1:]).stdout
-    for name in (
-        "predictions.parquet",
-        "why.csv",
-        "hour.png",
-        "report.html",
-        "model.c",
-        "rank.gsm",
-    ):
+    written = ("predictions.parquet", "why.csv", "hour.png", "report.html", "model.c", "rank.gsm")
+    for name in written:
         assert Path(name).stat().st_size > 100
 
 
