@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,24 @@ def test_cv(run: Any, flights: Path) -> None:
     assert len(gs.CVBooster(model_file="folds.gsm").boosters) == 3
     text = run(*arguments, "-n", 4, "--no-shuffle").stdout
     assert "300 in 3 folds" in text and "valid auc" in text and "±" in text
+
+
+def test_terminals_that_know_ascii_only(flights: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "gossamer.cli",
+        "cv",
+        "flights.csv",
+        "-t",
+        "minutes",
+        "-n",
+        "2",
+    ]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert " ? " in done.stdout
 
 
 # ---- explain ----

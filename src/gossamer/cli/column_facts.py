@@ -37,7 +37,7 @@ class ColumnFacts:
             self.kind = "category"
             column = column.cast(kind.value_type)
             kind = column.type
-        elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        elif str(kind) in ("string", "large_string", "string_view"):
             self.kind = "text"
         elif types.is_boolean(kind):
             self.kind = "boolean"

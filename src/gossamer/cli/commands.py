@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import shutil
 import sys
-import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
@@ -14,6 +13,7 @@ import click
 
 from gossamer.cli.options import DEBUG
 from gossamer.errors import GossamerError, ParameterError
+from gossamer.logger import register_logger
 from gossamer.params.suggest import did_you_mean
 
 # What the shell is told. Wrong options and wrong parameters are usage; the rest is data and models.
@@ -104,9 +104,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
-            with warnings.catch_warnings():
-                result = super().invoke(ctx)
-                sys.stdout.flush()
+            result = super().invoke(ctx)
+            sys.stdout.flush()
             return result
         except KeyboardInterrupt:
             click.echo("\ninterrupted", err=True)
@@ -118,6 +117,8 @@ class Commands(click.Group):
                 raise
             failure = WrongParameter if isinstance(error, ParameterError) else Failed
             raise failure(ctx.invoked_subcommand or "", error) from error
+        finally:
+            register_logger(None)  # see `Console`
 
 
 def is_expected(error: BaseException) -> bool:

@@ -161,6 +161,8 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
         params = task.fill_in(params, is_validated=is_validated)
         label = task.encode(values, what)
         data = make_dataset(files, source, roles, label, params, settings.header)
+    if task.name == "ranking" and roles.query is None and data.get_group() is None:
+        raise click.UsageError("Ranking needs queries: --query COL says which one a row is of.")
     params = task.fill_in(params, is_validated=is_validated)
     resolve(params)  # fails now rather than after binning
     console.say(f"Task: {task.title}, because {task.reason}.")

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from gossamer.cli.terminal import printable
 from gossamer.logger import register_logger
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,7 +114,7 @@ class Console:
     def say(self, text: str) -> None:
         """Say what is being done."""
         if not self.is_quiet:
-            click.echo(text, err=True)
+            click.echo(printable(text, sys.stderr), err=True)
 
     @property
     def is_watched(self) -> bool:
@@ -123,7 +124,7 @@ class Console:
     def show(self, text: str, facts: Any) -> None:
         """Show the result: a text for people, or facts for programs."""
         if self.as_json or text:
-            click.echo(to_json(facts) if self.as_json else text)
+            click.echo(to_json(facts) if self.as_json else printable(text, sys.stdout))
 
 
 def to_json(facts: Any) -> str:
@@ -136,7 +137,7 @@ def to_json(facts: Any) -> str:
           "auc": null
         }
     """
-    return json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_plain(facts), indent=2, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
@@ -162,4 +163,4 @@ class _Logger:
 
     def warning(self, text: str) -> None:
         if not self._is_quiet:
-            click.echo(f"warning: {text}", err=True)
+            click.echo(printable(f"warning: {text}", sys.stderr), err=True)

@@ -64,6 +64,18 @@ class Style:
         return f"\x1b[{code}m{text}\x1b[0m" if self.has_colour else text
 
 
+def printable(text: str, stream: TextIO) -> str:
+    """Return text with "?" for what a stream cannot show: "±", names in other scripts.
+
+    Example:
+        >>> import io
+        >>> printable("3 ± 1", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+        '3 ? 1'
+    """
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, errors="replace").decode(encoding)
+
+
 def fit_lines(text: str, stream: TextIO) -> str:
     """Cut lines that a terminal would wrap; other streams get all of them.
 
