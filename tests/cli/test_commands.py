@@ -76,6 +76,13 @@ def test_no_command(capsys: Any) -> None:
     assert "gossamer train flights.parquet --target delayed" in out
 
 
+def test_asking_for_help(capsys: Any) -> None:
+    assert main(["help"]) == 0
+    assert "describe" in capsys.readouterr().out
+    assert main(["help", "train"]) == 0
+    assert "--early-stopping" in capsys.readouterr().out
+
+
 def test_commands_are_imported_when_needed() -> None:
     script = (
         "import sys; from gossamer.cli import main; assert main(['params', 'num_leaves']) == 0; "

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gossamer as gs
-from gossamer.cli.interrupts import heeding_interrupts
+from gossamer.cli.interrupts import StopAfterRound, heeding_interrupts
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
@@ -52,7 +52,7 @@ def interrupt_in_training(process: subprocess.Popen[str]) -> tuple[str, str]:
         line = process.stderr.readline()
         assert line, "it ended: " + seen
         seen += line
-    time.sleep(2)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     return out, seen + err
@@ -65,6 +65,7 @@ def test_the_rounds_so_far_are_kept(long: Path) -> None:
     found = json.loads(out)
     assert found["interrupted"] and 0 < found["rounds"] < 1_000_000
     assert "Traceback" not in err and "interrupted after" in err
+    assert "Stopping after this round" in err
     model = gs.Booster(model_file="model.gsm")
     assert model.current_iteration() == found["rounds"]
 
@@ -99,6 +100,19 @@ def test_interrupts_that_others_swallow() -> None:
             raise AttributeError("half imported") from None
     with pytest.raises(AttributeError), heeding_interrupts():
         raise AttributeError("of its own")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_two_interrupts() -> None:
+    stop = StopAfterRound(is_quiet=True)
+    env: Any = None
+    with stop:
+        stop(env)
+        signal.raise_signal(signal.SIGINT)  # the round goes on
+        with pytest.raises(KeyboardInterrupt):
+            stop(env)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

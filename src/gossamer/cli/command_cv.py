@@ -13,7 +13,7 @@ from gossamer.cli.loading import data_options, load, rounds_of
 from gossamer.cli.options import Console, output_options
 from gossamer.cli.progress import TrainingBar
 from gossamer.cli.read import check_folder
-from gossamer.cli.settings import gather
+from gossamer.cli.settings import ParameterCommand, gather
 from gossamer.cli.summary import peak_memory
 from gossamer.cli.terminal import Style, format_size, format_time
 from gossamer.cli.text_table import format_facts, format_number
@@ -26,7 +26,7 @@ Examples:
 """
 
 
-@click.command("cv", epilog=_EPILOG)
+@click.command("cv", cls=ParameterCommand, epilog=_EPILOG)
 @click.argument("arguments", nargs=-1, metavar="FILE... [KEY=VALUE]...")
 @data_options
 @click.option(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from gossamer.cli.column_facts import describe_columns
-from gossamer.cli.models import classes_of, load_model
+from gossamer.cli.models import DATA_SUFFIXES, classes_of, load_model
 from gossamer.cli.options import Console, header_option, output_options
 from gossamer.cli.read import find_column, open_table, read_column
 from gossamer.cli.task import find_task
@@ -19,10 +19,6 @@ from gossamer.data.source import Source
 from gossamer.errors import DataError, GossamerError, ModelFileError
 from gossamer.model import Booster
 
-_DATA: Final = (
-    *(".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".tab", ".psv"),
-    *(".svm", ".libsvm", ".svmlight", ".gz"),
-)
 _EPILOG = """\
 \b
 Examples:
@@ -56,7 +52,7 @@ def command(
 def _as_model(files: tuple[str, ...]) -> Booster | None:
     """Return the model, if the file holds one."""
     path = Path(files[0])
-    is_data = path.suffix.lower() in _DATA or len(files) > 1 or not path.is_file()
+    is_data = path.suffix.lower() in DATA_SUFFIXES or len(files) > 1 or not path.is_file()
     if is_data:
         return None
     try:

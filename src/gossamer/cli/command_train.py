@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from gossamer.cli.commands import INTERRUPTED
-from gossamer.cli.interrupts import heeding_interrupts
+from gossamer.cli.interrupts import StopAfterRound, heeding_interrupts
 from gossamer.cli.loading import Loaded, data_options, load, make_dataset, rounds_of
 from gossamer.cli.options import Console, output_options
 from gossamer.cli.progress import TrainingBar
 from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
-from gossamer.cli.settings import Settings, gather
+from gossamer.cli.settings import ParameterCommand, Settings, gather
 from gossamer.cli.summary import Timing, peak_memory, training_summary, training_text
 from gossamer.data import Dataset
 from gossamer.errors import DataError, message
@@ -33,7 +33,7 @@ Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
 """
 
 
-@click.command("train", epilog=_EPILOG)
+@click.command("train", cls=ParameterCommand, epilog=_EPILOG)
 @click.argument("arguments", nargs=-1, metavar="FILE... [KEY=VALUE]...")
 @data_options
 @click.option(
@@ -206,20 +206,20 @@ def _train(
     from gossamer.train import train
 
     history: dict[str, dict[str, list[float]]] = {}
-    callbacks: list[Any] = [record_evaluation(history)]
-    if console.is_watched:
-        callbacks.append(TrainingBar())
-    if checkpoint is not None:
-        callbacks.append(checkpoint)
-    model = train(
-        loaded.params,
-        train_set,
-        rounds_of(settings),
-        valid_sets=[train_set if valid_set is None else valid_set],
-        valid_names=["train" if valid_set is None else "valid"],
-        init_model=settings.init_model,
-        callbacks=callbacks,
-    )
+    stop = StopAfterRound(console.is_quiet)
+    # The same ones with and without a terminal: checkpoints ask for that.
+    callbacks: list[Any] = [record_evaluation(history), TrainingBar(is_shown=console.is_watched)]
+    callbacks += [stop, *([] if checkpoint is None else [checkpoint])]
+    with stop:
+        model = train(
+            loaded.params,
+            train_set,
+            rounds_of(settings),
+            valid_sets=[train_set if valid_set is None else valid_set],
+            valid_names=["train" if valid_set is None else "valid"],
+            init_model=settings.init_model,
+            callbacks=callbacks,
+        )
     return model, history
 
 

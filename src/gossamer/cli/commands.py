@@ -91,6 +91,11 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one may have been meant."""
+        if args[0] == "help":  # `gossamer help train` is `gossamer train --help`
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [args[1], "--help"]
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], COMMANDS) or f"There are {', '.join(COMMANDS)}."
             raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)

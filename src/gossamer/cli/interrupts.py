@@ -10,7 +10,11 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
+
+import click
+
+from gossamer.callbacks import CallbackEnv
 
 
 @contextmanager
@@ -22,13 +26,8 @@ def heeding_interrupts() -> Iterator[None]:
 
     Example:
         >>> with heeding_interrupts():
-        ...     try:
-        ...         signal.raise_signal(signal.SIGINT)
-        ...     except KeyboardInterrupt:
-        ...         pass  # it is lost
-        Traceback (most recent call last):
-        ...
-        KeyboardInterrupt
+        ...     print("what may take long")
+        what may take long
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread gets signals
@@ -51,3 +50,42 @@ def heeding_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if was_interrupted:
         raise KeyboardInterrupt
+
+
+class StopAfterRound:
+    """A callback: Ctrl-C ends the training when the round is done, and all callbacks know of it.
+
+    A checkpoint can then be written, too. A second Ctrl-C ends it at once.
+
+    Args:
+        is_quiet: Whether to say nothing about it.
+    """
+
+    order: ClassVar[int] = -1000
+    before_iteration: ClassVar[bool] = True
+
+    def __init__(self, is_quiet: bool = False) -> None:
+        self._is_quiet = is_quiet
+        self._was_asked = False
+        self._before: Any = None
+
+    def __call__(self, env: CallbackEnv) -> None:
+        """End the training before the next round."""
+        if self._was_asked:
+            raise KeyboardInterrupt
+
+    def _note(self, *_: Any) -> None:
+        if self._was_asked:
+            raise KeyboardInterrupt
+        self._was_asked = True
+        if not self._is_quiet:
+            click.echo("\nStopping after this round (Ctrl-C again: at once) ...", err=True)
+
+    def __enter__(self) -> StopAfterRound:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -148,6 +150,11 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
         raise click.UsageError("Which file? `gossamer describe FILE` shows what is in one.")
     begin = time.perf_counter()
     files = settings.files
+    for file in files[1:]:
+        if re.fullmatch(r"\w+", file) and not Path(file).exists():
+            raise click.UsageError(
+                f"There is no file {file!r}. If it is the column to predict: --target {file}."
+            )
     source = open_table(files, settings.header)
     roles = Roles.of(source, settings)
     params = training_params(settings)

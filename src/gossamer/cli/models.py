@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gossamer.data.columns import Level
 from gossamer.data.levels import NO_LEVELS
 from gossamer.errors import ModelFileError, message
 from gossamer.model import Booster
 from gossamer.model.class_names import n_classes_of
+
+# What names of tables end with.
+DATA_SUFFIXES: Final = (
+    *(".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".tab", ".psv"),
+    *(".svm", ".libsvm", ".svmlight", ".gz"),
+)
 
 
 def load_model(path: str) -> Booster:
@@ -19,6 +25,13 @@ def load_model(path: str) -> Booster:
         ModelFileError: If it is damaged, or no model.
         OSError: If it cannot be read.
     """
+    if Path(path).suffix.lower() in DATA_SUFFIXES:
+        raise ModelFileError(
+            message(
+                f"{path!r} looks like data, not like a model",
+                hint="The model comes first: gossamer COMMAND MODEL FILE.",
+            )
+        )
     if Path(path).is_dir():
         raise ModelFileError(message(f"the model {path!r} is a folder", expected="a file"))
     try:

@@ -14,24 +14,26 @@ from gossamer.callbacks import CallbackEnv
 
 @dataclass(eq=False)
 class TrainingBar:
-    """A callback: rounds, time left, the metric that early stopping looks at.
+    """A callback: rounds, time left, the first metric of the last data set.
 
     Attributes:
         label: What stands in front.
-        uses_first: Whether that is the first metric of the last data set; else the last one.
+        is_shown: Whether there is a terminal.
     """
 
     order: ClassVar[int] = 15
     before_iteration: ClassVar[bool] = False
 
     label: str = "training"
-    uses_first: bool = True
+    is_shown: bool = True
     _bar: Any = None
     _best: tuple[float, int] | None = None
     _shown: float = 0.0
 
     def __call__(self, env: CallbackEnv) -> None:
         """Move on by a round."""
+        if not self.is_shown:
+            return
         n_done = env.iteration - env.begin_iteration + 1
         n_rounds = env.end_iteration - env.begin_iteration
         text = self._look_at(env)
@@ -57,8 +59,7 @@ class TrainingBar:
         if not results:
             return None
         last = results[-1].dataset_name
-        of_last = [result for result in results if result.dataset_name == last]
-        result = of_last[0] if self.uses_first else of_last[-1]
+        result = next(result for result in results if result.dataset_name == last)
         sign = -1 if result.maximize else 1
         value = result.metric_value
         if self._best is None or sign * value < sign * self._best[0]:

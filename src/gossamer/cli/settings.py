@@ -67,6 +67,23 @@ class Settings:
         return list(self.options["data"])
 
 
+class ParameterCommand(click.Command):
+    """A command with parameters; those who write them as options learn how they are written."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = _plain_name(error.option_name)
+            if name not in CANONICAL:
+                raise
+            raise click.UsageError(
+                f"{name} is a parameter: write {name}=VALUE behind the file, or use --set.",
+                ctx,
+            ) from None
+
+
 def gather(
     ctx: click.Context, arguments: Iterable[str], sets: Iterable[str], config: str | None
 ) -> Settings:
