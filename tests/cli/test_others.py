@@ -124,6 +124,10 @@ def test_several_classes(run: Any, flights: Path) -> None:
     assert len(as_json(run, *arguments, "--shap")["columns"]) == len(model.feature_name())
     assert "probability of CC" in run(*arguments, "--row", 0, "--class", "CC").stdout
     assert as_json(run, *arguments, "--pdp", "hour", "--class", "BB")["column"] == "hour"
+    expected_of_row = model.predict(make_frame().iloc[[0]][model.feature_name()])[0]
+    predicted = ["AA", "BB", "CC"][expected_of_row.argmax()]
+    assert f"(probability of {predicted})" in run(*arguments, "--row", 0).stdout
+    assert "of which class?" in run(*arguments, "--pdp", "hour", code=2).stderr
     assert "there is no such class" in run(*arguments, "--row", 0, "--class", "DD", code=1).stderr
 
 

@@ -145,3 +145,33 @@ def test_missing_columns(run: Any, model: Path) -> None:
     result = run("predict", "model.gsm", "less.csv", "-o", "p.csv", code=1)
     assert "lacks columns of the training data: 'rain'" in result.stderr
     assert not Path("p.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("objective", "extra", "columns"),
+    [
+        ("gaussian", [], ["prediction_0", "prediction_1"]),
+        ("quantile", ["quantile_alpha=0.1,0.5,0.9"], [f"prediction_{i}" for i in range(3)]),
+        ("poisson", [], ["prediction"]),
+    ],
+)
+def test_several_outputs(
+    run: Any, flights: Path, objective: str, extra: list[str], columns: list[str]
+) -> None:
+    arguments = ("-t", "importance", "--ignore", "delayed", "-n", 2, "-q", "--objective", objective)
+    run("train", "flights.csv", *arguments, *extra)
+    model = gs.Booster(model_file="model.gsm")
+    expected = model.predict(make_frame()[model.feature_name()])
+    found = rows_of(run("predict", "model.gsm", "flights.csv").stdout)
+    assert list(found[0]) == columns
+    values = np.array([[float(row[name]) for name in columns] for row in found])
+    np.testing.assert_array_equal(values, np.reshape(expected, values.shape))
+
+
+@pytest.mark.parametrize("objective", ["hinge", "binary:logitraw", "focal"])
+def test_labels_of_scores(run: Any, flights: Path, objective: str) -> None:
+    arguments = ("-t", "delayed", "--ignore", "id,session", "-n", 20, "--objective", objective)
+    run("train", "flights.csv", *arguments, "-q")
+    found = rows_of(run("predict", "model.gsm", "flights.csv", "--labels").stdout)
+    labels = np.array([row["label"] for row in found])
+    assert (labels == make_frame()["delayed"]).mean() > 0.95

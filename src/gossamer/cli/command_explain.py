@@ -10,7 +10,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.cli.models import classes_of, load_model, text_columns
+from gossamer.cli.models import classes_of, gives_probabilities, load_model, text_columns
 from gossamer.cli.options import Console, header_option, output_options, threads_option
 from gossamer.cli.read import check_folder, open_table, read_table
 from gossamer.cli.terminal import Style
@@ -99,12 +99,12 @@ def command(
     console.show(explanation.text(Style.of(sys.stdout)), explanation.facts())
 
 
-def _output(model: Booster, class_name: str | None) -> int:
-    """Return which output is explained: that of the class asked for, else the last."""
+def _output(model: Booster, class_name: str | None) -> int | None:
+    """Return which output is explained: that of the class asked for; None: nobody asked."""
     classes = classes_of(model)
     n_outputs = model._model.objective.n_outputs
     if class_name is None:
-        return 0
+        return None
     names = [] if classes is None or n_outputs == 1 else [str(name) for name in classes]
     if class_name not in names:
         raise DataError(
@@ -213,7 +213,13 @@ class _Row(_Explanation):
     """Why one row is predicted so."""
 
     def __init__(
-        self, model: Booster, rows: Any, row: int, output: int, options: dict[str, Any], top: int
+        self,
+        model: Booster,
+        rows: Any,
+        row: int,
+        output: int | None,
+        options: dict[str, Any],
+        top: int,
     ) -> None:
         if row >= rows.shape[0]:
             raise DataError(
@@ -225,18 +231,19 @@ class _Row(_Explanation):
             )
         one = rows[row : row + 1] if not hasattr(rows, "slice") else rows.slice(row, 1)
         values = model.shap_values(one, **options)[0]
+        predicted = np.asarray(model.predict(one, **options)).reshape(-1)
+        classes = classes_of(model)
+        if output is None:  # the class that is predicted
+            output = int(values.sum(axis=-1).argmax()) if classes and values.ndim == 2 else 0
         values = values if values.ndim == 1 else values[output]
         self._values, self._names, self._top = values, model.feature_name(), top
         cells = one.toarray()[0] if hasattr(one, "toarray") else _cells(one)
         self._cells = [None if cell is None else cell for cell in cells]
         self._order = np.argsort(-np.abs(values[:-1]), kind="stable")
-        predicted = np.asarray(model.predict(one, **options)).reshape(-1)
         self._prediction = predicted[output] if len(predicted) > 1 else predicted[0]
-        classes = classes_of(model)
         self._of = ""
-        if classes is not None:
-            is_several = len(predicted) > 1
-            self._of = f" (probability of {classes[output if is_several else 1]})"
+        if classes is not None and gives_probabilities(model):
+            self._of = f" (probability of {classes[output if len(predicted) > 1 else 1]})"
         self._row = row
 
     def facts(self) -> Any:
@@ -274,9 +281,13 @@ class _Dependence(_Explanation):
     """What is predicted as a column takes one value after another."""
 
     def __init__(
-        self, model: Booster, rows: Any, column: str, output: int, options: dict[str, Any]
+        self, model: Booster, rows: Any, column: str, output: int | None, options: dict[str, Any]
     ) -> None:
         names = model.feature_name()
+        if output is None and classes_of(model) and model._model.objective.n_outputs > 1:
+            listed = ", ".join(map(str, classes_of(model) or ()))
+            raise click.UsageError(f"--pdp: of which class? Add --class, with one of {listed}.")
+        output = output or 0
         if column not in names:
             raise DataError(
                 message(

@@ -173,7 +173,8 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
     params = task.fill_in(params, is_validated=is_validated)
     resolve(params)  # fails now rather than after binning
     console.say(f"Task: {task.title}, because {task.reason}.")
-    if task.name == "binary" and task.named_classes:
+    is_probability = params.get("objective") in ("binary", "focal")
+    if is_probability and task.named_classes:
         console.say(f"Predictions are probabilities of {str(task.named_classes[1])!r}.")
     data.use_params(resolve(params)).construct()
     return Loaded(data, task, params, roles, time.perf_counter() - begin)

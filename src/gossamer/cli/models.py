@@ -54,6 +54,11 @@ def classes_of(model: Booster) -> list[Level] | None:
     return model.class_names or list(range(n_classes))
 
 
+def gives_probabilities(model: Booster) -> bool:
+    """Whether predictions are probabilities of classes, rather than scores or the classes."""
+    return model._model.objective.name in ("binary", "focal", "multiclass", "multiclassova")
+
+
 def output_names(model: Booster, word: str) -> list[str]:
     """Return what each output is called: `word`, or one name for each class or output.
 
