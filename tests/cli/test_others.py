@@ -286,6 +286,13 @@ def test_params_facts(run: Any) -> None:
     assert "](" not in listed and "`" not in listed
 
 
+def test_parameters_that_are_options(run: Any) -> None:
+    for name, option in (("label_column", "--target"), ("valid", "--valid"), ("data", "FILE")):
+        text = run("params", name).stdout
+        assert f"gossamer train {option}" in text and "Not in this version" not in text
+    assert "Not in this version" in run("params", "machines").stdout
+
+
 def test_params_search(run: Any) -> None:
     found = as_json(run, "params", "--search", "Monotone")
     assert "monotone_constraints" in [each["name"] for each in found]

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from gossamer.cli.options import debug_option, to_json
+from gossamer.cli.settings import OPTION_OF
 from gossamer.cli.terminal import fit_lines
 from gossamer.cli.text_table import format_facts, format_table
 from gossamer.errors import ParameterError, message
@@ -116,7 +117,12 @@ def describe(param: Param) -> str:
     facts["LightGBM"] = lightgbm_name(param.name) or "has none"
     facts["XGBoost"] = ", ".join(xgboost_names(param.name)) or "has none"
     facts["group"] = param.group
-    doc = param.doc if param.supported else f"Not in this version. {param.doc}"
+    doc = param.doc
+    if param.name in OPTION_OF:
+        option = OPTION_OF[param.name].replace("_", "-")
+        facts["option"] = f"gossamer train {'FILE' if option == 'data' else f'--{option}'}"
+    elif not param.supported:
+        doc = f"Not in this version. {param.doc}"
     return f"{param.name}\n{textwrap.indent(_wrap(doc, 2), '  ')}\n\n{format_facts(facts)}"
 
 
@@ -157,7 +163,7 @@ def _list(params: list[Param]) -> str:
 def _first_sentence(param: Param) -> str:
     doc = plain_text(param.doc).partition(". ")[0].rstrip(".")
     doc = doc if len(doc) <= 70 else doc[:67] + "..."
-    return doc if param.supported else f"(not yet) {doc}"
+    return doc if param.supported or param.name in OPTION_OF else f"(not yet) {doc}"
 
 
 def changed_values(path: str) -> dict[str, Any]:

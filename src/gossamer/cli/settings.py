@@ -20,7 +20,7 @@ from gossamer.params import CANONICAL, TABLE
 from gossamer.params.suggest import did_you_mean
 
 # Parameters that are options here: LightGBM's name -> ours.
-_OPTION_OF: Final = {
+OPTION_OF: Final = {
     "data": "data",
     "valid": "valid",
     "label_column": "target",
@@ -132,7 +132,7 @@ def _use(
     """Use one pair of a name and a value."""
     plain = _plain_name(name)
     canonical = CANONICAL.get(plain)
-    option = plain if plain in known else _OPTION_OF.get(canonical or "")
+    option = plain if plain in known else OPTION_OF.get(canonical or "")
     if canonical == "task" and _is_command(value):
         _check_task(ctx, value)
     elif option == "config":
