@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +168,6 @@ def test_debug_shows_where(flights: Path) -> None:
 
 
 def test_without_pyarrow(flights: Path) -> None:
-    import subprocess
-    import sys
-
     script = (
         "import sys; sys.modules['pyarrow'] = None; import gossamer.cli; "
         "sys.exit(gossamer.cli.main(['train', 'flights.csv', '-t', 'minutes']))"
@@ -176,3 +175,22 @@ def test_without_pyarrow(flights: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 1
     assert 'pip install "gossamer[files]"' in done.stderr and "Traceback" not in done.stderr
+
+
+def test_libsvm_without_pyarrow(folder: Path) -> None:
+    lines = [f"{'ab'[i % 5 > 2] == 'a':d} 0:{i % 5}" for i in range(100)]
+    Path("rows.svm").write_text("\n".join(lines))
+    script = (
+        "import sys; import importlib.util as util; find = util.find_spec; "
+        "util.find_spec = lambda name, *rest: None if name == 'pyarrow' else find(name, *rest); "
+        "sys.modules['pyarrow'] = None; from gossamer.cli import main; "
+        "assert main(['train', 'rows.svm', '-n', '20', '-q']) == 0; "
+        "assert main(['predict', 'model.gsm', 'rows.svm', '--labels', '-o', 'p.tsv', '-q']) == 0; "
+        "sys.exit(main(['predict', 'model.gsm', 'rows.svm', '--labels']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = done.stdout.splitlines()
+    assert found[0] == "prediction,label" and len(found) == 101
+    assert [line.split(",")[1] for line in found[1:6]] == ["1", "1", "1", "0", "0"]
+    assert Path("p.tsv").read_text().replace("\t", ",") == done.stdout

@@ -161,14 +161,11 @@ class _Predictor:
         names = self._model.feature_name()
         return rows if len(features) != len(names) else rows.rename_columns(names)
 
-    def _table(self, chunk: Any, kept: Sequence[str], rows: Any) -> Any:
-        import pyarrow
-
-        found = self._predict(rows)
+    def _table(self, chunk: Any, kept: Sequence[str], rows: Any) -> dict[str, Any]:
         columns: dict[str, Any] = {name: chunk.column(name) for name in kept}
-        columns |= {name: pyarrow.array(values) for name, values in found.items()}
+        columns |= self._predict(rows)
         self.columns = dict.fromkeys(columns)
-        return pyarrow.table(columns)
+        return columns
 
     def _predict(self, rows: Any) -> dict[str, Array]:
         values: Any = self._model.predict(rows, **self._options)

@@ -7,8 +7,9 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -27,7 +28,9 @@ STDOUT: Final = "-"
 
 
 class TableWriter:
-    """Writes tables of pyarrow, one below the other; the file is complete or not there.
+    """Writes tables, one below the other; the file is complete or not there.
+
+    CSV can be written without pyarrow, only slower.
 
     Args:
         path: By its suffix, Parquet, Feather, CSV or TSV; "-": CSV to standard output.
@@ -37,42 +40,64 @@ class TableWriter:
     """
 
     def __init__(self, path: str) -> None:
-        need_pyarrow()
         self._path = path
         self.n_rows = 0
         self._kind = "csv" if path == STDOUT else _kind_of(path)
+        self._has_pyarrow = find_spec("pyarrow") is not None
+        if self._kind not in ("csv", "tsv"):
+            need_pyarrow()
         self._file: Any = None
         self._temporary: str | None = None
         self._writer: Any = None
 
-    def write(self, table: Any) -> None:
-        """Write some rows."""
+    def write(self, columns: Mapping[str, Any]) -> None:
+        """Write some rows: columns of NumPy or pyarrow, by name."""
+        if not self._has_pyarrow:
+            self._write_plain(columns)
+            return
+        table = need_pyarrow().table(dict(columns))
         if self._writer is None:
             self._open(table.schema)
         self._writer.write_table(table)
         self.n_rows += table.num_rows
+
+    def _write_plain(self, columns: Mapping[str, Any]) -> None:
+        if self._writer is None:
+            self._open_file()
+            self._file.write(header_line(list(columns), self._delimiter))
+            self._writer = _PlainCsv(self._file, self._delimiter)
+        rows = list(zip(*(values.tolist() for values in columns.values()), strict=True))
+        self._writer.write(rows)
+        self.n_rows += len(rows)
+
+    @property
+    def _delimiter(self) -> str:
+        return "\t" if self._kind == "tsv" else ","
 
     def restart(self) -> None:
         """Forget what was written."""
         self._drop()
         self.n_rows = 0
 
-    def _open(self, schema: Any) -> None:
+    def _open_file(self) -> None:
         if self._path == STDOUT:
             self._file = _Stdout()
         else:
             path = Path(os.path.realpath(self._path))
             handle, self._temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
             self._file = os.fdopen(handle, "wb")
+
+    def _open(self, schema: Any) -> None:
+        self._open_file()
         if self._kind == "parquet":
             self._writer = need_pyarrow("pyarrow.parquet").ParquetWriter(self._file, schema)
         elif self._kind == "feather":
             self._writer = need_pyarrow("pyarrow.ipc").new_file(self._file, schema)
         else:
             arrow_csv = need_pyarrow("pyarrow.csv")
-            delimiter = "\t" if self._kind == "tsv" else ","
-            self._file.write(header_line(schema.names, delimiter))  # pyarrow's has quotes all over
-            options = arrow_csv.WriteOptions(delimiter=delimiter, include_header=False)
+            # pyarrow's own has quotes all over
+            self._file.write(header_line(schema.names, self._delimiter))
+            options = arrow_csv.WriteOptions(delimiter=self._delimiter, include_header=False)
             self._writer = arrow_csv.CSVWriter(self._file, schema, write_options=options)
 
     def close(self) -> None:
@@ -118,6 +143,21 @@ class TableWriter:
                 self.close()
         finally:
             self._drop()
+
+
+class _PlainCsv:
+    """Rows of Python's values as CSV."""
+
+    def __init__(self, file: Any, delimiter: str) -> None:
+        self._file, self._delimiter = file, delimiter
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, delimiter=self._delimiter, lineterminator="\n").writerows(rows)
+        self._file.write(text.getvalue().encode())
+
+    def close(self) -> None:
+        """Do nothing: the file is not its own."""
 
 
 class _Stdout:
