@@ -63,6 +63,8 @@ def test_interchange(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("lightgbm")
     run("docs/interchange.md", 2, {})
     assert capsys.readouterr().out.split() == ["True", "True", "50"]
+
+
 def test_files() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

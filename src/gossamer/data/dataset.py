@@ -38,11 +38,18 @@ from gossamer.data.frames import (
     frame_names,
     is_frame,
     read_column,
-    select_columns,
     take_rows_of,
+    without_columns,
 )
 from gossamer.data.levels import NO_LEVELS, Levels
-from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
+from gossamer.data.matrix import (
+    Table,
+    Values,
+    as_table,
+    check_not_empty,
+    read_values,
+    stack_columns,
+)
 from gossamer.data.names import check_names, default_names, join_names, listing, match_names
 from gossamer.data.pieces import bin_pieces, bin_pieces_like
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
@@ -58,6 +65,7 @@ from gossamer.data.roles import (
 )
 from gossamer.data.source import Source
 from gossamer.data.sources import find_source, whole_table
+from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
@@ -293,15 +301,18 @@ class Dataset:
 
     def _take_out_columns(self, params: Params) -> None:
         """Make fields of the columns of a frame that are named as label, weight, ..."""
-        if not is_frame(self.data):
+        by_name = isinstance(self.data, Mapping) and not is_sparse(self.data)
+        if not (by_name or is_frame(self.data)):
             refuse_names(self._asked(several=False))
             if self.reference is None:
                 refuse_names(asked_by_params(params))
             return
         if self._taken is not None and not self._asked():
             return  # they are out already
-        names = frame_names(self.data)
-        roles = self._find_roles(names, "the data frame", params, positions=False)
+        names = [str(name) for name in self.data] if by_name else frame_names(self.data)
+        roles = self._find_roles(
+            names, "the table" if by_name else "the data frame", params, positions=False
+        )
         if len(roles.features) == len(names):
             return
         read = {
@@ -309,9 +320,13 @@ class Dataset:
             for field, columns in roles.fields.items()
         }
         self._keep_fields(read)
-        self.data = select_columns(self.data, roles.features)
+        check_names(names, len(names))  # by name, they must differ
+        self.data = without_columns(self.data, set(range(len(names))) - set(roles.features))
 
     def _values_of(self, column: int, name: str) -> npt.NDArray[Any]:
+        if isinstance(self.data, Mapping):
+            values = list(self.data.values())[column]
+            return plain_values(read_values(values, f"column {name!r}"))
         return plain_values(read_column(self.data, column, column_in_frame(name)))
 
     def _asked(
@@ -499,7 +514,7 @@ class Dataset:
         if not taken or not is_frame(table):
             return table
         names = frame_names(table)
-        return select_columns(table, [i for i, name in enumerate(names) if name not in taken])
+        return without_columns(table, [i for i, name in enumerate(names) if name in taken])
 
     @property
     def has_header(self) -> bool | None:

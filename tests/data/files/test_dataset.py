@@ -141,6 +141,17 @@ class TestFields:
         with pytest.raises(gs.DataError, match="label names a column, but the columns"):
             gs.Dataset(table, params={"label_column": 0}).construct()
 
+    def test_a_frame_is_not_copied(self) -> None:
+        frame = pandas.DataFrame(np.zeros((10, 4)), columns=list("abyc"))
+        data = gs.Dataset(frame, label="y", free_raw_data=False).construct()
+        for name in "abc":
+            assert np.shares_memory(data.get_data()[name].to_numpy(), frame[name].to_numpy())
+
+    def test_names_that_occur_twice(self) -> None:
+        frame = pandas.DataFrame(np.zeros((10, 3)), columns=["a", "y", "y"])
+        with pytest.raises(gs.DataError, match="same name twice"):
+            gs.Dataset(frame, label="y").construct()
+
     def test_an_int_is_no_position_in_a_frame(self, frame: Any) -> None:
         with pytest.raises(gs.DataError, match="label"):
             gs.Dataset(frame, label=0).construct()
@@ -280,6 +291,28 @@ class TestLater:
         names = list("pqrstu")
         data = gs.Dataset(path, label="target", feature_name=names).construct()
         assert data.get_feature_name() == names != default_names(6)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"label_column": 2, "weight_column": 0},
+        {"label_column": 0, "weight_column": 3},
+        {"label_column": 4, "weight_column": 3, "group_column": 0},
+    ],
+)
+def test_positions_are_those_of_lightgbm(params: dict[str, int], tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    table = np.random.default_rng(0).random((200, 5)).round(3)
+    table[:, 0] = np.repeat(np.arange(20), 10)
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, table, delimiter=",", fmt="%.3f")
+    theirs = lightgbm.Dataset(str(path), params={**params, "verbose": -1}).construct()
+    ours = gs.Dataset(path, params=params).construct()
+    np.testing.assert_allclose(ours.get_label(), theirs.get_label(), rtol=1e-6)
+    np.testing.assert_allclose(ours.get_weight(), theirs.get_weight(), rtol=1e-6)
+    if "group_column" in params:
+        np.testing.assert_array_equal(ours.get_group(), theirs.get_group())
 
 
 def test_threads_do_not_matter(frame: Any, tmp_path: Path) -> None:
