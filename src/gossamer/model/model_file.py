@@ -13,6 +13,7 @@ from gossamer import files
 from gossamer.data.levels import Levels
 from gossamer.errors import ModelFileError, message, shorten
 from gossamer.model.check import check_feature_names, check_forest, check_params
+from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
@@ -71,6 +72,8 @@ def to_parts(model: Model) -> tuple[files.Arrays, dict[str, Any]]:
             if name not in _NOT_KEPT
         },
     }
+    if model.class_names is not None:
+        facts["class_names"] = list(model.class_names)
     if model.levels:
         facts["levels"] = model.levels.to_json()
     if model.average_output:
@@ -197,6 +200,9 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         levels,
         average_output,
         derived,
+        None
+        if facts.get("class_names") is None
+        else check_class_names(facts["class_names"], objective),
     )
 
 
