@@ -153,15 +153,6 @@ def test_quantile_sketch() -> None:
     assert names["again"].to_bytes() == names["data"]
 
 
-def test_quickstart() -> None:
-    pytest.importorskip("pandas")
-    pytest.importorskip("sklearn")
-    names = run("docs/quickstart.md", 8, {})
-    np.testing.assert_array_equal(
-        names["again"].predict(names["x_test"]), names["model"].predict(names["x_test"])
-    )
-
-
 def test_tree_methods() -> None:
     names = run("docs/tree_methods.md", 1, {})
     assert names["errors"]["hist"] == pytest.approx(0.32, abs=0.02)
