@@ -107,7 +107,7 @@ figures: $(STAMPS)/package ## draw the figures of the site anew, in docs/assets/
 	$(BIN)/python docs/figures/draw.py
 
 notebooks: $(STAMPS)/venv ## write examples/notebooks/ anew from the scripts
-	$(BIN)/python examples/make_notebooks.py
+	$(BIN)/python tools/make_notebooks.py
 
 # In a build folder of its own, with build isolation, installed where nothing else is.
 wheel: $(STAMPS)/venv ## build a wheel, install it into an empty environment, try it
