@@ -27,6 +27,8 @@ def main() -> None:
         path = Path(folder, "model.safetensors")
         booster.save_model(path)
         again = gossamer.Booster(model_file=path).predict(x[1500:])
+        page = booster.report(Path(folder, "report.html"), x[1500:], y[1500:])
+        assert b"</html>" in page.read_bytes()  # its styles and scripts are in the wheel
     assert np.array_equal(predicted, again)
     for optional in ("sklearn", "matplotlib", "tqdm"):
         assert optional not in sys.modules, f"{optional} is optional and must not be imported"

@@ -727,6 +727,12 @@ class Booster(Explaining, Storing):
         booster._use(model)
         return booster
 
+    def _with(self, model: Model) -> Booster:
+        booster = type(self).__new__(type(self))
+        booster._clear(self.params)
+        booster._trained = model
+        return booster
+
     # ---- copies ----
 
     def __getstate__(self) -> dict[str, Any]:
