@@ -27,7 +27,7 @@ CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-native lint format stubs bench sanitize fuzz docs wheel clean
+.PHONY: help demo test test-native lint format stubs bench sanitize fuzz docs figures notebooks wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -120,6 +120,12 @@ fuzz: $(STAMPS)/test ## mutated model files, FUZZ_FILES of them, under ASan and 
 
 docs: $(STAMPS)/docs ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+figures: $(STAMPS)/package ## draw the figures of the site anew, in docs/assets/
+	$(BIN)/python docs/figures/draw.py
+
+notebooks: $(STAMPS)/venv ## write examples/notebooks/ anew from the scripts
+	$(BIN)/python tools/make_notebooks.py
 
 # In a build folder of its own, with build isolation, installed where nothing else is.
 wheel: $(STAMPS)/venv ## build a wheel, install it into an empty environment, try it

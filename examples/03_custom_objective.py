@@ -7,6 +7,7 @@ import numpy as np
 
 import gossamer as gs
 
+# %% Data
 HEAVY = 4.0  # how much worse too low is than too high
 
 rng = np.random.default_rng(0)
@@ -14,6 +15,7 @@ x = rng.uniform(0, 10, size=(2000, 3))
 y = 20 + 5 * np.sin(x[:, 0]) + x[:, 1] + rng.normal(scale=3, size=2000)
 
 
+# %% The loss and a metric
 def careful(scores: np.ndarray, data: gs.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Return first and second derivative of the loss, one of each per row."""
     error = scores - data.get_label()
@@ -26,6 +28,7 @@ def share_too_low(predictions: np.ndarray, data: gs.Dataset) -> tuple[str, float
     return "share_too_low", float((predictions < data.get_label()).mean()), False
 
 
+# %% Train with it
 def fit(objective: object) -> gs.Booster:
     """Train with an objective, by name or as a function."""
     train_set = gs.Dataset(x[:1500], y[:1500])

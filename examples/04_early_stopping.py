@@ -12,9 +12,11 @@ from sklearn.model_selection import train_test_split
 
 import gossamer as gs
 
+# %% Data
 x, y = load_diabetes(return_X_y=True, as_frame=True)
 x_train, x_valid, y_train, y_valid = train_test_split(x, y, test_size=0.3, random_state=1)
 
+# %% Train until validation gets no better
 train_set = gs.Dataset(x_train, y_train)
 valid_set = train_set.create_valid(x_valid, y_valid)
 history: dict[str, dict[str, list[float]]] = {}
@@ -30,10 +32,12 @@ model = gs.train(
         gs.record_evaluation(history),
     ],
 )
+# %% What came out
 n_rounds = len(history["valid"]["rmse"])
 print(f"\nbest round: {model.best_iteration} of {n_rounds}; predict() stops there")
 print(f"RMSE on the validation data: {model.best_score['valid']['rmse']:.2f}")
 
+# %% The learning curve
 if find_spec("matplotlib"):
     from matplotlib.figure import Figure
 

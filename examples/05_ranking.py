@@ -7,6 +7,7 @@ import numpy as np
 
 import gossamer as gs
 
+# %% Data
 rng = np.random.default_rng(0)
 n_queries = 400
 sizes = rng.integers(5, 30, n_queries)  # results of each query
@@ -17,6 +18,7 @@ merit = 3 * match - age + 0.3 * rng.normal(size=len(query))
 relevance = np.digitize(merit, [0.5, 1.5, 2.3])
 x = np.column_stack([match, age, price, taste])
 
+# %% Train
 # Whole queries are held out: the first 300 train, the others tell how good the order is.
 first = query < 300
 train_set = gs.Dataset(x[first], relevance[first], query=query[first])
@@ -31,11 +33,13 @@ model = gs.train(
 scores = model.best_score["valid_0"]
 print(f"NDCG@5 {scores['ndcg@5']:.3f}, MAP@5 {scores['map@5']:.3f}, {model.best_iteration} rounds")
 
+# %% One query
 # Scores of one query, best first: only their order means something.
 mine = query == 399
 order = np.argsort(-model.predict(x[mine]))
 print("relevance in the order of the model:", *relevance[mine][order])
 
+# %% The estimator
 # The same through the estimator, with the number of rows of each query.
 ranker = gs.GossamerRanker(n_estimators=50).fit(x[first], relevance[first], group=sizes[:300])
 best = np.argmax(ranker.predict(x[mine]))

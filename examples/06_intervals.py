@@ -7,6 +7,7 @@ import numpy as np
 
 import gossamer as gs
 
+# %% Data
 rng = np.random.default_rng(0)
 x = rng.uniform(0, 10, size=(4000, 3))
 noise = 0.5 + 0.5 * x[:, 0]
@@ -14,6 +15,7 @@ y = 10 * np.sin(x[:, 1]) + noise * rng.normal(size=4000)
 train_rows, valid_rows, test_rows = slice(0, 2000), slice(2000, 3000), slice(3000, 4000)
 
 
+# %% What is done with each model
 def fit(params: dict[str, object]) -> gs.Booster:
     """Train until the validation data get no better."""
     train_set = gs.Dataset(x[train_rows], y[train_rows])
@@ -37,12 +39,14 @@ def report(name: str, low: np.ndarray, high: np.ndarray) -> None:
     )
 
 
+# %% Quantiles
 # Predictions of a row increase: the quantiles cannot cross.
 quantiles = fit({"objective": "quantile", "quantile_alpha": [0.1, 0.5, 0.9]})
 low, median, high = quantiles.predict(x[test_rows]).T
 assert (low <= median).all() and (median <= high).all()
 report("quantiles", low, high)
 
+# %% A normal distribution
 # A normal distribution: mean and standard deviation of every row.
 gaussian = fit({"objective": "gaussian"})
 mean, sigma = gaussian.predict(x[test_rows]).T

@@ -8,6 +8,7 @@ import pandas as pd
 
 import gossamer as gs
 
+# %% Data
 rng = np.random.default_rng(0)
 n_rows, n_shops = 6000, 600
 weather = rng.choice(["sun", "cloud", "rain", "fog", "snow"], size=n_rows)
@@ -21,6 +22,7 @@ bought = rng.uniform(size=n_rows) < 1 / (1 + np.exp(-score))
 frame = pd.DataFrame({"weather": weather, "shop": [f"shop {i}" for i in shop], "price": price})
 train_rows, test_rows = slice(0, 4500), slice(4500, n_rows)
 
+# %% Sets, or statistics
 # "auto": weather is split by sets, shop (few rows for each) becomes the mean label of rows before.
 for choice in ("off", "auto"):
     params = {"objective": "binary", "metric": "auc", "cat_target_statistics": choice}
@@ -30,6 +32,7 @@ for choice in ("off", "auto"):
     auc = model.best_score["valid_0"]["auc"]
     print(f"statistics of shops {choice:<4}   AUC {auc:.3f}")
 
+# %% New categories
 # The levels are part of the model: rows of another table need no encoding, and may be new.
 new = pd.DataFrame(
     {"weather": ["sun", "hail", None], "shop": ["shop 1", "shop 1", "a new one"], "price": 3.0}

@@ -7,11 +7,13 @@ import numpy as np
 
 import gossamer as gs
 
+# %% Data
 rng = np.random.default_rng(0)
 x = rng.normal(size=(2000, 8))
 y = x[:, 0] + x[:, 1] * x[:, 2] + 0.5 * rng.normal(size=2000)
 params = {"metric": "rmse", "learning_rate": 0.1, "num_leaves": 15}
 
+# %% Cross-validation
 # The folds go through the rounds together, and stop where their mean is best.
 result = gs.cv(params, gs.Dataset(x, y), 500, callbacks=[gs.early_stopping(20, verbose=False)])
 rmse = result["valid rmse-mean"]
@@ -21,6 +23,7 @@ print(
 )
 
 
+# %% A checkpoint
 # A checkpoint: run the same lines again, and training goes on from the file.
 class Crash(Exception):
     """What ends the first run."""
@@ -55,6 +58,7 @@ print("same model as without the crash:", model.model_to_string() == straight.mo
 # `train` still run. A second Ctrl-C raises KeyboardInterrupt.
 assert not model.was_interrupted
 
+# %% New data
 # New data: more trees behind the old ones, or the same trees with other leaf values.
 x_new = rng.normal(size=(500, 8))
 y_new = x_new[:, 0] + x_new[:, 1] * x_new[:, 2] + 1

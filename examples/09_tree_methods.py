@@ -9,6 +9,7 @@ import numpy as np
 
 import gossamer as gs
 
+# %% Data
 rng = np.random.default_rng(0)
 x = rng.normal(size=(15_000, 4))
 logit = 2 * x[:, 1] - 3 + 6 * ((x[:, 0] > 1) & (x[:, 0] < 1.01))
@@ -17,6 +18,7 @@ train_rows, test_rows = slice(0, 10_000), slice(10_000, 15_000)
 narrow = (x[test_rows, 0] > 1) & (x[test_rows, 0] < 1.01)
 print(f"{narrow.sum()} of {len(narrow)} test rows are in the narrow range")
 
+# %% All methods
 methods: dict[str, dict[str, object]] = {
     "hist, 15 bins": {"tree_method": "hist", "max_bin": 15},
     "approx, global": {"tree_method": "approx", "sketch_eps": 1 / 15},

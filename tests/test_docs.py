@@ -173,15 +173,6 @@ def test_quantile_sketch() -> None:
     assert names["again"].to_bytes() == names["data"]
 
 
-def test_quickstart() -> None:
-    pytest.importorskip("pandas")
-    pytest.importorskip("sklearn")
-    names = run("docs/quickstart.md", 8, {})
-    np.testing.assert_array_equal(
-        names["again"].predict(names["x_test"]), names["model"].predict(names["x_test"])
-    )
-
-
 def test_saving(capsys: pytest.CaptureFixture[str]) -> None:
     names = run("docs/saving.md", 6, {})
     assert capsys.readouterr().out.startswith(("age <=", "size <="))

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.times import is_time, seconds_of
 from gossamer.errors import DataError, message
 
 Level = str | int | float | bool
@@ -80,7 +81,8 @@ def plain_values(column: Column) -> npt.NDArray[Any]:
 def read_objects(values: npt.NDArray[Any], where: str) -> Column:
     """Read an array of Python objects or of text.
 
-    Numbers stay numbers, None and NaN are missing; where there is text, all must be text.
+    Numbers stay numbers, dates and times are seconds, None and NaN are missing; where there is
+    text, all must be text.
 
     Args:
         values: The column.
@@ -98,6 +100,9 @@ def read_objects(values: npt.NDArray[Any], where: str) -> Column:
     if values.dtype.kind != "O":
         return _factorise(values.astype(object), where)
     types = set(map(type, values.tolist()))
+    if any(map(is_time, types)) and not any(issubclass(kind, str) for kind in types):
+        values = _times_to_numbers(values)
+        types = set(map(type, values.tolist()))
     for kind in types:
         if not (issubclass(kind, str) or _is_number(kind) or kind.__name__ in _MISSING_TYPES):
             raise DataError(
@@ -190,6 +195,16 @@ def factorise(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], list[Any]
 def _factorise(values: npt.NDArray[Any], where: str) -> LevelColumn:
     positions, found = factorise(values)
     return LevelColumn(positions, check_found(found, where), "text")
+
+
+def _times_to_numbers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return dates and times among objects as seconds."""
+    found = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        if is_time(type(value)):
+            value = math.nan if is_missing(value) else seconds_of(value)
+        found[i] = value
+    return found
 
 
 def _to_numbers(values: npt.NDArray[Any], types: set[type]) -> npt.NDArray[Any]:

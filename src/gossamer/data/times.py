@@ -7,6 +7,7 @@ table keeps them does not matter, missing ones are NaN.
 
 from __future__ import annotations
 
+from datetime import date, datetime, time, timedelta, timezone
 from typing import Any, Final
 
 import numpy as np
@@ -40,3 +41,47 @@ def to_seconds(times: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     rest = np.fmod(numbers, per_second)
     seconds = (numbers - rest) // per_second + rest / per_second
     return np.where(np.isnat(times), np.nan, seconds)
+
+
+def is_time(kind: type) -> bool:
+    """Whether this is a type of dates, times or spans of time, Python's or NumPy's.
+
+    Example:
+        >>> is_time(date), is_time(np.timedelta64), is_time(float)
+        (True, True, False)
+    """
+    return issubclass(kind, (date, time, timedelta, np.datetime64, np.timedelta64))
+
+
+def seconds_of(value: Any) -> float:
+    """Return one date, time or span of time as seconds.
+
+    Example:
+        >>> seconds_of(date(1970, 1, 2)), seconds_of(time(0, 1)), seconds_of(timedelta(days=1))
+        (86400.0, 60.0, 86400.0)
+        >>> seconds_of(datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))))
+        0.0
+    """
+    return float(to_seconds(np.array([_as_numpy(value)]))[0])
+
+
+def _as_numpy(value: Any) -> np.datetime64 | np.timedelta64:
+    if isinstance(value, np.generic):
+        return value  # type: ignore[return-value]
+    for method in ("to_datetime64", "to_timedelta64"):  # of pandas: finer than microseconds, UTC
+        if hasattr(value, method):
+            return getattr(value, method)()  # type: ignore[no-any-return]
+    if isinstance(value, datetime):
+        if value.tzinfo is not None:
+            value = value.astimezone(timezone.utc).replace(tzinfo=None)
+        return np.datetime64(value, "us")
+    if isinstance(value, date):
+        return np.datetime64(value, "D")
+    if isinstance(value, time):
+        value = timedelta(
+            hours=value.hour,
+            minutes=value.minute,
+            seconds=value.second,
+            microseconds=value.microsecond,
+        )
+    return np.timedelta64(value, "us")

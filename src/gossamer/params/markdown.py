@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from gossamer.params.param import Param
+from gossamer.params.peer_names import further_names, names_in_lightgbm, names_in_xgboost
 from gossamer.params.table import TABLE
 
 _INTRODUCTION: Final = """\
@@ -21,9 +22,11 @@ _INTRODUCTION: Final = """\
 Gossamer takes LightGBM's parameters under LightGBM's names, and XGBoost's names where they mean
 the same thing.
 
-- **Names.** Any alias will do. When one parameter comes under several names, the name in the first
-  column wins, then the shortest, then the first in the alphabet; if the values differ, a warning is
-  logged. An unknown name is an error.
+- **Names.** The columns show what LightGBM and XGBoost call a parameter; any of these names will
+  do. XGBoost's *defaults* differ in places, see [migrating from
+  XGBoost](migrating_from_xgboost.md#parameters). When one parameter comes under several names, the
+  name that stands first wins, then the shortest, then the first in the alphabet; if the values
+  differ, a warning is logged. An unknown name is an error.
 - **Values.** `None` means not given. Integers may be written as `31`, `31.0` or `"31"`, truth
   values as `True`, `"true"`, `"+"` or `1`. NaN and infinity are errors.
 - **Not yet.** LightGBM's parameters are all known. Those marked *not yet* accept their default
@@ -92,20 +95,25 @@ def _render_group(group: str, params: list[Param]) -> str:
     lines = [
         f"## {group}",
         "",
-        "| parameter | type | default | range | aliases | |",
-        "|---|---|---|---|---|---|",
+        "| parameter | LightGBM | XGBoost | type | default | range | |",
+        "|---|---|---|---|---|---|---|",
     ]
     for param in params:
         cells = (
-            f"`{param.name}`",
+            f'<a id="{param.name}"></a>' + _codes([param.name, *further_names(param)]),
+            _codes(names_in_lightgbm(param)),
+            _codes(names_in_xgboost(param)),
             _TYPE_WORDS.get(param.kind, param.kind),
             _code(param.default),
             f"`{param.range_text}`" if param.range_text else "",
-            ", ".join(f"`{alias}`" for alias in param.aliases),
             param.doc if param.supported else f"*Not yet.* {param.doc}",
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _codes(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _render_choices(param: Param) -> str:

@@ -124,15 +124,15 @@ def search(
         metric,
         prune,
     )
-    if study is None:
-        study = optuna.create_study(
-            direction="maximize" if is_higher_better else "minimize",
-            sampler=optuna.samplers.TPESampler(seed=seed),
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=20),
-        )
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
+        if study is None:
+            study = optuna.create_study(
+                direction="maximize" if is_higher_better else "minimize",
+                sampler=optuna.samplers.TPESampler(seed=seed),
+                pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=20),
+            )
         study.optimize(
             trials.run, n_trials=n_trials, timeout=timeout, show_progress_bar=show_progress
         )

@@ -1,0 +1,127 @@
+"""Bars of what benchmarks/results holds, made anew from the raw runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from style import BLUE, GOLD, GREEN, INK, MUTED, RED, SKY, new_figure
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.summary import best_of_family, find_reference, summarise  # noqa: E402
+
+COLOURS = {"lightgbm": BLUE, "lightgbm_quantized": SKY, "xgboost": RED, "sklearn": GOLD}
+
+
+def _load(name: str) -> Any:
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
+def training() -> Figure:
+    """Time of the others over Gossamer's, on two threads and on sixteen."""
+    figure = Figure(figsize=(8.6, 3.0))
+    axes = figure.subplots(1, 2, width_ratios=(2, 1), sharey=True)
+    for ax, threads in zip(axes, (2, 16), strict=True):
+        rows = summarise(_load(f"{threads}-threads/results.json")["runs"])
+        cases = list(dict.fromkeys(row.case for row in rows))
+        names = ("lightgbm", "lightgbm_quantized", "xgboost")
+        for i, name in enumerate(names):
+            for j, case in enumerate(cases):
+                best, own = best_of_family(rows, case, name), find_reference(rows, case)
+                if best is None or own is None:
+                    continue
+                ratio = best.time_s / own.time_s
+                place = j + 0.27 * (i - 1)
+                label = name.replace("_", ", ") if j == 0 else None
+                ax.bar(place, ratio, 0.25, color=COLOURS[name], label=label)
+                ax.text(place, ratio + 0.08, f"{ratio:.1f}", ha="center", fontsize=8)
+        ax.set_xticks(range(len(cases)), [case.replace("_", "\n", 1) for case in cases])
+        ax.axhline(1, color=INK, lw=1)
+        ax.set_title(f"training on {threads} threads")
+    axes[0].set_ylabel("times Gossamer's time")
+    axes[0].legend(loc="upper left")
+    return figure
+
+
+def prediction() -> Figure:
+    """Time of prediction of the others over Gossamer's."""
+    best: dict[tuple[str, str], float] = {}
+    for run in _load("predict/predict.json")["runs"]:
+        key = (run["case"], run["contender"])
+        best[key] = min(run["best_s"], best.get(key, np.inf))
+    cases = {
+        "large_trees": "100 trees of\n255 leaves",
+        "many_trees": "1,000 trees of\n31 leaves",
+        "sparse": "sparse rows",
+        "one_row": "one row\n(predictor)",
+    }
+    figure, ax = new_figure(8.6, 2.9)
+    for j, case in enumerate(cases):
+        own = best.get((case, "gossamer_predictor"), best[case, "gossamer"])
+        for i, name in enumerate(("lightgbm", "xgboost")):
+            if (case, name) not in best:
+                continue
+            ratio = best[case, name] / own
+            place = j + 0.34 * (i - 0.5)
+            ax.bar(place, ratio, 0.32, color=COLOURS[name], label=name if j == 0 else None)
+            ax.text(place, ratio * 1.07, f"{ratio:.0f}", ha="center", fontsize=9)
+    ax.set_yscale("log")
+    ax.set_ylim(0.8, 200)
+    ax.axhline(1, color=INK, lw=1)
+    ax.set_yticks([1, 10, 100], ["1", "10", "100"])
+    ax.set_xticks(range(len(cases)), list(cases.values()))
+    ax.set_ylabel("times Gossamer's time")
+    ax.set_title("prediction, two threads")
+    ax.legend(loc="upper left", ncols=2)
+    return figure
+
+
+def accuracy() -> Figure:
+    """Loss of every objective, to the best of the others, as on the page of tasks."""
+    loss: dict[tuple[str, str, str], list[float]] = {}
+    for run in _load("tasks/accuracy.json")["runs"]:
+        if "loss" in run:
+            loss.setdefault((run["objective"], run["data"], run["contender"]), []).append(
+                run["loss"]
+            )
+    found = []
+    for objective, data in dict.fromkeys((key[0], key[1]) for key in loss):
+        means = {
+            key[2]: float(np.mean(values))
+            for key, values in loss.items()
+            if key[:2] == (objective, data)
+        }
+        others = [value for name, value in means.items() if name != "gossamer"]
+        if others and "gossamer" in means:
+            found.append((100 * (means["gossamer"] / min(others) - 1), f"{objective}, {data}"))
+    found.sort()
+    shown = np.clip([value for value, _ in found], -6, 6)
+    figure, ax = new_figure(8.6, 0.155 * len(found) + 0.9)
+    colours = [GREEN if v < 0 else (RED if v > 0.5 else GOLD) for v, _ in found]
+    ax.barh(range(len(found)), shown, color=colours, height=0.75)
+    for i, (value, _) in enumerate(found):
+        if abs(value) > 6:
+            right = value > 0
+            ax.text(
+                5.9 if right else -5.9,
+                i,
+                f"{value:+.0f} %",
+                color="white",
+                fontsize=7.5,
+                ha="right" if right else "left",
+                va="center",
+            )
+    ax.set_yticks(range(len(found)), [name for _, name in found], fontsize=7.5)
+    ax.axvline(0, color=INK, lw=1)
+    ax.axvline(0.5, color=MUTED, lw=0.8, ls=":")
+    ax.set_ylim(-0.7, len(found) - 0.3)
+    ax.set_xlim(-6, 6)
+    ax.set_xlabel("held-out loss to the best of the others, % (left is better)")
+    return figure
