@@ -65,6 +65,18 @@ def test_interchange(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == ["True", "True", "50"]
 
 
+def test_files() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    names = run("docs/files.md", 4, {})
+    frame, model = names["frame"], names["model"]
+    expected = model.predict(frame[4000:][["rooms", "area", "town"]])
+    np.testing.assert_array_equal(names["predicted"], expected)
+    assert np.corrcoef(expected, frame["price"][4000:])[0, 1] > 0.99
+    assert names["names"] == ["rooms", "area"] and names["same"]
+    assert names["columns"] == ["rooms", "area", "town"]
+
+
 def test_xgboost_options() -> None:
     blocks = blocks_of("docs/xgboost_options.md")
     assert len(blocks) == 3
