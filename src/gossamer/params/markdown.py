@@ -95,21 +95,25 @@ def _render_group(group: str, params: list[Param]) -> str:
     lines = [
         f"## {group}",
         "",
-        "| parameter | LightGBM | XGBoost | type | default | range | |",
-        "|---|---|---|---|---|---|---|",
+        "| parameter | LightGBM | XGBoost | value | |",
+        "|---|---|---|---|---|",
     ]
     for param in params:
         cells = (
             f'<a id="{param.name}"></a>' + _codes([param.name, *further_names(param)]),
             _codes(names_in_lightgbm(param)),
             _codes(names_in_xgboost(param)),
-            _TYPE_WORDS.get(param.kind, param.kind),
-            _code(param.default),
-            f"`{param.range_text}`" if param.range_text else "",
+            _value(param),
             param.doc if param.supported else f"*Not yet.* {param.doc}",
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _value(param: Param) -> str:
+    """Say type, range and default."""
+    limits = f" `{param.range_text}`" if param.range_text else ""
+    return f"{_TYPE_WORDS.get(param.kind, param.kind)}{limits}, default {_code(param.default)}"
 
 
 def _codes(names: list[str]) -> str:
