@@ -20,7 +20,7 @@ from gossamer.callbacks import (
     reset_parameter,
 )
 from gossamer.cv import cv
-from gossamer.data import Dataset
+from gossamer.data import Dataset, Sequence
 from gossamer.errors import (
     DataError,
     GossamerError,
@@ -73,6 +73,7 @@ __all__ = [
     "NotSupportedError",
     "ParameterError",
     "QuantileSketch",
+    "Sequence",
     "checkpoint",
     "create_tree_digraph",
     "cv",

@@ -107,7 +107,7 @@ def test_weights() -> None:
 
 def test_what_does_not_fit_a_bundle_is_moved_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows that the storage is chosen from see no conflict."""
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 1)
+    monkeypatch.setattr(pieces, "_EXAMPLE_VALUES", 1)
     matrix = np.zeros((60_000, 12))
     rows = np.arange(60_000)
     matrix[rows, rows % 12] = 1.0 + rows % 3
@@ -169,7 +169,7 @@ class TestFrames:
     def _small_is_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(frame_pieces, "_LARGE", 1)
         monkeypatch.setattr(frame_pieces, "PIECE_VALUES", 1000)
-        monkeypatch.setattr(pieces, "PIECE_VALUES", 1000)
+        monkeypatch.setattr(pieces, "_EXAMPLE_VALUES", 1000)
 
     @staticmethod
     def make(kind: str, seed: int = 0) -> tuple[Any, Any]:

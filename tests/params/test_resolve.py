@@ -310,7 +310,7 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
     [
         {"device": "cuda"},
         {"tree_learner": "data"},
-        {"two_round": True},
+        {"pre_partition": True},
         {"data": "train.csv"},
     ],
 )

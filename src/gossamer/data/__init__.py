@@ -1,7 +1,8 @@
 """From the user's table to a binned data set."""
 
+from gossamer.data.chunk_source import Sequence
 from gossamer.data.dataset import Dataset
 from gossamer.data.fields import Targets
 from gossamer.data.matrix import Table, as_table
 
-__all__ = ["Dataset", "Table", "Targets", "as_table"]
+__all__ = ["Dataset", "Sequence", "Table", "Targets", "as_table"]

@@ -178,7 +178,6 @@ def _unusable(path: Path, why: str) -> DataError:
     return DataError(
         message(
             f"{str(path)!r} is not a usable data set file: {why}",
-            hint="Write it again with Dataset.save_binary(). Text files are not read "
-            "in this version: load them into an array first.",
+            hint="Write it again with Dataset.save_binary().",
         )
     )

@@ -64,6 +64,19 @@ class LevelColumn:
 Column = npt.NDArray[Any] | LevelColumn
 
 
+def plain_values(column: Column) -> npt.NDArray[Any]:
+    """Return a column as the user's values: levels as what they stand for, None where missing.
+
+    Example:
+        >>> plain_values(LevelColumn(np.array([1, -1, 0]), ["b", "a"], "text"))
+        array(['a', None, 'b'], dtype=object)
+    """
+    if not isinstance(column, LevelColumn):
+        return column
+    values: npt.NDArray[Any] = np.array([*column.found, None], dtype=object)[column.positions]
+    return values
+
+
 def read_objects(values: npt.NDArray[Any], where: str) -> Column:
     """Read an array of Python objects or of text.
 

@@ -21,7 +21,8 @@ from gossamer.data.binned import (
     trainable,
 )
 from gossamer.data.categorical import categorical_columns, read_asked
-from gossamer.data.columns import Level
+from gossamer.data.chunk_pieces import ChunkPieces
+from gossamer.data.columns import Level, plain_values
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import (
     Targets,
@@ -30,13 +31,33 @@ from gossamer.data.fields import (
     check_label,
     check_weight,
 )
+from gossamer.data.files import is_binary_dataset
 from gossamer.data.frame_pieces import FramePieces, find_pieces
-from gossamer.data.frames import take_rows_of
+from gossamer.data.frames import (
+    column_in_frame,
+    frame_names,
+    is_frame,
+    read_column,
+    select_columns,
+    take_rows_of,
+)
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
-from gossamer.data.names import check_names, default_names, join_names, match_names
+from gossamer.data.names import check_names, default_names, join_names, listing, match_names
 from gossamer.data.pieces import bin_pieces, bin_pieces_like
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
+from gossamer.data.roles import (
+    Roles,
+    asked_by_arguments,
+    asked_by_params,
+    asks_columns,
+    find_roles,
+    match_columns,
+    refuse_names,
+    values_of,
+)
+from gossamer.data.source import Source
+from gossamer.data.sources import find_source, whole_table
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
@@ -89,10 +110,15 @@ class Dataset:
 
     Args:
         data: Rows x columns: a NumPy array of numbers or a scipy.sparse matrix (never copied, nor
-            made dense), a list of rows, a data frame (pandas, polars, pyarrow), or the path of a
-            file written by `save_binary`. Columns of frames, lists and arrays of objects may be
-            text or categories.
-        label: One number per row, or with several targets rows x targets.
+            made dense), a list of rows, a data frame (pandas, polars, pyarrow). Columns of frames,
+            lists and arrays of objects may be text or categories. Or what is read in chunks and
+            never in memory as a whole: the path of a file (Parquet, Feather, Arrow, CSV, LibSVM,
+            or written by `save_binary`), a pattern, a folder, or a list of paths; a `Sequence`, or
+            a list of them; a list of arrays or frames, which follow each other; a function that
+            gives such chunks.
+        label: One number per row, or with several targets rows x targets. Of frames and files also
+            the name of a column, or a list of names. So may be `weight`, `group` and `query` (then
+            a column of ids), `init_score` and `position`. Such columns are no features.
         reference: For validation data: the training data, whose bins are used.
         weight: One number >= 0 per row.
         group: For ranking: the rows of each query, as [3, 5, ...] where the first 3 rows belong to
@@ -149,7 +175,10 @@ class Dataset:
         self._parent: Dataset | None = None  # of a subset
         self._binned: BinnedTable | None = None
         self._raw: Values | None = None  # kept for linear leaves
-        self._is_from_file = False
+        self._is_from_file = False  # of save_binary
+        self._is_in_chunks = False  # read in chunks: never in memory
+        self._can_be_read_again = False  # files
+        self._taken: dict[str, tuple[str, ...]] | None = None  # columns that are no features
         self._names: list[str] | None = None
         self._targets: Targets | None = None
         self._n_columns = 0
@@ -176,7 +205,7 @@ class Dataset:
         if self._parent is not None:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
             self._take_categories(self._parent)
-        elif isinstance(self.data, (str, os.PathLike)):
+        elif is_binary_dataset(self.data):
             self._binned, names = self._load(Path(self.data))
             self._is_from_file = True
         elif self.data is None:
@@ -189,14 +218,14 @@ class Dataset:
         except DataError:
             self._binned = self._raw = None
             raise
-        if self.free_raw_data and self._parent is None:
+        # A path takes no memory, and the bins can be made again.
+        if self.free_raw_data and self._parent is None and not self._can_be_read_again:
             self.data = None
 
     def _bin(self, params: Params) -> list[str]:
         """Bin the table; returns the names of its columns, if it has any."""
         known, known_names = self._known()
-        pieces = None if keeps_raw_values(params) else find_pieces(self.data, known, known_names)
-        table = as_table(self.data, known, known_names) if pieces is None else pieces
+        table = self._find_table(params, known, known_names)
         check_not_empty(table.n_rows, table.n_columns)
         if self.reference is not None:
             if isinstance(table, Table):
@@ -222,6 +251,93 @@ class Dataset:
         self._raw = table.values if isinstance(table, Table) and keeps_raw_values(params) else None
         return table.names or []  # none: made later
 
+    def _find_table(
+        self, params: Params, known: Levels | None, known_names: list[str] | None
+    ) -> Table | FramePieces | ChunkPieces:
+        """Look at the user's data: a table in memory, or one that comes in chunks."""
+        text: set[str] = set()
+        if known is not None and known_names is not None:
+            text = {known_names[c] for c in known.columns if known.is_text(c)}
+        source = find_source(self.data, self.has_header, text)
+        if source is not None:
+            return self._open(source, params, known, known_names)
+        self.data = whole_table(self.data)
+        self._take_out_columns(params)
+        pieces = None if keeps_raw_values(params) else find_pieces(self.data, known, known_names)
+        return as_table(self.data, known, known_names) if pieces is None else pieces
+
+    def _open(
+        self, source: Source, params: Params, known: Levels | None, known_names: list[str] | None
+    ) -> ChunkPieces:
+        """Read what is not a feature, and levels; the features are read piece by piece later."""
+        self._is_in_chunks, self._can_be_read_again = True, source.is_file
+        if keeps_raw_values(params):
+            raise _not_in_memory("linear_tree" if params.linear_tree else "tree_method=exact")
+        if self.reference is not None:
+            source.be_like(self.reference.num_feature())
+        columns, fields = None, None
+        if source.names is None:
+            refuse_names(self._asked(several=False))
+        else:
+            roles = self._find_roles(source.names, source.what, params, positions=source.is_file)
+            columns, fields = roles.features, roles.fields
+            if self.reference is not None:
+                columns = match_columns(
+                    known_names, source.names, columns, source.what, is_named=source.is_named
+                )
+            check_not_empty(source.n_rows or 1, len(columns))
+        pieces = ChunkPieces(source, columns, fields, known)
+        self._keep_fields(pieces.fields)
+        return pieces
+
+    def _take_out_columns(self, params: Params) -> None:
+        """Make fields of the columns of a frame that are named as label, weight, ..."""
+        if not is_frame(self.data):
+            refuse_names(self._asked(several=False))
+            if self.reference is None:
+                refuse_names(asked_by_params(params))
+            return
+        if self._taken is not None and not self._asked():
+            return  # they are out already
+        names = frame_names(self.data)
+        roles = self._find_roles(names, "the data frame", params, positions=False)
+        if len(roles.features) == len(names):
+            return
+        read = {
+            field: values_of(field, [self._values_of(c, names[c]) for c in columns])
+            for field, columns in roles.fields.items()
+        }
+        self._keep_fields(read)
+        self.data = select_columns(self.data, roles.features)
+
+    def _values_of(self, column: int, name: str) -> npt.NDArray[Any]:
+        return plain_values(read_column(self.data, column, column_in_frame(name)))
+
+    def _asked(
+        self, *, positions: bool = False, several: bool = True
+    ) -> dict[str, tuple[int | str, ...]]:
+        return asked_by_arguments(vars(self), positions=positions, several=several)
+
+    def _find_roles(self, names: list[str], what: str, params: Params, *, positions: bool) -> Roles:
+        arguments = self._asked(positions=positions)
+        inherited = self._taken or {}
+        if self.reference is not None:
+            params = resolve(self._own_params, context="dataset")
+            inherited = {**(self.reference._taken or {}), **inherited}
+        roles = find_roles(names, arguments, asked_by_params(params), inherited, what)
+        self._taken = roles.by_name(names)
+        return roles
+
+    def _keep_fields(self, found: Mapping[str, Any]) -> None:
+        """Take over what was read, where no values were given."""
+        asked = self._asked(positions=True)
+        for field, values in found.items():
+            if field == "query" and self.group is not None and asks_columns(self.group) is None:
+                continue
+            if getattr(self, field) is None or field in asked:
+                setattr(self, field, values)
+                self.group = None if field == "query" else self.group
+
     def _choose_names(self, found: list[str]) -> list[str]:
         """Names that were given, or those of the reference, or those found with the data."""
         if self._binned is not None:
@@ -240,7 +356,7 @@ class Dataset:
         levels = self.reference.levels or NO_LEVELS
         return levels, None if names == default_names(len(names)) else names
 
-    def _find_categories(self, table: Table | FramePieces, params: Params) -> None:
+    def _find_categories(self, table: Table | FramePieces | ChunkPieces, params: Params) -> None:
         """Find the categorical columns of training data; the argument wins over the parameter."""
         self._n_columns = table.n_columns
         asked = read_asked(self.categorical_feature)
@@ -369,6 +485,12 @@ class Dataset:
         return self._binned
 
     @property
+    def has_header(self) -> bool | None:
+        """Whether the first line of a text file has names; None: nobody said."""
+        params = resolve(self.params, context="dataset")
+        return params.header if "header" in params.given else None
+
+    @property
     def asks_for_linear_tree(self) -> bool:
         """Whether `linear_tree` is among its own parameters: trainings then need not say so."""
         return resolve(self._own_params, context="dataset").linear_tree
@@ -402,6 +524,8 @@ class Dataset:
                     hint="Make the Dataset from the table.",
                 )
             )
+        if self._is_in_chunks:
+            raise _not_in_memory(user)
         if self.data is None:
             raise DataError(
                 message(
@@ -429,9 +553,11 @@ class Dataset:
         self.construct()
         if self._targets is None:
             if self.label is None:
-                raise DataError(
-                    message("the data set has no label", hint="Pass label, or call set_label().")
-                )
+                hint = "Pass label, or call set_label()."
+                if self._is_in_chunks:
+                    names = listing(self.get_feature_name(), 20)
+                    hint = f"Name a column: Dataset(..., label='...'). There are {names}."
+                raise DataError(message("the data set has no label", hint=hint))
             several, n_rows = self.label.ndim == 2, self.num_data()
             self._targets = Targets(
                 np.ascontiguousarray(self.label.T).reshape(-1) if several else self.label,
@@ -483,9 +609,8 @@ class Dataset:
         }
 
     def _has_no_raw_data(self) -> bool:
-        """Whether the bins cannot be made again; a file holds bins only."""
-        is_file = isinstance(self.data, (str, os.PathLike))
-        return self.data is None or self._parent is not None or is_file
+        """Whether the bins cannot be made again; a file of `save_binary` holds bins only."""
+        return self.data is None or self._parent is not None or self._is_from_file
 
     def _value_of(self, name: str, params: Params) -> object:
         """What a parameter is for this data set, which is constructed."""
@@ -827,12 +952,14 @@ class Dataset:
         return None if levels is None else [list(found) for found in levels.by_column.values()]
 
     def get_data(self) -> Any:
-        """Return the raw data.
+        """Return the raw data; of files the paths, of frames what is no label, weight, ...
 
         Raises:
             DataError: If it was freed after binning.
         """
         if self._parent is not None:
+            if self._parent._is_in_chunks:
+                raise _not_in_memory("get_data() of a subset")
             data, rows = self._parent.get_data(), self.used_indices
             assert rows is not None
             if hasattr(data, "iloc"):  # a pandas frame stays one
@@ -948,6 +1075,16 @@ def _known_field(name: str) -> str:
     if name in _CHECKS:
         return name
     raise DataError(message("there is no such field", got=name, expected=", ".join(_CHECKS)))
+
+
+def _not_in_memory(user: str) -> DataError:
+    return DataError(
+        message(
+            f"{user} needs raw values, and files and chunks are never in memory as a whole",
+            expected="a table in memory",
+            hint="Load it first, for instance with pandas.read_parquet().",
+        )
+    )
 
 
 def _freed(action: str) -> DataError:

@@ -146,7 +146,7 @@ def _read_pandas(series: Any, where: str) -> Column:
         return LevelColumn(positions, check_found(levels.tolist(), where), "text")
     arrow = getattr(dtype, "pyarrow_dtype", None)
     if arrow is not None and str(arrow).startswith("dictionary"):
-        return _read_dictionary(series.array.__arrow_array__(), where)
+        return read_dictionary(series.array.__arrow_array__(), where)
     raise not_numeric(where, dtype)
 
 
@@ -172,7 +172,7 @@ def _read_other(series: Any, where: str) -> Column:
     if dtype == narwhals.Categorical:
         native = series.to_native()
         if hasattr(native, "dictionary_encode"):  # pyarrow
-            return _read_dictionary(native, where)
+            return read_dictionary(native, where)
         series = series.cast(narwhals.String)
         return _number_levels(series, sorted(series.drop_nulls().unique().to_list()), "category")
     if dtype == narwhals.String:
@@ -209,17 +209,18 @@ def _number_levels(series: Any, found: list[str], kind: LevelKind) -> LevelColum
     return LevelColumn(_positions(positions), list(found), kind)
 
 
-def _read_dictionary(column: Any, where: str) -> LevelColumn:
+def read_dictionary(column: Any, where: str, *, in_order: bool = False) -> LevelColumn:
     """Read a column of pyarrow's dictionaries: in order if they are ordered, else by value.
 
     Each piece of the column has a dictionary of its own, in which values may be twice or missing.
+    With `in_order` all of them stay in order.
     """
     kind: LevelKind = "ordered" if column.type.ordered else "category"
     chunks = column.chunks
     dictionaries = [chunk.dictionary.to_pylist() for chunk in chunks]
     distinct = dict.fromkeys(v for values in dictionaries for v in values if not is_missing(v))
     found: list[Any] = check_found(distinct, where)
-    if kind == "category":
+    if kind == "category" and not in_order:
         found.sort()
     place = {level: i for i, level in enumerate(found)}
     parts = [np.empty(0, dtype=np.intp)]

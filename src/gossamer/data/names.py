@@ -64,7 +64,7 @@ def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
     if both:
         raise DataError(
             message(
-                f"both data sets have {_listing(both)}",
+                f"both data sets have {listing(both)}",
                 expected="names that differ",
                 hint="Rename columns with set_feature_name() first.",
             )
@@ -93,9 +93,9 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
     if missing or extra:
         parts = []
         if missing:
-            parts.append(f"missing {_listing(missing)}")
+            parts.append(f"missing {listing(missing)}")
         if extra:
-            parts.append(f"unknown {_listing(extra)}")
+            parts.append(f"unknown {listing(extra)}")
         raise DataError(
             message(
                 f"the columns are not those of the training data: {', '.join(parts)}",
@@ -105,6 +105,12 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
     return [position[name] for name in known]
 
 
-def _listing(names: Sequence[str], limit: int = 5) -> str:
+def listing(names: Sequence[str], limit: int = 5) -> str:
+    """Return the first few names, and how many more there are.
+
+    Example:
+        >>> listing(["a", "b", "c"], 2)
+        "'a', 'b' and 1 more"
+    """
     shown = ", ".join(repr(name) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -24,6 +24,8 @@ from gossamer.threads import resolve_threads
 
 # Values that are in memory at a time, beside the sample of a file.
 PIECE_VALUES: Final = 2**22
+# Values that show how the bins are best stored.
+_EXAMPLE_VALUES: Final = 2**21
 
 
 class Pieces(ABC):
@@ -65,10 +67,11 @@ def bin_pieces(
     n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
     binning = _find_bins(pieces, params, names, categorical, weight, n_threads)
     # Some rows show which columns can share their room. What does not fit after all is moved out.
-    n_some = max(PIECE_VALUES // pieces.n_columns, 1_000)
+    n_some = max(_EXAMPLE_VALUES // pieces.n_columns, 1_000)
     some = sample_rows(pieces.n_rows, n_some, params.data_random_seed)
     example = pieces.take(np.arange(pieces.n_rows) if some is None else some)
     like = bin_values(example, binning, params, pieces.n_rows, n_threads)
+    del example
     bins = _fill(pieces, like.bins, n_threads)
     if not bins.is_trainable:
         bins = bins.make_trainable()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,10 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, as_table
+from gossamer.data.files import is_binary_dataset
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.names import default_names
+from gossamer.data.sources import find_source
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.model.model import Model
@@ -52,7 +53,7 @@ class RawRows:
             if raw is None or rows is None:
                 return None
             return replace(raw, rows=rows if raw.rows is None else raw.rows[rows])
-        if data.data is None or isinstance(data.data, (str, PathLike)):
+        if data.data is None or is_binary_dataset(data.data):
             return None
         named = not isinstance(data.feature_name, str)
         return cls(data.data, has_own_names=named and data.reference is None)
@@ -228,9 +229,9 @@ class BaseModel:
             )
         if raw is not None:
             table: object = raw.data
-            if raw.has_own_names:
+            if raw.has_own_names and find_source(raw.data) is None:
                 table = replace(as_table(raw.data), names=data.get_feature_name())
-            return predict_scores(self.model, table, raw.rows, num_threads)
+            return predict_scores(self.model, table, raw.rows, num_threads, data.has_header)
         return self._scores_of_bins(data, name, num_threads)
 
     def _scores_of_bins(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data import Dataset
+from gossamer.data import Dataset, Table
 from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
 from gossamer.data.summary import shorten, to_html, to_line
@@ -36,6 +36,7 @@ from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.predict import PredictOptions, predict
+from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
 from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
 from gossamer.model.split_values import split_value_histogram
@@ -327,7 +328,8 @@ class Booster(Explaining, Storing):
 
         Args:
             data: Rows x columns, as for `Dataset`. The columns of a data frame are checked by
-                name, and may be in another order than in training.
+                name, and may be in another order than in training. Files and other tables in
+                chunks are predicted chunk by chunk; other columns in them are passed over.
             start_iteration: First round to use.
             num_iteration: Number of rounds; None: up to the best one where early stopping found
                 one, else all; 0 or less: all.
@@ -335,7 +337,8 @@ class Booster(Explaining, Storing):
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values of the raw scores, exact ones: what each
                 column adds, and last what is expected of all rows. They sum up to the raw score.
-            data_has_header: For files, which this version does not read.
+            data_has_header: Whether the first line of a CSV file has names; False: unless all
+                values in it are numbers.
             validate_features: Names are always checked where both sides have some.
             **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
 
@@ -352,7 +355,19 @@ class Booster(Explaining, Storing):
             if found is not None:
                 return found
         options = self._options(start_iteration, num_iteration, kwargs, raw_score, pred_leaf)
-        if not (pred_contrib or options.pred_contrib):
+        source = find_chunks_of(model, data, data_has_header or None)
+        if source is not None:
+            wants = pred_contrib or options.pred_contrib
+
+            def predict_part(table: Table) -> Any:
+                return self._predict_table(table, options, pred_contrib=wants)
+
+            return join(by_chunks(model, source, predict_part, options.disable_shape_check))
+        return self._predict_table(data, options, pred_contrib=pred_contrib or options.pred_contrib)
+
+    def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:
+        model = self._model
+        if not pred_contrib:
             return predict(model, data, options)
         values = shap_values(model, data, options)
         if isinstance(values, list):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
+from gossamer.data.files import names_files
 from gossamer.data.frame_pieces import row_blocks
 from gossamer.data.frames import first_columns
 from gossamer.data.levels import NO_LEVELS
@@ -20,6 +21,7 @@ from gossamer.data.names import match_names
 from gossamer.data.sparse import by_row, read_sparse, to_scipy
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
+from gossamer.model.predict_chunks import by_chunks, find_chunks_of
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
@@ -266,6 +268,7 @@ def predict_scores(
     data: object,
     rows: npt.NDArray[np.int64] | None = None,
     num_threads: int = 0,
+    header: bool | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the raw scores of a table, class-major as in training.
 
@@ -276,6 +279,7 @@ def predict_scores(
         data: The user's table, or a `Table`.
         rows: Rows of it, in this order; None: all.
         num_threads: As the parameter.
+        header: Whether the first line of text files has names; None: found out.
 
     Example:
         >>> from gossamer.objectives import objective_from_config
@@ -285,8 +289,13 @@ def predict_scores(
         >>> predict_scores(model, [[0.0], [0.0], [0.0]])
         array([1., 1., 1., 2., 2., 2.])
     """
-    table = fitting_table(model, data, disable_shape_check=False)
     k, n_trees = model.objective.n_outputs, model.forest.n_trees
+    source = None if isinstance(data, Table) else find_chunks_of(model, data, header)
+    if source is not None:
+        parts = by_chunks(model, source, lambda t: predict_scores(model, t, None, num_threads))
+        scores = np.concatenate([part.reshape(k, -1) for part in parts], axis=1)
+        return (scores if rows is None else scores[:, rows]).ravel()
+    table = fitting_table(model, data, disable_shape_check=False)
     n_rows = table.n_rows if rows is None else len(rows)
     n_threads = resolve_threads(num_threads, n_rows, max(n_trees, 1))
     values = table.values
@@ -315,12 +324,12 @@ def fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tabl
         raise DataError(
             message("a Dataset cannot be predicted", hint="Pass the table itself to predict().")
         )
-    if isinstance(data, (str, bytes)) or hasattr(data, "__fspath__"):
+    if isinstance(data, bytes) or names_files(data):
         raise NotSupportedError(
             message(
-                "predict() does not read files in this version",
+                "only predict() reads files",
                 got=data,
-                hint="Load the file into an array first.",
+                hint="Load the file into an array or a frame first.",
             )
         )
     if disable_shape_check:

@@ -9,6 +9,7 @@ from gossamer.params.param import Param
 
 _data = partial(Param, group="Dataset")
 _file = partial(Param, group="Data files", supported=False)
+_read = partial(Param, group="Data files")
 _predict = partial(Param, group="Prediction")
 _convert = partial(Param, group="Conversion", supported=False)
 
@@ -152,29 +153,50 @@ FILES: Final = (
         False,
         "Each machine already has its own part of the data.",
     ),
-    _file(
+    _read(
         "two_round",
         ("two_round_loading", "use_two_round_loading"),
         "bool",
         False,
-        "Read a data file twice instead of keeping it in memory.",
+        "Accepted, no effect: data files are never in memory as a whole.",
     ),
-    _file("header", ("has_header",), "bool", False, "The first line of a data file has names."),
-    _file("label_column", ("label",), "column", "", "Column of a data file that is the label."),
-    _file("weight_column", ("weight",), "column", "", "Column of a data file with row weights."),
-    _file(
+    _read(
+        "header",
+        ("has_header",),
+        "bool",
+        False,
+        "The first line of a text file has names. Where this is not given, it has, unless all "
+        "values in it are numbers.",
+    ),
+    _read(
+        "label_column",
+        ("label",),
+        "column",
+        "",
+        "Column of a file or a frame that is the label: `name:price`, `price`, or a position.",
+    ),
+    _read(
+        "weight_column",
+        ("weight",),
+        "column",
+        "",
+        "Column of a file or a frame with row weights. A position does not count the label.",
+    ),
+    _read(
         "group_column",
         ("group", "group_id", "query_column", "query", "query_id"),
         "column",
         "",
-        "Column of a data file that says which query a row belongs to.",
+        "Column of a file or a frame that says which query a row belongs to. A position does not "
+        "count the label.",
     ),
-    _file(
+    _read(
         "ignore_column",
         ("ignore_feature", "blacklist"),
         "columns",
         (),
-        "Columns of a data file to leave out.",
+        "Columns of a file or a frame to leave out: `name:a,b`, names, or positions, which do not "
+        "count the label.",
     ),
     _file(
         "save_binary",
@@ -183,12 +205,12 @@ FILES: Final = (
         False,
         "Write the binned dataset next to its data file.",
     ),
-    _file(
+    _read(
         "precise_float_parser",
         (),
         "bool",
         False,
-        "Read numbers in text files to the last bit.",
+        "Accepted, no effect: numbers in text files are always read to the last bit.",
     ),
     _file(
         "parser_config_file",

@@ -1,0 +1,1 @@
+"""Training from files: how much memory it takes."""

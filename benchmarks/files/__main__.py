@@ -1,0 +1,5 @@
+"""Entry point of ``python -m benchmarks.files``."""
+
+from benchmarks.files.run import main
+
+raise SystemExit(main())

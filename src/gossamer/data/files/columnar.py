@@ -1,0 +1,203 @@
+"""Parquet, Feather and Arrow files."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer.data.files.arrow import check_columns, check_same_columns, need_pyarrow, reading
+from gossamer.data.files.kinds import kind_of
+from gossamer.data.frames import not_numeric
+from gossamer.data.pieces import PIECE_VALUES
+from gossamer.data.source import Source
+from gossamer.errors import DataError, message
+
+# Values of a chunk: few, since every column has pages in memory beside it; but not few rows.
+_CHUNK_VALUES: Final = 2**19
+_FEWEST_ROWS: Final = 4096
+_BUFFER: Final = 2**16  # bytes of a column that are read from disk at a time
+
+
+class ColumnarFiles(Source):
+    """Files whose columns have names and types; the first file says which.
+
+    Args:
+        paths: The files, in the order of the rows.
+    """
+
+    is_columnar = True
+    is_file = True
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._pyarrow = need_pyarrow()
+        self._paths = list(paths)
+        self.what = name_of(paths)
+        self._schema: Any = None
+        n_rows = 0
+        schema: Any = None
+        for path in self._paths:
+            with reading(path):
+                schema, more = self._look(path)
+            self._check(path, schema)
+            n_rows += more
+        schema = self._schema
+        self.names = [name for name in schema.names if name not in index_columns(schema)]
+        self.n_rows, self.n_columns = n_rows, len(self.names)
+
+    @abstractmethod
+    def _look(self, path: Path) -> tuple[Any, int]:
+        """Return the schema and the number of rows of a file."""
+
+    @abstractmethod
+    def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read some columns of a file, about `n_rows` at a time."""
+
+    def _check(self, path: Path, schema: Any) -> None:
+        check_columns(path, schema.names)
+        if self._schema is None:
+            self._schema = schema
+            return
+        first = self._paths[0]
+        check_same_columns(path, schema.names, first, self._schema.names)
+        for name in schema.names:
+            types = [self._schema.field(name).type, schema.field(name).type]
+            words = [self._word(kind) for kind in types]
+            if words[0] != words[1] and "nothing" not in words:
+                raise DataError(
+                    message(
+                        f"column {name!r} differs among the files: {str(path)!r} has another type",
+                        got=str(types[1]),
+                        expected=f"{types[0]}, as in {str(first)!r}",
+                    )
+                )
+        # Where the first file has only missing values, the next ones say what they are.
+        nothing = self._pyarrow.null()
+        for i, field in enumerate(self._schema):
+            if field.type == nothing:
+                self._schema = self._schema.set(i, schema.field(field.name))
+
+    def _word(self, kind: Any) -> str:
+        """Columns with the same word go together."""
+        types = self._pyarrow.types
+        if types.is_null(kind):
+            return "nothing"
+        if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+            return "numbers"
+        if types.is_decimal(kind):
+            return "numbers"
+        if types.is_dictionary(kind):
+            return "categories, in order" if kind.ordered else "categories"
+        if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
+            return "text"
+        return str(kind)
+
+    def may_have_levels(self, column: int) -> bool:
+        """Whether a column is not of numbers."""
+        return self._word(self._type_of(column)) != "numbers"
+
+    def is_in_order(self, column: int) -> bool:
+        """Whether pandas wrote the file: it keeps the order of categories."""
+        return b"pandas" in (self._schema.metadata or {})
+
+    def _type_of(self, column: int) -> Any:
+        assert self.names is not None
+        return self._schema.field(self.names[column]).type
+
+    def read(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
+        """Read all rows in chunks."""
+        assert self.names is not None
+        names = self.names if columns is None else [self.names[c] for c in columns]
+        for name in names:
+            if self._pyarrow.types.is_nested(self._schema.field(name).type):
+                where = f"column {name!r} of {self.what}"
+                raise not_numeric(where, self._schema.field(name).type)
+        n_rows = max(_CHUNK_VALUES // max(len(names), 1), _FEWEST_ROWS)
+        n_rows = min(n_rows, max(PIECE_VALUES // max(len(names), 1), 1))
+        for path in self._paths:
+            with reading(path):
+                yield from whole_chunks(self._batches(path, names, n_rows), names, n_rows)
+        self._pyarrow.default_memory_pool().release_unused()
+
+
+class ParquetFiles(ColumnarFiles):
+    """Parquet files, of which only a few pages of each column are in memory."""
+
+    def _open(self, path: Path) -> Any:
+        parquet = need_pyarrow("pyarrow.parquet")
+        # Without buffering ahead: a group of rows may be the whole file.
+        return parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+
+    def _look(self, path: Path) -> tuple[Any, int]:
+        with self._open(path) as file:
+            return file.schema_arrow, file.metadata.num_rows
+
+    def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        with self._open(path) as file:
+            yield from file.iter_batches(n_rows, columns=list(names), use_threads=False)
+
+
+class ArrowFiles(ColumnarFiles):
+    """Feather (version 2) and Arrow files, and Arrow streams in files."""
+
+    def _open(self, path: Path, columns: Sequence[int] | None = None) -> Any:
+        ipc = need_pyarrow("pyarrow.ipc")
+        chosen = {} if columns is None else {"included_fields": sorted(columns)}
+        options = ipc.IpcReadOptions(use_threads=False, **chosen)
+        # Mapped: a batch may be the whole file, and the system can let go of what was read.
+        file = self._pyarrow.memory_map(str(path))
+        if kind_of(path) == "arrow stream":
+            return ipc.open_stream(file, options=options)
+        return ipc.open_file(file, options=options)
+
+    def _look(self, path: Path) -> tuple[Any, int]:
+        n_rows = sum(batch.num_rows for batch in self._each(self._open(path)))
+        return self._open(path).schema, n_rows
+
+    def _each(self, reader: Any) -> Iterator[Any]:
+        if not hasattr(reader, "get_batch"):
+            yield from reader
+            return
+        for i in range(reader.num_record_batches):
+            yield reader.get_batch(i)
+
+    def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        schema = self._open(path).schema
+        columns = [schema.get_field_index(name) for name in names]
+        yield from self._each(self._open(path, columns))
+
+
+def whole_chunks(batches: Iterator[Any], names: Sequence[str], n_rows: int) -> Iterator[Any]:
+    """Make tables of about `n_rows` rows of batches of any size, with columns in order."""
+    pyarrow = need_pyarrow()
+    few: list[Any] = []
+    n_few = 0
+    for batch in batches:
+        few.append(pyarrow.Table.from_batches([batch]).select(list(names)))
+        n_few += batch.num_rows
+        if n_few < n_rows // 2:
+            continue
+        table = few[0] if len(few) == 1 else pyarrow.concat_tables(few)
+        few, n_few = [], 0
+        for begin in range(0, table.num_rows, n_rows):
+            yield table.slice(begin, n_rows)
+        del table
+    if few:
+        yield pyarrow.concat_tables(few)
+
+
+def index_columns(schema: Any) -> set[str]:
+    """Return the columns that pandas reads as an index, not as columns."""
+    try:
+        found = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return {name for name in found.get("index_columns", []) if isinstance(name, str)}
+    except (ValueError, AttributeError):
+        return set()
+
+
+def name_of(paths: Sequence[Path]) -> str:
+    """Return what errors call the files."""
+    rest = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"the file {str(paths[0])!r}{rest}"

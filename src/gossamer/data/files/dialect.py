@@ -1,0 +1,99 @@
+"""How a text file separates its values, and whether its first line has names."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gossamer.data.files.kinds import first_bytes
+from gossamer.errors import DataError, message
+
+DELIMITERS: Final = (",", ";", "\t", "|")
+_BY_SUFFIX: Final = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
+# Words for a missing value: those that pandas and pyarrow know.
+MISSING: Final = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+_NUMBER: Final = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?inf(inity)?\s*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written.
+
+    Attributes:
+        delimiter: What stands between two values.
+        header: Whether the first line has names.
+        first: The values of the first line.
+    """
+
+    delimiter: str
+    header: bool
+    first: tuple[str, ...]
+
+
+def find_dialect(path: Path, header: bool | None = None) -> Dialect:
+    """Look at the first line of a file.
+
+    It has names unless every value in it is a number or missing. The delimiter is the one of
+    comma, semicolon, tab and bar that is most frequent in it, outside of quotes; the names
+    `.tsv` and `.psv` decide that too.
+
+    Args:
+        path: The file.
+        header: Whether the first line has names, if that is known.
+
+    Raises:
+        DataError: If the file is no text in UTF-8.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "rows.csv")
+        >>> _ = path.write_text("size;town\\n1,5;Rome\\n")
+        >>> find_dialect(path)
+        Dialect(delimiter=';', header=True, first=('size', 'town'))
+    """
+    head = first_bytes(path)
+    if b"\0" in head:
+        raise has_nul(path)
+    text = head.decode("utf-8", "replace").removeprefix("\ufeff").lstrip("\r\n")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    by_name = next((_BY_SUFFIX[s] for s in reversed(suffixes) if s in _BY_SUFFIX), None)
+    delimiter = by_name or _most_frequent(text)
+    rows = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+    try:
+        first = tuple(next(rows, []))
+    except csv.Error as error:
+        raise DataError(
+            message(f"the first line of the file cannot be read ({error})", got=str(path))
+        ) from None
+    if header is None:
+        header = not all(value in MISSING or _NUMBER.fullmatch(value.lower()) for value in first)
+    return Dialect(delimiter, header, first)
+
+
+def _most_frequent(text: str) -> str:
+    is_quoted, counts = False, dict.fromkeys(DELIMITERS, 0)
+    for character in text:
+        if character == '"':
+            is_quoted = not is_quoted
+        elif not is_quoted and character in "\r\n":
+            break
+        elif not is_quoted and character in counts:
+            counts[character] += 1
+    return max(counts, key=lambda delimiter: counts[delimiter])
+
+
+def has_nul(path: Path) -> DataError:
+    """Return the error for a text file with a byte that is no text."""
+    return DataError(
+        message(
+            "the file has a NUL byte, so it is no text in UTF-8",
+            got=str(path),
+            hint="Is it UTF-16, or of another format? Write it as UTF-8.",
+        )
+    )

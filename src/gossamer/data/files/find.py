@@ -1,0 +1,102 @@
+"""Which files a user's path, pattern, folder or list stands for."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from gossamer.errors import DataError, message
+from gossamer.params.suggest import did_you_mean
+
+
+class MissingFileError(DataError, FileNotFoundError):
+    """There is no such file."""
+
+
+def names_files(data: object) -> bool:
+    """Whether this is a path, a pattern, or a list of them.
+
+    Example:
+        >>> names_files("a.csv"), names_files([Path("a.csv"), "b.csv"]), names_files(["a", 1])
+        (True, True, False)
+    """
+    if isinstance(data, (list, tuple)):
+        return bool(data) and all(isinstance(item, (str, os.PathLike)) for item in data)
+    return isinstance(data, (str, os.PathLike))
+
+
+def find_files(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
+    """Return the files that are meant, in the order given; of patterns and folders, sorted.
+
+    Of a folder all files are taken but those that begin with "." or "_", further folders too.
+
+    Raises:
+        DataError: If there is nothing.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> for name in ("b.csv", "a.csv", "_log"):
+        ...     _ = (folder / name).write_text("x")
+        >>> [path.name for path in find_files(folder)]
+        ['a.csv', 'b.csv']
+        >>> [path.name for path in find_files(str(folder / "b*.csv"))]
+        ['b.csv']
+    """
+    items = list(data) if isinstance(data, (list, tuple)) else [data]
+    found: list[Path] = []
+    for item in items:
+        found += _find(os.fspath(item))  # type: ignore[arg-type]
+    return found
+
+
+def _find(text: str) -> list[Path]:
+    path = Path(text).expanduser()
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p, path))
+        if not files:
+            raise DataError(
+                message(
+                    "there are no data files in the folder",
+                    got=text,
+                    expected="files whose names do not begin with '.' or '_'",
+                )
+            )
+        return files
+    if path.exists():
+        return [path]
+    if glob.has_magic(text):
+        matching = sorted(Path(p) for p in glob.glob(str(path), recursive=True))
+        files = [p for p in matching if p.is_file()]
+        if files:
+            return files
+        raise DataError(
+            message(
+                "no file matches the pattern",
+                got=text,
+                expected=f"files in {_folder(path)!r}",
+            )
+        )
+    raise MissingFileError(message("there is no such file", got=text, hint=_beside(path)))
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+
+def _folder(path: Path) -> str:
+    return str(Path(os.path.abspath(path)).parent)
+
+
+def _beside(path: Path) -> str:
+    """What may have been meant, or where was looked."""
+    folder = Path(_folder(path))
+    if not folder.is_dir():
+        return f"There is no folder {str(folder)!r} either."
+    try:
+        names = sorted(p.name for p in folder.iterdir())
+    except OSError:
+        names = []
+    return did_you_mean(path.name, names) or f"Looked in {str(folder)!r}."

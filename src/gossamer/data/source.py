@@ -1,0 +1,98 @@
+"""`Source`: a table that comes in chunks of rows, as often as it is asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+
+class ColumnsChanged(Exception):
+    """Values further down need another type: what was read so far is to be read again."""
+
+
+class Source(ABC):
+    """A table that comes in chunks of rows, as often as it is asked for.
+
+    Attributes:
+        what: What errors call it.
+        names: Names of the columns; None: they have none.
+        n_columns: Number of columns.
+        n_rows: Number of rows; None: not known before all were read.
+        is_named: Whether the names are its own, not made up from positions.
+        is_columnar: Whether a few columns are read faster than all.
+        can_change: Whether `read` may raise `ColumnsChanged`, the first time.
+        is_file: Whether it can be read again later, and takes no memory until then.
+    """
+
+    what: str
+    names: list[str] | None = None
+    n_columns: int
+    n_rows: int | None = None
+    is_named: bool = True
+    is_columnar: bool = False
+    can_change: bool = False
+    is_file: bool = False
+
+    @abstractmethod
+    def read(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
+        """Read all rows in chunks, each a table that `as_table` takes.
+
+        Args:
+            columns: Only these columns, in this order; None: all.
+
+        Raises:
+            ColumnsChanged: If this has to begin anew, which happens once.
+        """
+
+    def may_have_levels(self, column: int) -> bool:
+        """Whether a column may hold text or categories, as far as is known without a look."""
+        return True
+
+    def is_in_order(self, column: int) -> bool:
+        """Whether categories of a column stay in the order in which they come, as in pandas."""
+        return False
+
+    def take_fields(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Return labels and queries that are not columns, as LibSVM's."""
+        return {}
+
+    def be_like(self, n_columns: int) -> Source:
+        """Have as many columns as the training data; only sparse files can."""
+        return self
+
+
+def n_rows_of(chunk: Any) -> int:
+    """Return the number of rows of a chunk."""
+    return int(chunk.shape[0])
+
+
+def slices_of(chunk: Any, step: int) -> Iterator[Any]:
+    """Cut a large chunk into parts of at most `step` rows, which are not copied.
+
+    Example:
+        >>> import numpy as np
+        >>> [part.tolist() for part in slices_of(np.array([[1], [2], [3]]), 2)]
+        [[[1], [2]], [[3]]]
+    """
+    n_rows = n_rows_of(chunk)
+    if n_rows <= step:
+        yield chunk
+        return
+    for begin in range(0, n_rows, step):
+        end = min(begin + step, n_rows)
+        if hasattr(chunk, "iloc"):
+            yield chunk.iloc[begin:end]
+        elif hasattr(chunk, "slice"):  # pyarrow, polars
+            yield chunk.slice(begin, end - begin)
+        else:
+            yield chunk[begin:end]
+
+
+def select(chunk: Any, columns: Sequence[int]) -> Any:
+    """Return some columns of a chunk of any kind."""
+    from gossamer.data.frames import is_frame, select_columns
+
+    return select_columns(chunk, columns) if is_frame(chunk) else chunk[:, list(columns)]
