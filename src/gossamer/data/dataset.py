@@ -20,6 +20,7 @@ from gossamer.data.binned import (
     take_rows,
     trainable,
 )
+from gossamer.data.by_name import column_of, keep_columns, names_of
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.chunk_pieces import ChunkPieces
 from gossamer.data.columns import Level, plain_values
@@ -35,12 +36,11 @@ from gossamer.data.files import is_binary_dataset
 from gossamer.data.frame_pieces import FramePieces, find_pieces
 from gossamer.data.frames import (
     column_in_frame,
-    frame_names,
     is_frame,
     read_column,
-    select_columns,
     take_rows_of,
 )
+from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
 from gossamer.data.names import check_names, default_names, join_names, listing, match_names
@@ -292,14 +292,17 @@ class Dataset:
 
     def _take_out_columns(self, params: Params) -> None:
         """Make fields of the columns of a frame that are named as label, weight, ..."""
-        if not is_frame(self.data):
+        is_asked = self._asked(several=False) or asked_by_params(params)
+        if is_asked or (self.reference is not None and self.reference._taken):
+            self.data = as_known(self.data)
+        names = names_of(self.data)
+        if names is None:
             refuse_names(self._asked(several=False))
             if self.reference is None:
                 refuse_names(asked_by_params(params))
             return
         if self._taken is not None and not self._asked():
             return  # they are out already
-        names = frame_names(self.data)
         roles = self._find_roles(names, "the data frame", params, positions=False)
         if len(roles.features) == len(names):
             return
@@ -308,9 +311,11 @@ class Dataset:
             for field, columns in roles.fields.items()
         }
         self._keep_fields(read)
-        self.data = select_columns(self.data, roles.features)
+        self.data = keep_columns(self.data, roles.features)
 
-    def _values_of(self, column: int, name: str) -> npt.NDArray[Any]:
+    def _values_of(self, column: int, name: str) -> Any:
+        if not is_frame(self.data):
+            return column_of(self.data, column)
         return plain_values(read_column(self.data, column, column_in_frame(name)))
 
     def _asked(

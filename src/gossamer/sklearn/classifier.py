@@ -355,6 +355,17 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             return difference
         return score
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted; 1 is perfect.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            y: Labels, or the name of their column, as in `fit`.
+            sample_weight: One number >= 0 per row, or the name of a column.
+        """
+        parts = self._take_columns(X, y=y, sample_weight=sample_weight)
+        return float(super().score(parts.table, **parts.fields))
+
     def _is_raw_only(self) -> bool:
         """Whether raw scores are all there is; warns if so."""
         if callable(self._objective) and not self._has_own_link:
