@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
 import json
 import os
 import tempfile
@@ -97,6 +98,11 @@ def write_atomically(path: Path, content: bytes) -> None:
         b'new'
     """
     path = Path(os.path.realpath(path))  # a link stays a link
+    # Said here: below, an error would be about the temporary file.
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not path.parent.exists():
+        raise FileNotFoundError(errno.ENOENT, "There is no such folder", str(path.parent))
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

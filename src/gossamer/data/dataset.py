@@ -63,6 +63,7 @@ from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params, resolve
 from gossamer.params.check_method import keeps_raw_values
+from gossamer.params.given import as_dict
 from gossamer.threads import resolve_threads
 
 # What the bins depend on. Once a data set is binned, training cannot ask for other values.
@@ -162,7 +163,7 @@ class Dataset:
         self.weight = weight
         self.init_score = init_score
         self.feature_name = feature_name
-        self.params: dict[str, Any] = dict(params or {})
+        self.params: dict[str, Any] = as_dict(params)
         self._own_params = dict(self.params)  # without those of trainings
         self.free_raw_data = free_raw_data
         self.used_indices: npt.NDArray[np.int64] | None = None

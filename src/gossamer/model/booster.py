@@ -45,6 +45,7 @@ from gossamer.model.training import Training
 from gossamer.objectives import Custom, CustomObjective, CustomWithLink, make_custom
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import CANONICAL, Params, resolve
+from gossamer.params.given import as_dict
 
 Feval = CustomMetric | Sequence[CustomMetric] | None
 
@@ -126,7 +127,7 @@ class Booster(Explaining, Storing):
             )
 
     def _clear(self, params: Mapping[str, Any] | None = None) -> None:
-        self.params = dict(params or {})
+        self.params = as_dict(params)
         self.best_iteration = -1
         self.best_score = {}
         self.train_set = None
@@ -249,7 +250,13 @@ class Booster(Explaining, Storing):
     def add_valid(self, data: Dataset, name: str) -> Booster:
         """Add a validation set."""
         if not isinstance(data, Dataset):
-            raise DataError(message("validation data is no Dataset", got=type(data).__name__))
+            raise DataError(
+                message(
+                    "validation data is no Dataset",
+                    got=type(data).__name__,
+                    expected="train_set.create_valid(data, label)",
+                )
+            )
         self._in_training("add_valid()").add_valid(data, name)
         self.name_valid_sets.append(name)
         return self

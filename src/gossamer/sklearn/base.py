@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
 from gossamer.errors import ParameterError, message
-from gossamer.logger import warn
 from gossamer.model import Booster
 from gossamer.model.importance import check_importance_type
 from gossamer.objectives import CustomObjective, objective_class
@@ -318,7 +317,6 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         )
         self._booster = booster
         self._history = history
-        _warn_if_too_few(booster, rows.label)
         if booster.was_interrupted:  # a search over many fits must not take this for a result
             raise KeyboardInterrupt
         return self
@@ -530,17 +528,3 @@ def _split_names(names: Any) -> list[Any]:
         for part in parts
         for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
     ]
-
-
-def _warn_if_too_few(booster: Booster, label: Array) -> None:
-    """Say why a model is constant, where that may be a surprise."""
-    params = booster.resolved_params
-    too_few = len(label) < 2 * params.min_data_in_leaf
-    if too_few and params.verbosity >= 0 and (label != label[0]).any():
-        warn(
-            message(
-                f"no split is possible with {len(label)} rows and "
-                f"min_child_samples={params.min_data_in_leaf}, so all predictions are the same",
-                hint="Lower min_child_samples to learn from so few rows.",
-            )
-        )

@@ -18,9 +18,10 @@ from sklearn.utils.validation import (
 )
 
 from gossamer.data import Dataset, Table, as_table
-from gossamer.data.frames import is_frame, is_numeric
+from gossamer.data.frames import frame_names, is_frame, is_numeric
 from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
+from gossamer.data.names import check_names
 from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.sklearn.by_name import leave_out, refuse_path
@@ -84,6 +85,8 @@ def check_training(
         What the rows are, a `Table` where some columns are text or categories; the labels.
     """
     x = as_frame(x)
+    if is_frame(x):
+        check_names(names := frame_names(x), len(names))
     checks = {"accept_sparse": _AS_IT_IS, "ensure_all_finite": False}
     of_labels = {"y_numeric": y_numeric, "multi_output": has_columns(y)}
     if has_levels(x):
