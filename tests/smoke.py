@@ -42,6 +42,8 @@ def main() -> None:
         path = Path(folder, "model.safetensors")
         booster.save_model(path)
         again = gossamer.Booster(model_file=path).predict(x[1500:])
+        page = booster.report(Path(folder, "report.html"), x[1500:], y[1500:])
+        assert b"</html>" in page.read_bytes()  # its styles and scripts are in the wheel
     assert np.array_equal(predicted, again)
     assert np.array_equal(predicted, booster.predict(scipy.sparse.csr_array(x[1500:])))
     assert booster.predict(x[:3], pred_contrib=True).shape == (3, 6)

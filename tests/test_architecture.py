@@ -35,6 +35,7 @@ STAGES = [
     "sklearn",
     "tune",
     "plot",
+    "report",
     "cli",
     "compat",
 ]

@@ -65,6 +65,18 @@ def test_interchange(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == ["True", "True", "50"]
 
 
+def test_files() -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    names = run("docs/files.md", 4, {})
+    frame, model = names["frame"], names["model"]
+    expected = model.predict(frame[4000:][["rooms", "area", "town"]])
+    np.testing.assert_array_equal(names["predicted"], expected)
+    assert np.corrcoef(expected, frame["price"][4000:])[0, 1] > 0.99
+    assert names["names"] == ["rooms", "area"] and names["same"]
+    assert names["columns"] == ["rooms", "area", "town"]
+
+
 def test_xgboost_options() -> None:
     blocks = blocks_of("docs/xgboost_options.md")
     assert len(blocks) == 3
@@ -140,6 +152,14 @@ def test_pictures(tmp_path: Path) -> None:
     assert len(blocks_of("docs/pictures.md")) == len(drawn) + 2
 
 
+def test_report() -> None:
+    pytest.importorskip("sklearn")
+    names = run("docs/report.md", 3, {})
+    page = names["path"].read_text(encoding="utf-8")  # written again by the second example
+    assert "predicted not sold" in page and "150 of 200 rows" in page
+    assert "binary_logloss" in Path("estimator.html").read_text(encoding="utf-8")
+
+
 def test_linear_trees() -> None:
     names = run("docs/linear_trees.md", 1, {})
     assert names["linear_error"] < names["plain_error"]
@@ -162,10 +182,29 @@ def test_quickstart() -> None:
     )
 
 
+def test_saving(capsys: pytest.CaptureFixture[str]) -> None:
+    names = run("docs/saving.md", 6, {})
+    assert capsys.readouterr().out.startswith(("age <=", "size <="))
+    model, x = names["model"], names["x"]
+    for name in ("again", "same", "readable", "copied"):
+        assert names[name].model_to_string() == model.model_to_string()
+    names["readable"].save_model("from_json.gossamer")
+    assert Path("from_json.gossamer").read_bytes() == Path("model.gossamer").read_bytes()
+    assert names["last"].current_iteration() == 1 and names["both"].current_iteration() == 65
+    np.testing.assert_array_equal(names["pickled"].predict(x), model.predict(x, num_iteration=10))
+
+
 def test_tree_methods() -> None:
     names = run("docs/tree_methods.md", 1, {})
     assert names["errors"]["hist"] == pytest.approx(0.32, abs=0.02)
     assert names["errors"]["exact"] == pytest.approx(0.10, abs=0.02)
+
+
+def test_interchange_others() -> None:
+    for package in ("sklearn", "catboost", "onnx", "onnxruntime", "treelite"):
+        pytest.importorskip(package)
+    names = run("docs/interchange_others.md", 4, {})
+    assert names["booster"].num_trees() == 20 and names["label"].shape == (500,)
 
 
 def test_readme() -> None:
@@ -181,13 +220,23 @@ def test_readme() -> None:
 def test_migrating_from_xgboost(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("sklearn")
-    names = run("docs/migrating_from_xgboost.md", 4, {})
+    names = run("docs/migrating_from_xgboost.md", 5, {})
     assert capsys.readouterr().out.startswith("[0]\ttrain-error:0.")
     again = gs.Booster(model_file="model.safetensors")
     whole = names["booster"].predict(names["dvalid"])
     np.testing.assert_allclose(again.predict(names["x"][800:]), whole, rtol=1e-6)
     assert list(names["table"])[:3] == ["train-rmse-mean", "train-rmse-std", "train-bias-mean"]
     assert list(names["table"])[-1] == "test-bias-std" and len(names["history"]["valid"]) == 2
+
+
+def test_interchange_with_xgboost() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    names = run("docs/interchange_xgboost.md", 2, {})
+    x = names["x"]
+    data = xgboost.DMatrix(x)
+    for here, there in (("booster", "theirs"), ("ours", "again")):
+        expected = names[there].predict(data)
+        np.testing.assert_allclose(names[here].predict(x), expected, atol=1e-6)
 
 
 def test_every_page_is_in_the_menu_and_on_no_page_a_link_leads_nowhere() -> None:

@@ -88,9 +88,9 @@ def test_mistake(mistake: str) -> None:
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:
     model = gs.train(QUIET, Dataset(X, Y), 2)
-    with pytest.raises(FileNotFoundError, match=r"no such folder: '.*nowhere'"):
+    with pytest.raises(OSError, match=r"a folder that is there.*nowhere"):
         model.save_model(tmp_path / "nowhere" / "model.gsm")
-    with pytest.raises(IsADirectoryError, match=re.escape(f"Is a directory: '{tmp_path}'")):
+    with pytest.raises(OSError, match="it is a folder"):
         model.save_model(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

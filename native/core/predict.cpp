@@ -26,7 +26,9 @@ ForestNode make_category_node(Forest& f, std::size_t i, MissingKind kind) {
   set.zero_is_missing = kind == MissingKind::zero;
   const auto* const first = f.category.data() + f.category_begin[i];
   const auto* const last = f.category.data() + f.category_begin[i + 1];
-  if (*(last - 1) < kSmall) {
+  // Bits where they do not take much more room than the numbers: else small files could ask for much memory.
+  constexpr std::ptrdiff_t kWords = 16;
+  if (*(last - 1) < kSmall && *(last - 1) / 64 < kWords * (last - first)) {
     set.bits.resize(static_cast<std::size_t>(*(last - 1)) / 64 + 1);
     for (const auto* c = first; c != last; ++c) {
       set.bits[static_cast<std::size_t>(*c) / 64] |= std::uint64_t{1} << (*c % 64);
@@ -120,6 +122,8 @@ ZeroPaths find_zero_paths(const Forest& f) {
 
 void prepare_forest(Forest& f) {
   const auto n_nodes = static_cast<std::int64_t>(f.column.size());
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  check(f.n_outputs <= kMost && f.n_columns >= 0 && f.n_columns <= kMost, "too many outputs or columns", 0);
   check(f.n_outputs >= 1 && (f.n_values == 1 || f.n_values == f.n_outputs), "wrong number of values per leaf", 0);
   const auto n_leaves = static_cast<std::int64_t>(f.leaf_value.size()) / f.n_values;
   check(static_cast<std::int64_t>(f.leaf_value.size()) == n_leaves * f.n_values, "leaf values are cut off", 0);
@@ -130,7 +134,7 @@ void prepare_forest(Forest& f) {
   check(f.node_begin.size() == f.leaf_begin.size() && !f.node_begin.empty(), "offsets differ in length", 0);
   check(f.node_begin.front() == 0 && f.leaf_begin.front() == 0, "offsets do not start at 0", 0);
   check(f.node_begin.back() == n_nodes && f.leaf_begin.back() == n_leaves, "offsets do not end at the array ends", 0);
-  check(n_leaves <= std::numeric_limits<std::int32_t>::max(), "too many leaves", 0);
+  check(n_leaves <= kMost, "too many leaves", 0);
   const std::int64_t trees_per_round = f.n_outputs / f.n_values;
   check(f.n_trees() % trees_per_round == 0, "the number of trees is no multiple of the outputs", 0);
   for (std::int64_t t = 0; t < f.n_trees(); ++t) {
@@ -148,6 +152,7 @@ void prepare_forest(Forest& f) {
       const auto k = static_cast<std::size_t>(first + n);
       check(f.column[k] >= 0 && f.column[k] < f.n_columns, "column out of range", t);
       check(f.threshold[k] == f.threshold[k], "threshold is NaN", t);
+      check(f.default_left[k] == 0 || f.default_left[k] == 1, "default_left is neither 0 nor 1", t);
       check(f.missing_kind[k] >= 0 && f.missing_kind[k] <= 2, "unknown kind of missing value", t);
       for (const std::int32_t child : {f.left[k], f.right[k]}) {
         if (child >= 0) {

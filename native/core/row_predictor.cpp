@@ -26,7 +26,7 @@ RowPredictor::RowPredictor(const Forest& forest, std::int64_t first_tree, std::i
 
 bool RowPredictor::make_nodes() {
   const Forest& f = *forest_;
-  if (!f.linear.empty() || !f.sets.empty()) return false;
+  if (!f.linear.empty() || !f.sets.empty() || n_columns_ == 0) return false;
   std::unordered_map<std::int64_t, std::uint16_t> lane_of;
   for (std::int64_t t = first_tree_; t < last_tree_; ++t) {
     const std::int64_t first = f.node_begin[size(t)];

@@ -146,6 +146,16 @@ TEST_CASE("counting: dense and sparse, small and large numbers") {
   }
 }
 
+TEST_CASE("sets take room in proportion to their categories") {
+  for (const std::int32_t last : {5, 63, 64, 1023, 1024, 65535, 65536}) {
+    const Forest f = one_set({0, 2}, {1, last});
+    CHECK((f.sets[0].bits.size() <= 32 && f.sets[0].sorted.size() <= 2));
+    for (const double x : {0.0, 1.0, 2.0, last - 1.0, double(last), last + 1.0}) {
+      CHECK(f.sets[0].contains(x) == (x == 1.0 || x == last));
+    }
+  }
+}
+
 TEST_CASE("the same tree for any number of threads, level and storage") {
   const GrowParams base = small_groups();
   for (const bool extra : {false, true}) {

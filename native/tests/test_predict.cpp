@@ -134,6 +134,10 @@ TEST_SUITE("predict") {
   }
 
   TEST_CASE("what is not a tree is refused") {
+    check_rejected("default_left", [](Forest& f) { f.default_left[1] = 2; });
+    check_rejected("many outputs", [](Forest& f) { f.n_outputs = std::int64_t{1} << 40; });
+    check_rejected("columns below 0", [](Forest& f) { f.n_columns = -1; });
+    check_rejected("many columns", [](Forest& f) { f.n_columns = std::int64_t{1} << 40; });
     check_rejected("a node that is its own child", [](Forest& f) { f.left[0] = 0; });
     check_rejected("a cycle", [](Forest& f) { f.left[2] = 1; });
     check_rejected("a cycle through the root", [](Forest& f) { f.left[1] = 0; });

@@ -41,6 +41,20 @@ class NotSupportedError(GossamerError):
     """The request is understood, but this version of Gossamer cannot do it."""
 
 
+def shorten(reason: object, most: int = 300) -> str:
+    """Return a reason as text that fits a message: files may have names of a megabyte.
+
+    Example:
+        >>> shorten("x" * 1000, most=9)
+        'xxxx...xx'
+    """
+    text = str(reason)
+    if len(text) <= most:
+        return text
+    n_last = (most - 3) // 3
+    return f"{text[: most - 3 - n_last]}...{text[len(text) - n_last :]}"
+
+
 def message(what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: str = "") -> str:
     """Put an error message together: what, got, expected, what to do.
 

@@ -6,12 +6,13 @@ import base64
 import binascii
 import errno
 import json
+import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 # Everything that is not an array is one JSON document under this key. One key only: with several,
 # the order in which safetensors writes them would differ from run to run.
-_KEY = "gossamer"
+_KEY: Final = "gossamer"
+
+# Lists in lists that JSON may have. What is nested deeper was made to exhaust the stack.
+_MAX_DEPTH: Final = 100
 
 
 class BrokenFile(ValueError):
@@ -75,10 +79,13 @@ def from_bytes(content: bytes) -> tuple[Arrays, dict[str, Any]]:
     try:
         arrays = dict(safetensors.numpy.load(content))
         size = int.from_bytes(content[:8], "little")
-        facts = json.loads(json.loads(content[8 : 8 + size])["__metadata__"][_KEY])
+        facts = parse_json(json.loads(content[8 : 8 + size])["__metadata__"][_KEY])
     except KeyError:
         raise BrokenFile("it was not written by Gossamer") from None
-    except (safetensors.SafetensorError, ValueError, TypeError, RecursionError) as error:
+    except (
+        *(safetensors.SafetensorError, ValueError, TypeError, RecursionError),
+        *(OverflowError, MemoryError),  # of shapes that no array can have
+    ) as error:
         raise BrokenFile(f"it is cut off or of another format ({error})") from None
     if not isinstance(facts, dict):
         raise BrokenFile("it was not written by Gossamer")
@@ -86,6 +93,29 @@ def from_bytes(content: bytes) -> tuple[Arrays, dict[str, Any]]:
     if checksum != _checksum(arrays, facts):
         raise BrokenFile("its contents were altered: the checksum differs")
     return arrays, facts
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Read JSON as the standard has it: no NaN, no key twice in an object, not nested endlessly.
+
+    Raises:
+        BrokenFile: If it is something else.
+
+    Example:
+        >>> parse_json('{"a": [1, 2.5]}')
+        {'a': [1, 2.5]}
+    """
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_float=_finite,
+            parse_constant=_finite,
+        )
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
+        raise BrokenFile(str(error)) from None
+    _check_depth(value)
+    return value
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -96,14 +126,20 @@ def write_atomically(path: Path, content: bytes) -> None:
         >>> write_atomically(path, b"new")
         >>> path.read_bytes()
         b'new'
+
+    Raises:
+        OSError: If it cannot be written, with the errno, the name and what it needs. The old file
+            is unchanged.
     """
-    path = Path(os.path.realpath(path))  # a link stays a link
-    # Said here: below, an error would be about the temporary file.
+    given, path = path, Path(os.path.realpath(path))  # a link stays a link
     if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not path.parent.exists():
-        raise FileNotFoundError(errno.ENOENT, "There is no such folder", str(path.parent))
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        raise _not_written(IsADirectoryError(errno.EISDIR, "it is a folder"), given, "a file name")
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except FileNotFoundError as error:
+        raise _not_written(error, given, "a folder that is there: make it first") from None
+    except OSError as error:
+        raise _not_written(error, given, "a folder that may be written to") from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -111,11 +147,20 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(name, _permissions(path))
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(name)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise _not_written(error, given, "room; what was there before is unchanged") from None
         raise
     _sync_folder(path.parent)
+
+
+def _not_written(error: OSError, path: Path, expected: str) -> OSError:
+    """Say which file was to be written, not under which name it was made, and what it needs."""
+    return type(error)(
+        error.errno, f"{error.strerror}; to be written it needs {expected}", str(path)
+    )
 
 
 def _permissions(path: Path) -> int:
@@ -136,6 +181,34 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object of the JSON has the same key twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"a number of the JSON is not finite: {text[:20]}")
+    return number
+
+
+def _check_depth(value: Any) -> None:
+    level: Iterable[Any] = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            item
+            for one in level
+            if isinstance(one, (dict, list))
+            for item in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return
+    raise BrokenFile("its JSON is nested too deeply")
 
 
 def _json(value: Mapping[str, Any]) -> str:

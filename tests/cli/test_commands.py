@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import gossamer
 from gossamer.cli import main
+from gossamer.cli.commands import COMMANDS
 from gossamer.cli.demo import PATIENCE, judge, train_and_test
 from gossamer.cli.demo_data import load_data, make_data
 
@@ -31,40 +33,73 @@ def run_without(names: tuple[str, ...], *arguments: str) -> subprocess.Completed
 
 
 def test_version(capsys: Any) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["--version"])
-    assert stop.value.code == 0
+    assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith(f"gossamer {gossamer.__version__} (Python 3.")
-
-
-def test_help(capsys: Any) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["demo", "--help"])
-    assert stop.value.code == 0
+    assert main(["version"]) == 0
     out = capsys.readouterr().out
-    for option in ("--out", "--rounds", "--quiet"):
-        assert option in out
+    assert out.startswith(f"gossamer {gossamer.__version__} (Python 3.") and "pyarrow" in out
+    assert main(["version", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["packages"]["click"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str, capsys: Any) -> None:
+    for option in ("--help", "-h"):
+        assert main([command, option]) == 0
+        out = capsys.readouterr().out
+        assert "Example" in out and f"gossamer {command}" in out and "--debug" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["dmeo"], "invalid choice: 'dmeo'"),
-        (["demo", "--rounds", "0"], "expected an integer >= 1"),
-        (["demo", "--rounds", "many"], "expected an integer >= 1"),
-        (["demo", "--nothing"], "unrecognized arguments"),
+        (["trian"], "There is no command 'trian'. Did you mean train?"),
+        (["xyz"], "There are train, predict, cv"),
+        (["demo", "--rounds", "0"], "0 is not in the range x>=1"),
+        (["demo", "--rounds", "many"], "'many' is not a valid integer"),
+        (["demo", "--nothing"], "--nothing"),
+        (["--nothing"], "--nothing"),
+        (["predict", "model.gsm"], "Missing argument"),
     ],
 )
 def test_wrong_usage(arguments: list[str], what: str, capsys: Any) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert what in capsys.readouterr().err
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert what in captured.err and captured.out == ""
 
 
 def test_no_command(capsys: Any) -> None:
-    assert main([]) == 2
-    assert "demo" in capsys.readouterr().err
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    for command in COMMANDS:
+        assert f"  {command} " in out
+    assert "gossamer train flights.parquet --target delayed" in out
+
+
+def test_asking_for_help(capsys: Any) -> None:
+    assert main(["help"]) == 0
+    assert "describe" in capsys.readouterr().out
+    assert main(["help", "train"]) == 0
+    assert "--early-stopping" in capsys.readouterr().out
+
+
+def test_commands_are_imported_when_needed() -> None:
+    script = (
+        "import sys; from gossamer.cli import main; assert main(['params', 'num_leaves']) == 0; "
+        "heavy = ('pyarrow', 'pandas', 'polars', 'matplotlib', 'sklearn', 'narwhals', 'tqdm'); "
+        "sys.exit(','.join(name for name in heavy if name in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_errors_of_our_own_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("gossamer.cli.demo.run_demo", fail)
+    with pytest.raises(ValueError, match="a bug"):
+        main(["demo"])
 
 
 def test_demo(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +151,7 @@ def test_interrupted(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatc
     def interrupt(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gossamer.cli.commands.run_demo", interrupt)
+    monkeypatch.setattr("gossamer.cli.demo.run_demo", interrupt)
     assert main(["demo", "--out", str(tmp_path)]) == 130
     assert "interrupted" in capsys.readouterr().err
 

@@ -408,3 +408,19 @@ def test_contents_that_no_training_data_has(
     np.testing.assert_array_equal(
         booster.predict(table, raw_score=True), booster._training.train.score
     )
+
+
+@pytest.mark.parametrize("n_rows", [10**15, 2**32, 0, -1, 300.0, True, "300", None])
+def test_numbers_of_rows_that_are_none(saved: Path, n_rows: Any) -> None:
+    """They are refused before there is room for them."""
+    arrays, facts = files.from_bytes(saved.read_bytes())
+    saved.write_bytes(files.to_bytes(arrays, {**facts, "n_rows": n_rows}))
+    with pytest.raises(DataError, match="number of rows is none between"):
+        Dataset(saved).construct()
+
+
+def test_more_rows_than_labels(saved: Path) -> None:
+    arrays, facts = files.from_bytes(saved.read_bytes())
+    saved.write_bytes(files.to_bytes(arrays, {**facts, "n_rows": 2**31}))
+    with pytest.raises(DataError, match="label"):
+        Dataset(saved).construct()

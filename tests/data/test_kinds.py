@@ -155,6 +155,19 @@ def test_estimators_take_them(kind: str) -> None:
     assert np.isfinite(model.predict(table)).all()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_label_by_name(kind: str) -> None:
+    table = KINDS[kind]()
+    if isinstance(table, Capsule):
+        pytest.skip("pyarrow itself is tried")
+    expected = gs.Dataset({k: v for k, v in COLUMNS.items() if k != "count"}, COLUMNS["count"])
+    found = gs.Dataset(table, label="count").construct()
+    assert found.get_feature_name() == ["x", "flag", "town", "when"]
+    np.testing.assert_array_equal(found.get_label(), expected.construct().get_label())
+    with pytest.raises(gs.DataError, match="counts"):
+        gs.Dataset(KINDS[kind](), label="counts").construct()
+
+
 class TestTensors:
     def test_dlpack(self) -> None:
         class Tensor:

@@ -41,3 +41,14 @@ def test_matching_says_what_differs() -> None:
         match_names(["a", "b"], ["a", "x"])
     with pytest.raises(DataError, match="unknown '0', '1', '2', '3', '4' and 2 more"):
         match_names([], [str(i) for i in range(7)])
+
+
+def test_white_space_is_an_underscore_in_models_of_lightgbm() -> None:
+    assert match_names(["a_b", "c"], ["a b", "c"]) == [0, 1]
+    assert match_names(["a_b", "c"], ["c", "a\tb"]) == [1, 0]
+    with pytest.raises(DataError, match="missing 'a_b'"):
+        match_names(["a_b", "c"], ["a  b", "c"])
+    with pytest.raises(DataError, match="unknown"):
+        match_names(["a_b"], ["a_b", "a b"])  # which one is it?
+    with pytest.raises(DataError, match="missing 'a b'"):
+        match_names(["a b"], ["a_b"])

@@ -96,6 +96,23 @@ def test_gaps_that_the_sample_of_a_sparse_table_does_not_have() -> None:
     assert found.bins.has_missing().any()
 
 
+def test_gaps_that_the_example_of_a_sparse_table_does_not_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Columns can still share their room."""
+    monkeypatch.setattr(pieces, "_EXAMPLE_VALUES", 1)
+    rows = np.arange(60_000)
+    matrix = sparse.lil_array((60_000, 12))
+    matrix[rows, rows % 12] = 1.0 + rows % 3
+    matrix[59_999, 59_999 % 12] = np.nan
+    table = matrix.tocsr()
+    params, names = resolve({}), [f"c{i}" for i in range(12)]
+    found = bin_pieces(TablePieces(table, 5_000), params, names)
+    check_same(found, bin_table(as_table(table), params, names))
+    assert found.bins.has_missing().sum() == 1
+    assert len(found.bins.storage()["bundled"]) == 12
+
+
 def test_weights() -> None:
     rng = np.random.default_rng(0)
     matrix, weight = rng.normal(size=(N_ROWS, 3)), rng.random(N_ROWS).astype(np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gossamer import Booster, DataError, Dataset, NotSupportedError, ParameterError, train
+from gossamer import Booster, DataError, Dataset, ParameterError, train
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(500, 3))
@@ -243,7 +243,7 @@ class TestBadTables:
     def test_datasets_and_files(self, model: Booster) -> None:
         with pytest.raises(DataError, match="a Dataset cannot be predicted"):
             model.predict(Dataset(TABLE))
-        with pytest.raises(NotSupportedError, match="does not read files"):
+        with pytest.raises(FileNotFoundError, match=r"there is no file 'rows\.csv'"):
             model.predict("rows.csv")
 
     def test_contributions(self, model: Booster) -> None:

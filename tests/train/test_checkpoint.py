@@ -457,6 +457,23 @@ class TestBadInput:
         with pytest.raises(ModelFileError, match="is inconsistent"):
             self.go_on(path)
 
+    @pytest.mark.parametrize("value", [1.5, -1, True, "2", None])
+    def test_rounds_that_are_no_number(self, path: Path, value: Any) -> None:
+        arrays, facts = files.from_bytes(path.read_bytes())
+        state = [[key, value if key == "n_done" else v] for key, v in facts["state"]["dict"]]
+        path.write_bytes(files.to_bytes(arrays, {**facts, "state": {"dict": state}}))
+        with pytest.raises(ModelFileError, match="is inconsistent"):
+            self.go_on(path)
+
+    @pytest.mark.parametrize("name", ["leaf_count", "leaf_weight", "node_value", "gain"])
+    def test_arrays_that_are_cut_off(self, path: Path, name: str) -> None:
+        """Those that prediction does not need, too: once an error of division much later."""
+        arrays, facts = files.from_bytes(path.read_bytes())
+        name = f"state.training.forest.{name}"
+        path.write_bytes(files.to_bytes({**arrays, name: arrays[name][:0]}, facts))
+        with pytest.raises(ModelFileError, match=r"is inconsistent .*differ in length"):
+            self.go_on(path)
+
     @pytest.mark.parametrize("name", ["identity", "state"])
     @pytest.mark.parametrize("value", [None, 0, "x", [], {}, True])
     def test_facts_that_do_not_fit(self, path: Path, name: str, value: Any) -> None:

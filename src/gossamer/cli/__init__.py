@@ -1,4 +1,4 @@
-"""The command line: `gossamer demo`, `gossamer --version`."""
+"""The command line: `gossamer train`, `gossamer predict`, ... See docs/command_line.md."""
 
 from __future__ import annotations
 

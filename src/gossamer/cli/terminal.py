@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -61,6 +62,35 @@ class Style:
 
     def _code(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.has_colour else text
+
+
+def printable(text: str, stream: TextIO) -> str:
+    """Return text with "?" for what a stream cannot show: "±", names in other scripts.
+
+    Example:
+        >>> import io
+        >>> printable("3 ± 1", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+        '3 ? 1'
+    """
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, errors="replace").decode(encoding)
+
+
+def fit_lines(text: str, stream: TextIO) -> str:
+    """Cut lines that a terminal would wrap; other streams get all of them.
+
+    Example:
+        >>> import io
+        >>> fit_lines("a" * 1000, io.StringIO()) == "a" * 1000
+        True
+    """
+    if not stream.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        line if len(line) <= width or "\x1b" in line else f"{line[: width - 1]}…"
+        for line in text.splitlines()
+    )
 
 
 def format_size(n_bytes: int) -> str:

@@ -22,7 +22,7 @@ from gossamer.data.fields import (
 from gossamer.data.levels import Levels
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_position
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, message, shorten
 
 FORMAT: Final = "gossamer dataset"
 VERSION: Final = 2
@@ -97,12 +97,21 @@ def load(path: Path) -> Content:
         raise _unusable(path, f"it is a {got}, not a {FORMAT!r} version {VERSION}")
     try:
         return _checked(arrays, facts)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise _unusable(path, str(error)) from None
+    except KeyError as error:
+        raise _unusable(path, f"{error} is missing") from None
+    except (
+        *(TypeError, ValueError, IndexError, ArithmeticError, MemoryError),
+        RuntimeError,  # arrays of types that the native core does not take
+    ) as error:
+        raise _unusable(path, shorten(error)) from None
 
 
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
-    n_rows = int(facts["n_rows"])
+    n_rows = facts["n_rows"]
+    if type(n_rows) is not int or not 0 < n_rows < 2**32:
+        raise ValueError("the number of rows is none between 1 and 2^32")
+    if "label" in arrays:  # before there is room for so many
+        check_label(arrays["label"], n_rows)
     names = check_names(facts["names"], len(facts["names"]))
     binning = Binning.from_arrays(_part(arrays, "binning."), len(names), facts["missing_kind"])
     storage = _part(arrays, "storage.")

@@ -142,6 +142,17 @@ class ChunkPieces(Pieces):
             for part in slices_of(chunk, step):
                 yield self._values(part, 0, self.n_columns)
 
+    def read_columns(self, columns: Sequence[int]) -> Iterator[tuple[Values, Sequence[int]]]:
+        """Read some columns of all rows, piece by piece."""
+        if self._source.names is None:
+            yield from super().read_columns(columns)
+            return
+        levels = self.levels.by_column
+        known = Levels({i: levels[c] for i, c in enumerate(columns) if c in levels})
+        for _, chunk in self._chunks([self._order[column] for column in columns]):
+            for part in slices_of(chunk, PIECE_VALUES // len(columns)):
+                yield as_table(part, known).values, range(len(columns))
+
     def take(self, rows: npt.NDArray[np.int64]) -> Values:
         """Read some rows, which increase."""
         return self._take(rows, 0, self.n_columns)
@@ -195,7 +206,7 @@ def may_be_text(chunk: Any) -> bool:
 def column_of(chunk: Any, column: int, where: str, in_order: bool = False) -> Column:
     """Read one column of a chunk of any kind; `in_order`: categories of pyarrow as they come."""
     if is_frame(chunk):
-        native = chunk.column(column) if in_order else None
+        native = chunk.column(column) if in_order and not is_pandas(chunk) else None
         if native is not None and str(native.type).startswith("dictionary"):
             return read_dictionary(native, where, in_order=True)
         return read_column(chunk, column, where)

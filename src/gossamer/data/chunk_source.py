@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.data.frames import frame_names, is_frame
+from gossamer.data.frames import frame_names, is_frame, is_pandas
 from gossamer.data.names import check_names, listing
 from gossamer.data.source import Source, select
 from gossamer.data.sparse import is_sparse
@@ -153,6 +153,11 @@ class FunctionSource(Source):
         self.n_columns = first.shape[1]
         if is_frame(first):
             self.names = check_names(frame_names(first), self.n_columns)
+        self._is_pandas = is_pandas(first)
+
+    def is_in_order(self, column: int) -> bool:
+        """Whether categories are those of pandas."""
+        return self._is_pandas
 
     def _chunks(self) -> Iterator[Any]:
         made = self._make()

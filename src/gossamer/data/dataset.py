@@ -20,7 +20,7 @@ from gossamer.data.binned import (
     take_rows,
     trainable,
 )
-from gossamer.data.by_name import column_of, keep_columns, names_of
+from gossamer.data.by_name import names_of
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.chunk_pieces import ChunkPieces
 from gossamer.data.columns import Level, plain_values
@@ -36,13 +36,22 @@ from gossamer.data.files import is_binary_dataset
 from gossamer.data.frame_pieces import FramePieces, find_pieces
 from gossamer.data.frames import (
     column_in_frame,
+    frame_names,
     is_frame,
     read_column,
     take_rows_of,
+    without_columns,
 )
 from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
-from gossamer.data.matrix import Table, Values, as_table, check_not_empty, stack_columns
+from gossamer.data.matrix import (
+    Table,
+    Values,
+    as_table,
+    check_not_empty,
+    read_values,
+    stack_columns,
+)
 from gossamer.data.names import check_names, default_names, join_names, listing, match_names
 from gossamer.data.pieces import bin_pieces, bin_pieces_like
 from gossamer.data.queries import check_group, check_position, check_query, take_queries
@@ -207,7 +216,7 @@ class Dataset:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
             self._take_categories(self._parent)
         elif is_binary_dataset(self.data):
-            self._binned, names = self._load(Path(self.data))
+            self._binned, names = self._load(Path(self.data).expanduser())
             self._is_from_file = True
         elif self.data is None:
             raise _freed("construct()")
@@ -257,8 +266,9 @@ class Dataset:
     ) -> Table | FramePieces | ChunkPieces:
         """Look at the user's data: a table in memory, or one that comes in chunks."""
         text: set[str] = set()
-        if known is not None and known_names is not None:
-            text = {known_names[c] for c in known.columns if known.is_text(c)}
+        if known is not None and self.reference is not None:
+            names = self.reference.get_feature_name()
+            text = {names[c] for c in known.columns if known.is_text(c)}
         source = find_source(self.data, self.has_header, text)
         if source is not None:
             return self._open(source, params, known, known_names)
@@ -304,7 +314,8 @@ class Dataset:
             return
         if self._taken is not None and not self._asked():
             return  # they are out already
-        roles = self._find_roles(names, "the data frame", params, positions=False)
+        what = "the data frame" if is_frame(self.data) else "the table"
+        roles = self._find_roles(names, what, params, positions=False)
         if len(roles.features) == len(names):
             return
         read = {
@@ -312,11 +323,13 @@ class Dataset:
             for field, columns in roles.fields.items()
         }
         self._keep_fields(read)
-        self.data = keep_columns(self.data, roles.features)
+        check_names(names, len(names))  # by name, they must differ
+        self.data = without_columns(self.data, set(range(len(names))) - set(roles.features))
 
-    def _values_of(self, column: int, name: str) -> Any:
-        if not is_frame(self.data):
-            return column_of(self.data, column)
+    def _values_of(self, column: int, name: str) -> npt.NDArray[Any]:
+        if isinstance(self.data, Mapping):
+            values = list(self.data.values())[column]
+            return plain_values(read_values(values, f"column {name!r}"))
         return plain_values(read_column(self.data, column, column_in_frame(name)))
 
     def _asked(
@@ -490,11 +503,29 @@ class Dataset:
         assert self._binned is not None
         return self._binned
 
+    def without_fields(self, table: Any) -> Any:
+        """Return a frame without the columns that are labels, weights, ... of this data set.
+
+        Example:
+            >>> import pandas
+            >>> frame = pandas.DataFrame({"a": [1, 2], "y": [0, 1]})
+            >>> list(Dataset(frame, label="y").construct().without_fields(frame))
+            ['a']
+        """
+        source = self if self._parent is None else self._parent
+        taken = {name for names in (source._taken or {}).values() for name in names}
+        if not taken or not is_frame(table):
+            return table
+        names = frame_names(table)
+        return without_columns(table, [i for i, name in enumerate(names) if name in taken])
+
     @property
     def has_header(self) -> bool | None:
         """Whether the first line of a text file has names; None: nobody said."""
         params = resolve(self.params, context="dataset")
-        return params.header if "header" in params.given else None
+        if "header" in params.given or self.reference is None:
+            return params.header if "header" in params.given else None
+        return self.reference.has_header
 
     @property
     def asks_for_linear_tree(self) -> bool:

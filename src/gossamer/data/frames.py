@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,22 @@ def select_columns(frame: Any, columns: Sequence[int]) -> Any:
         return frame.iloc[:, list(columns)]
     names = frame_names(frame)
     return frame.select([names[column] for column in columns])
+
+
+def without_columns(frame: Any, columns: Collection[int]) -> Any:
+    """Return a frame, or columns by name, without some; pandas need not copy the others.
+
+    Example:
+        >>> import pandas
+        >>> list(without_columns(pandas.DataFrame({"a": [1], "b": [2], "c": [3]}), [1]))
+        ['a', 'c']
+    """
+    if isinstance(frame, Mapping):
+        return {name: frame[name] for i, name in enumerate(frame) if i not in columns}
+    if is_pandas(frame):
+        return frame.drop(columns=frame.columns[sorted(columns)])
+    rest = [i for i in range(len(frame_names(frame))) if i not in set(columns)]
+    return select_columns(frame, rest)
 
 
 def take_rows_of(data: Any, rows: npt.NDArray[np.int64]) -> Any:

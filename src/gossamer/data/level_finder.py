@@ -17,7 +17,8 @@ class LevelFinder:
 
     Args:
         where: What errors call the column.
-        in_order: Whether categories stay in the order in which they come; else they are sorted.
+        in_order: Whether categories stay in the order in which they come; else they are sorted,
+            unless all chunks have the same ones.
 
     Example:
         >>> finder = LevelFinder("column 0")
@@ -30,6 +31,7 @@ class LevelFinder:
     def __init__(self, where: str, *, in_order: bool = False) -> None:
         self._where, self._in_order = where, in_order
         self._found: dict[Level, None] = {}
+        self._is_same = True  # in all chunks so far
         self._number: Any = None  # one of the numbers in chunks without levels
         self.kind: LevelKind | None = None
 
@@ -46,6 +48,7 @@ class LevelFinder:
         else:
             if self.kind == "ordered" or (self._found and column.kind == "ordered"):
                 self._check_order(column)
+            self._is_same &= self.kind is None or column.found == list(self._found)
             self.kind = self.kind or column.kind
             self._found.update(dict.fromkeys(column.found))
         if self.kind is not None and self._number is not None:
@@ -72,7 +75,7 @@ class LevelFinder:
     def levels(self) -> tuple[Level, ...]:
         """All levels found, in an order that rows do not change."""
         found: list[Any] = list(self._found)
-        stays = self.kind == "ordered" or (self.kind == "category" and self._in_order)
+        stays = self.kind != "text" and (self._in_order or self._is_same)
         return tuple(found if stays else sorted(found))
 
 

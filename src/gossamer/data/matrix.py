@@ -162,7 +162,7 @@ def _from_mapping(
     """Read columns by name."""
     names = check_names(list(data), len(data))
     where = [f"column {name!r}" for name in names]
-    columns = [_read_values(v, w) for v, w in zip(data.values(), where, strict=True)]
+    columns = [read_values(v, w) for v, w in zip(data.values(), where, strict=True)]
     sizes = [len(c.positions if isinstance(c, LevelColumn) else c) for c in columns]
     if len(set(sizes)) > 1:
         odd = next(i for i, size in enumerate(sizes) if size != sizes[0])
@@ -180,7 +180,7 @@ def _from_mapping(
     return replace(_from_columns(columns, where, n_rows, levels), names=names)
 
 
-def _read_values(values: Any, where: str) -> Column:
+def read_values(values: Any, where: str) -> Column:
     """Read one column that is an array, a series or a list."""
     if hasattr(values, "to_frame"):  # a series knows its type better than an array of it
         frame = values.to_frame()

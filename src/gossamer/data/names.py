@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from gossamer.errors import DataError, message
+
+_SPACE: Final = re.compile(r"\s")
 
 
 def default_names(n_columns: int) -> list[str]:
@@ -79,6 +83,8 @@ def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
 def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
     """Say where each known column stands in a table that names its columns.
 
+    White space in a name is an underscore in LightGBM's models: that is the same name.
+
     Returns:
         For each known name its position, or None when the order is already right.
 
@@ -88,10 +94,17 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
     Example:
         >>> match_names(["a", "b"], ["b", "a"])
         [1, 0]
+        >>> match_names(["mean_size", "b"], ["b", "mean size"])
+        [1, 0]
     """
     if list(known) == list(found):
         return None
     position = {name: i for i, name in enumerate(found)}
+    # Models of LightGBM have underscores where the user's names have white space.
+    joined = [_SPACE.sub("_", name) for name in found]
+    if not set(known) <= set(position) and set(known) == set(joined) and len(known) == len(joined):
+        position = {name: i for i, name in enumerate(joined)}
+        found = joined
     missing = [name for name in known if name not in position]
     extra = sorted(set(found) - set(known))
     if missing or extra:

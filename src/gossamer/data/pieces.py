@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,8 @@ from gossamer.binning import Binning
 from gossamer.binning.categories import CategoryCounts, count_categories
 from gossamer.binning.find import find_bounds, make_binning, sample_rows
 from gossamer.data.binned import BinnedTable, bin_values
-from gossamer.data.matrix import Values
+from gossamer.data.matrix import Table, Values
+from gossamer.data.sparse import read_sparse, to_scipy
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
@@ -55,6 +56,15 @@ class Pieces(ABC):
         """
         yield 0, self.take(rows)
 
+    def read_columns(self, columns: Sequence[int]) -> Iterator[tuple[Values, Sequence[int]]]:
+        """Read all rows, piece by piece, perhaps without other columns than these.
+
+        Yields:
+            A piece, and where the columns stand in it.
+        """
+        for piece in self.read():
+            yield piece, columns
+
 
 def bin_pieces(
     pieces: Pieces,
@@ -65,11 +75,10 @@ def bin_pieces(
 ) -> BinnedTable:
     """Find the bins of a table and fill them: training data; see `bin_table`."""
     n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
-    binning = _find_bins(pieces, params, names, categorical, weight, n_threads)
+    binning, example = _find_bins(pieces, params, names, categorical, weight, n_threads)
     # Some rows show which columns can share their room. What does not fit after all is moved out.
-    n_some = max(_EXAMPLE_VALUES // pieces.n_columns, 1_000)
-    some = sample_rows(pieces.n_rows, n_some, params.data_random_seed)
-    example = pieces.take(np.arange(pieces.n_rows) if some is None else some)
+    if isinstance(example, _native.SparseMatrix) and example.n_rows < pieces.n_rows:
+        example = _with_gaps(example)
     like = bin_values(example, binning, params, pieces.n_rows, n_threads)
     del example
     bins = _fill(pieces, like.bins, n_threads)
@@ -93,6 +102,17 @@ def _fill(pieces: Pieces, like: _native.BinMatrix, n_threads: int) -> _native.Bi
     return binner.finish()
 
 
+def _with_gaps(example: _native.SparseMatrix) -> Values:
+    """Add a row with a missing value for each column: other rows may have some there.
+
+    One in each, so that no two columns are there together in a row that is not the user's.
+    """
+    from scipy.sparse import diags_array, vstack  # only those who have sparse rows wait for it
+
+    gaps: Any = diags_array(np.full(example.n_columns, np.nan))
+    return read_sparse(vstack([to_scipy(example), gaps], format="csr"))
+
+
 def _find_bins(
     pieces: Pieces,
     params: Params,
@@ -100,19 +120,26 @@ def _find_bins(
     categorical: Sequence[int],
     weight: npt.NDArray[np.float32] | None,
     n_threads: int,
-) -> Binning:
+) -> tuple[Binning, Values]:
+    """Find the bins, and some of the rows that they were found from."""
     n_sample, seed = params.bin_construct_sample_cnt, params.data_random_seed
     sample = sample_rows(pieces.n_rows, n_sample, seed)
     rows = np.arange(pieces.n_rows) if sample is None else sample
+    some = sample_rows(len(rows), max(_EXAMPLE_VALUES // pieces.n_columns, 1_000), seed)
     weights = None if weight is None else weight[rows]
-    bounds = None
+    bounds, example = None, []
     for first, values in pieces.take_by_columns(rows):
+        example.append(Table(values) if some is None else Table(values).take_rows(some))
         part = find_bounds(values, params, n_threads, names, categorical, weights, None, first)
         bounds = part if bounds is None else bounds.beside(part)
     assert bounds is not None
     counts: dict[int, CategoryCounts] | None = None
     if categorical:
-        for piece in pieces.read():
-            more = count_categories(piece, categorical, n_threads)
+        for piece, places in pieces.read_columns(categorical):
+            found = count_categories(piece, places, n_threads)
+            more = {c: found[place] for c, place in zip(categorical, places, strict=True)}
             counts = more if counts is None else {c: counts[c].add(more[c]) for c in more}
-    return make_binning(bounds, params, counts, names, is_whole=sample is None)
+    binning = make_binning(bounds, params, counts, names, is_whole=sample is None)
+    if len(example) == 1:
+        return binning, example[0].values
+    return binning, np.hstack([np.asarray(part.values) for part in example])

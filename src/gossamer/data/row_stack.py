@@ -35,8 +35,8 @@ class RowStack:
 
     def add(self, values: Values) -> None:
         """Put a table below the others."""
-        if isinstance(values, _native.SparseMatrix):
-            self._sparse.append(to_scipy(values))
+        if isinstance(values, _native.SparseMatrix) or self._sparse:
+            self._add_sparse(values)
             return
         end = self._n_rows + len(values)
         if self._dense is None:
@@ -47,10 +47,21 @@ class RowStack:
         self._dense[self._n_rows : end] = values
         self._n_rows = end
 
+    def _add_sparse(self, values: Values) -> None:
+        from scipy.sparse import csr_array  # only those who have sparse rows wait for the import
+
+        if self._dense is not None:
+            self._sparse.append(csr_array(self._dense[: self._n_rows]))
+            self._dense = None
+        if isinstance(values, _native.SparseMatrix):
+            self._sparse.append(to_scipy(values))
+        else:
+            self._sparse.append(csr_array(values))
+
     def finish(self) -> Values:
         """Return all rows as one table."""
         if self._sparse:
-            from scipy.sparse import vstack  # only those who have sparse rows wait for the import
+            from scipy.sparse import vstack
 
             return read_sparse(vstack(self._sparse, format="csr"))
         if self._dense is None:

@@ -8,7 +8,9 @@ from typing import Any
 
 from gossamer.data.chunk_source import find_chunks
 from gossamer.data.files import names_files, open_files
+from gossamer.data.kinds import as_known
 from gossamer.data.source import Source
+from gossamer.data.sparse import is_sparse
 
 
 def find_source(
@@ -30,8 +32,11 @@ def find_source(
 
 
 def whole_table(data: Any) -> Any:
-    """Return pyarrow's streams, which can be read only once, as a table; others as they are."""
+    """Return what can be read only once, or is not known, as a table that can; others as they are.
+
+    pyarrow's streams and lazy frames are read, records become columns by name.
+    """
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is not None and isinstance(data, pyarrow.RecordBatchReader):
         return data.read_all()
-    return data
+    return data if is_sparse(data) else as_known(data)

@@ -36,6 +36,8 @@ MAX_KEYS: Final = 2**63
 # many for each key that was seen.
 _MAX_PLACES: Final = 2**16
 _PLACES_PER_KEY: Final = 16
+# ... but no more than this in all, however many sources there are.
+_MAX_ALL_PLACES: Final = 2**24
 # Rows that are transformed at a time: their keys stay in the cache.
 _BLOCK: Final = 2**16
 
@@ -242,7 +244,8 @@ class TargetStatistics:
         # The last place is that of all that was never seen.
         values = np.concatenate([self.values[entries], prior[None]]).T.copy()
         n_keys = _n_keys(self.n_codes, self.sources[s])
-        if n_keys <= max(_MAX_PLACES, _PLACES_PER_KEY * len(keys)):
+        most = min(_MAX_PLACES, _MAX_ALL_PLACES // len(self.sources))
+        if n_keys <= max(most, _PLACES_PER_KEY * len(keys)):
             places = np.full(n_keys, len(keys), dtype=np.int32)
             places[keys.astype(np.int64)] = np.arange(len(keys), dtype=np.int32)
             return lambda wanted: values[:, places[wanted]]
@@ -263,7 +266,8 @@ class TargetStatistics:
             raise _broken("offsets and sources differ in length")
         if self.values.shape != (len(self.keys), self.n_statistics) or not self.n_statistics:
             raise _broken("keys, values and prior differ in length")
-        if not (np.isfinite(self.values).all() and np.isfinite(self.prior).all()):
+        largest = np.finfo(np.float32).max  # what the prior is read as
+        if not (np.isfinite(self.values).all() and np.all(np.abs(self.prior) <= largest)):
             raise _broken("a value is not finite")
         for s, source in enumerate(self.sources):
             keys = self.keys[self.offsets[s] : self.offsets[s + 1]]

@@ -104,10 +104,23 @@ class BaseModel:
                     hint="Pass the same columns in the same order.",
                 )
             )
+        self.check_objective(objective)
+
+    def check_objective(self, objective: Objective, other: str = "init_model") -> None:
+        """Check that scores of both mean the same.
+
+        Args:
+            objective: That of the other.
+            other: What errors call it.
+
+        Raises:
+            ParameterError: If they do not.
+        """
+        model = self.model
         if objective.n_outputs != model.objective.n_outputs:
             raise ParameterError(
                 message(
-                    "init_model has another number of outputs than the objective",
+                    f"{other} has another number of outputs than the objective",
                     got=objective.n_outputs,
                     expected=str(model.objective.n_outputs),
                     hint="Classes, targets or quantiles must be those of the model.",
@@ -116,7 +129,7 @@ class BaseModel:
         if not _mean_the_same(model.objective, objective):
             raise ParameterError(
                 message(
-                    "init_model was trained with an objective whose scores mean something else",
+                    f"{other} was trained with an objective whose scores mean something else",
                     got=_describe(objective),
                     expected=_describe(model.objective),
                     hint="Use the model's objective; or pass its predict(raw_score=True) as "
@@ -154,7 +167,7 @@ class BaseModel:
                 )
             )
 
-    def check_parallel(self, n_parallel: int) -> None:
+    def check_parallel(self, n_parallel: int, other: str = "init_model") -> None:
         """Check that every round has as many trees, before and after.
 
         Raises:
@@ -164,7 +177,7 @@ class BaseModel:
         if self.model.forest.n_trees > 0 and n_parallel != expected:
             raise ParameterError(
                 message(
-                    "init_model has another num_parallel_tree",
+                    f"{other} has another num_parallel_tree",
                     got=n_parallel,
                     expected=str(expected),
                     hint="Every round of a model has the same number of trees.",
@@ -194,7 +207,7 @@ class BaseModel:
                 )
             )
 
-    def check_values_per_leaf(self, n_values: int) -> None:
+    def check_values_per_leaf(self, n_values: int, other: str = "init_model") -> None:
         """Check that leaves have as many values as those of the training.
 
         Raises:
@@ -205,7 +218,7 @@ class BaseModel:
             kinds = {True: "one_output_per_tree", False: "multi_output_tree"}
             raise ParameterError(
                 message(
-                    "init_model was trained with another multi_strategy",
+                    f"{other} was trained with another multi_strategy",
                     got=kinds[n_values == 1],
                     expected=repr(kinds[forest.n_values == 1]),
                 )
@@ -228,9 +241,9 @@ class BaseModel:
                 "init_model predicts."
             )
         if raw is not None:
-            table: object = raw.data
+            table: object = data.without_fields(raw.data)
             if raw.has_own_names and find_source(raw.data) is None:
-                table = replace(as_table(raw.data), names=data.get_feature_name())
+                table = replace(as_table(table), names=data.get_feature_name())
             return predict_scores(self.model, table, raw.rows, num_threads, data.has_header)
         return self._scores_of_bins(data, name, num_threads)
 

@@ -23,6 +23,7 @@ from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model import formats, model_file
 from gossamer.model.base_model import BaseModel
 from gossamer.model.change_training import move_rounds, set_base, set_leaf_values, use_data
+from gossamer.model.class_names import check_class_names
 from gossamer.model.edit import (
     check_leaf_value,
     leaf_values,
@@ -511,6 +512,40 @@ class Booster(Explaining, Storing):
         return self._model.levels
 
     @property
+    def class_names(self) -> list[Level] | None:
+        """What classes 0, 1, ... stand for; None: `set_class_names` was not called."""
+        names = self._model.class_names
+        return None if names is None else list(names)
+
+    def set_class_names(self, names: Sequence[Level]) -> Booster:
+        """Say what classes 0, 1, ... stand for; model files of our own keep it.
+
+        Predictions stay probabilities, in the order of the classes.
+
+        Args:
+            names: Text, numbers or truth values, one for each class.
+
+        Raises:
+            DataError: If they do not fit the model, or the model is still in training.
+
+        Example:
+            >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
+            >>> booster = Booster({"objective": "binary"}, data)
+            >>> booster.free_dataset().set_class_names(["early", "late"]).class_names
+            ['early', 'late']
+        """
+        if self._training is not None:
+            raise DataError(
+                message(
+                    "names of classes belong to a finished model",
+                    hint="Call free_dataset() first, or leave keep_training_booster out.",
+                )
+            )
+        model = self._model
+        self._trained = replace(model, class_names=check_class_names(names, model.objective))
+        return self
+
+    @property
     def pandas_categorical(self) -> list[list[Level]] | None:
         """The levels of each column that has some, as LightGBM calls them."""
         levels = self.levels
@@ -775,6 +810,12 @@ class Booster(Explaining, Storing):
         booster = cls.__new__(cls)
         booster._clear()
         booster._use(model)
+        return booster
+
+    def _with(self, model: Model) -> Booster:
+        booster = type(self).__new__(type(self))
+        booster._clear(self.params)
+        booster._trained = model
         return booster
 
     # ---- copies ----

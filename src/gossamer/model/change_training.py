@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.base_model import RawRows
+from gossamer.model.check import check_forest
 from gossamer.model.edit import check_constant
 from gossamer.model.model import Model
 from gossamer.model.training import Training
@@ -157,7 +158,7 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
         state["forest"],
         state["linear"],
     )
-    forest.native  # noqa: B018  checks every index
+    check_forest(forest)
     start = np.asarray(state["start"], dtype=np.float64)
     if start.shape != training.start.shape or not np.isfinite(start).all():
         raise ValueError("the start scores are not those of the outputs")

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer import files
-from gossamer.errors import DataError, GossamerError, ModelFileError, ParameterError, message
+from gossamer.errors import (
+    DataError,
+    GossamerError,
+    ModelFileError,
+    ParameterError,
+    message,
+    shorten,
+)
 from gossamer.metrics import EvalResult
 from gossamer.model import model_file
 from gossamer.model.booster import Booster
@@ -132,11 +139,15 @@ def restore(run: Run, path: Path) -> None:
     except GossamerError:
         raise
     except (
-        *(KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError),
+        *(KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError),
+        *(MemoryError, AssertionError),
         RuntimeError,  # arrays of types that the native core does not take
     ) as error:
         raise ModelFileError(
-            message(f"the checkpoint {str(path)!r} is inconsistent ({error!r})")
+            message(
+                f"the checkpoint {str(path)!r} is inconsistent ({shorten(repr(error))})",
+                hint="Delete it to start anew.",
+            )
         ) from None
 
 
@@ -160,8 +171,10 @@ def _read(path: Path) -> tuple[Facts, Facts]:
         )
     try:
         return unpack(facts["identity"], arrays), unpack(facts["state"], arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(message(f"{source} is inconsistent ({error!r})")) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(
+            message(f"{source} is inconsistent ({shorten(repr(error))})")
+        ) from None
 
 
 def _compare(run: Run, theirs: Facts, path: Path) -> None:
@@ -231,6 +244,8 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
                 hint="Delete the file, or use another path, to start anew.",
             )
         )
+    if type(state["n_done"]) is not int or state["n_done"] < 0:
+        raise ValueError("the rounds done are no number")
     if state["n_done"] > run.end - run.begin:
         raise ParameterError(
             message(
@@ -249,7 +264,7 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
         if _has_state(callback):
             callback.set_state(own)
     run.n_done = run.n_settled = state["n_done"]
-    run.is_finished = state["is_finished"]
+    run.is_finished = bool(state["is_finished"])
     run.results = [EvalResult(*result) for result in state["results"]]
 
 

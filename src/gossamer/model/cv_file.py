@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from gossamer import files
-from gossamer.errors import ModelFileError, message
+from gossamer.errors import ModelFileError, message, shorten
 from gossamer.model import model_file
 from gossamer.model.model import Model
 
@@ -43,7 +43,7 @@ def from_bytes(content: bytes, source: str = "the file") -> tuple[list[Model], i
     try:
         arrays, facts = files.from_bytes(content)
     except files.BrokenFile as error:
-        raise ModelFileError(message(f"{source} cannot be read: {error}")) from None
+        raise ModelFileError(message(f"{source} cannot be read: {shorten(error)}")) from None
     if facts.get("format") != FORMAT:
         raise ModelFileError(
             message(

@@ -99,18 +99,19 @@ class Derived:
         own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
         if not own:
             return None
-        for name, dtype in (("columns", np.int32), ("category_begin", np.int64)):
+        wanted = {"columns": np.int32, "category_begin": np.int64, "category": np.int32}
+        for name, dtype in wanted.items():
             if name not in own or own[name].dtype != dtype or own[name].ndim != 1:
                 raise ValueError(f"derived.{name} is missing, or has a wrong type or shape")
         columns, begin, category = own["columns"], own["category_begin"], own["category"]
-        if np.any(np.diff(columns) <= 0) or np.any((columns < 0) | (columns >= n_columns)):
+        if np.any(columns[1:] <= columns[:-1]) or np.any((columns < 0) | (columns >= n_columns)):
             raise ValueError("derived columns are made of columns that do not exist")
         if len(begin) != len(columns) + 1 or begin[0] != 0 or begin[-1] != len(category):
             raise ValueError("categories of derived columns are incomplete")
-        if np.any(np.diff(begin) < 0) or category.dtype != np.int32 or category.ndim != 1:
+        if np.any(begin[1:] < begin[:-1]):  # a difference might overflow
             raise ValueError("categories of derived columns are out of order")
         categories = tuple(np.split(category, begin[1:-1]))
-        if any(np.any(np.diff(known) <= 0) or np.any(known < 0) for known in categories):
+        if any(np.any(known[1:] <= known[:-1]) or np.any(known < 0) for known in categories):
             raise ValueError("categories of derived columns are not increasing")
         try:
             statistics = TargetStatistics.from_arrays(own)
@@ -118,6 +119,11 @@ class Derived:
             raise ValueError(str(error)) from None
         if statistics.n_codes.tolist() != [len(known) + 1 for known in categories]:
             raise ValueError("statistics of derived columns are those of other categories")
+        if np.any(statistics.offsets[1:] == statistics.offsets[:-1]):
+            # Else few bytes could ask for any number of columns.
+            raise ValueError("a source of derived columns knows no categories")
+        if len(set(statistics.sources)) < len(statistics.sources):
+            raise ValueError("two sources of derived columns are the same")
         return cls(tuple(columns.tolist()), categories, statistics)
 
 

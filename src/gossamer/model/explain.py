@@ -15,6 +15,7 @@ from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, fitting_table, tree_range, with_derived
 from gossamer.threads import resolve_threads
+from gossamer.tree import Forest
 
 Floats = npt.NDArray[np.float64]
 # Of sparse rows, so many rows and values of these are dense at a time.
@@ -23,7 +24,12 @@ _DENSE_VALUES: Final = 2**24
 
 
 def shap_values(
-    model: Model, data: object, options: PredictOptions, background: object = None
+    model: Model,
+    data: object,
+    options: PredictOptions,
+    background: object = None,
+    *,
+    by_hessian: bool = False,
 ) -> Any:
     """Return Shapley values of raw scores; the last one is what is expected of all rows.
 
@@ -33,6 +39,7 @@ def shap_values(
         options: Rounds and threads.
         background: Rows whose values take the place of unknown ones; None: unknown columns are
             left to the shares of the training rows in each node.
+        by_hessian: Whether rows count by their hessians, as in XGBoost.
 
     Returns:
         (rows, outputs, columns + 1); of a sparse table a list with a compressed-row matrix for
@@ -42,11 +49,11 @@ def shap_values(
     if background is not None:
         return _against(model, values, background, options)
     if isinstance(values, _native.SparseMatrix) and model.derived is None:
-        return _of_sparse(model, values, options)
+        return _of_sparse(model, values, options, by_hessian)
 
     def add(part: Any, first: int, last: int, out: Floats, n_threads: int) -> None:
         forest = model.forest
-        counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
+        counts = covers_of(forest, by_hessian=by_hessian)
         _native.add_shap_values(forest.native, part, *counts, first, last, out, False, n_threads)
 
     found = _finish(model, _over_rows(model, values, options, add, 1), options)
@@ -57,8 +64,16 @@ def shap_values(
     return [scipy.sparse.csr_matrix(found[:, k]) for k in range(found.shape[1])]
 
 
-def shap_interactions(model: Model, data: object, options: PredictOptions) -> Floats:
+def shap_interactions(
+    model: Model, data: object, options: PredictOptions, *, by_hessian: bool = False
+) -> Floats:
     """Return Shapley interaction values of raw scores, for every pair of columns.
+
+    Args:
+        model: The model.
+        data: The user's table, dense.
+        options: Rounds and threads.
+        by_hessian: Whether rows count by their hessians, as in XGBoost.
 
     Returns:
         (rows, outputs, columns + 1, columns + 1); each line sums up to the Shapley value.
@@ -67,12 +82,34 @@ def shap_interactions(model: Model, data: object, options: PredictOptions) -> Fl
 
     def add(part: Any, first: int, last: int, out: Floats, n_threads: int) -> None:
         forest = model.forest
-        counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
+        counts = covers_of(forest, by_hessian=by_hessian)
         _native.add_shap_interactions(forest.native, part, *counts, first, last, out, n_threads)
 
     found = _finish(model, _over_rows(model, values, options, add, 2), options)
     # Lines became those of the user's columns; what stands in them follows.
     return found if model.derived is None else _from_sources(model, found.swapaxes(-1, -2))
+
+
+Covers = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+def covers_of(forest: Forest, *, by_hessian: bool = False) -> Covers:
+    """Return how much of the training data nodes and leaves have seen, as integers.
+
+    Numbers of rows; or, where a model does not know these, or by demand, sums of hessians in a
+    small unit.
+    """
+    names = ("node_weight", "leaf_weight") if by_hessian else ("node_count", "leaf_count")
+    nodes, leaves = (forest.arrays[name] for name in names)
+    if not by_hessian:
+        return (nodes, leaves) if leaves.any() else covers_of(forest, by_hessian=True)
+    most = max((float(values.max()) for values in (nodes, leaves) if len(values)), default=0.0)
+    if not 0 < most < np.inf:
+        return np.zeros(len(nodes), np.int64), np.zeros(len(leaves), np.int64)
+    unit = 2.0 ** (np.frexp(most)[1] - 52)
+    with np.errstate(under="ignore"):
+        scaled = [np.maximum(np.rint(values / unit), 0) for values in (nodes, leaves)]
+    return scaled[0].astype(np.int64), scaled[1].astype(np.int64)
 
 
 Add = Callable[[Any, int, int, Floats, int], None]
@@ -113,11 +150,13 @@ def _from_sources(model: Model, values: Floats) -> Floats:
     return found
 
 
-def _of_sparse(model: Model, values: _native.SparseMatrix, options: PredictOptions) -> list[Any]:
+def _of_sparse(
+    model: Model, values: _native.SparseMatrix, options: PredictOptions, by_hessian: bool
+) -> list[Any]:
     import scipy.sparse  # not needed by most, and slow to import
 
     forest, k = model.forest, model.objective.n_outputs
-    counts = (forest.arrays["node_count"], forest.arrays["leaf_count"])
+    counts = covers_of(forest, by_hessian=by_hessian)
     first, last = tree_range(model, options)
     start = model.start_from(options.first_round)
     scale = max((last - first) // forest.trees_per_round, 1) if model.average_output else 1

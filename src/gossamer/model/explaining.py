@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -253,3 +256,73 @@ class Explaining(ABC):
         return partial_dependence(
             self._model, data, feature, options, grid, kind, percentiles, grid_resolution
         )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        data: Any = None,
+        label: Any = None,
+        *,
+        group: Any = None,
+        query: Any = None,
+        evals_result: Any = None,
+        title: str | None = None,
+        class_names: Any = None,
+        num_iteration: int | None = None,
+        max_rows: int = 100_000,
+        n_features: int = 6,
+        trees: Any = None,
+    ) -> Path:
+        """Write one HTML page about the model that needs nothing else to be read.
+
+        It has learning curves, metrics and pictures that fit the task, importance, Shapley values,
+        partial dependence, trees to explore, columns and parameters (docs/report.md).
+
+        Args:
+            path: The file to write; one that is there is replaced in one step.
+            data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
+                raw data. Best are rows that the model was not trained on.
+            label: Their labels, as for `Dataset`.
+            group: For ranking: the rows of each query.
+            query: For ranking, instead of `group`: the id of its query for each row.
+            evals_result: What `record_evaluation` filled during training, or what `cv` returned.
+            title: Heading of the page.
+            class_names: Names of the classes, in the order of their numbers.
+            num_iteration: Number of rounds, as for `predict`.
+            max_rows: Rows of the data that are looked at, chosen at random if there are more.
+            n_features: Columns whose partial dependence is drawn.
+            trees: Numbers of the trees that can be explored; None: the first ones that there is
+                room for.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            ParameterError: If the path cannot be a file, or an argument is not usable.
+            DataError: If the data do not fit the model, or the labels the data.
+
+        Example:
+            >>> import tempfile
+            >>> import gossamer as gs
+            >>> x = [[0.0], [1.0]] * 30
+            >>> booster = gs.train({"verbose": -1}, gs.Dataset(x, [0.0, 1.0] * 30), 5)
+            >>> booster.report(Path(tempfile.mkdtemp(), "report.html"), x).name
+            'report.html'
+        """
+        # Pages are made of models, so they come later in the pipeline: found when first asked for.
+        written: Path = import_module("gossamer.report").write_report(
+            self,
+            path,
+            data,
+            label,
+            group=group,
+            query=query,
+            evals_result=evals_result,
+            title=title,
+            class_names=class_names,
+            num_iteration=num_iteration,
+            max_rows=max_rows,
+            n_features=n_features,
+            trees=trees,
+        )
+        return written

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
 from gossamer.data.names import default_names
 from gossamer.model.derived import Derived
@@ -28,6 +29,7 @@ class Model:
         levels: What the codes of text and categories stand for; None: all columns are numbers.
         average_output: Whether a score is the start and the mean of the trees, not their sum.
         derived: Columns that the trees know beside the user's; None: none.
+        class_names: What classes 0, 1, ... stand for, as the user wrote them; None: nobody said.
     """
 
     objective: Objective
@@ -38,6 +40,7 @@ class Model:
     levels: Levels | None = None
     average_output: bool = False
     derived: Derived | None = None
+    class_names: tuple[Level, ...] | None = None
 
     @property
     def n_columns(self) -> int:

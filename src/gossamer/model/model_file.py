@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from gossamer import files
 from gossamer.data.levels import Levels
-from gossamer.data.names import check_names
-from gossamer.errors import ModelFileError, message
+from gossamer.errors import ModelFileError, message, shorten
+from gossamer.model.check import check_feature_names, check_forest, check_params
+from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
@@ -45,6 +46,11 @@ _OPTIONAL: Final[dict[str, dict[str, npt.DTypeLike]]] = {
 
 def to_bytes(model: Model) -> bytes:
     """Return the bytes of the model file; equal models give equal bytes."""
+    return files.to_bytes(*to_parts(model))
+
+
+def to_parts(model: Model) -> tuple[files.Arrays, dict[str, Any]]:
+    """Return the arrays and the facts of a model file; `from_parts` is the way back."""
     forest = model.forest
     arrays = {
         "start": model.start,
@@ -66,13 +72,15 @@ def to_bytes(model: Model) -> bytes:
             if name not in _NOT_KEPT
         },
     }
+    if model.class_names is not None:
+        facts["class_names"] = list(model.class_names)
     if model.levels:
         facts["levels"] = model.levels.to_json()
     if model.average_output:
         facts["average_output"] = True
     if forest.n_parallel > 1:
         facts["n_parallel"] = forest.n_parallel
-    return files.to_bytes({**arrays, **more}, facts)
+    return {**arrays, **more}, facts
 
 
 def _version(model: Model) -> int:
@@ -92,10 +100,34 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
     try:
         arrays, facts = files.from_bytes(content)
     except files.BrokenFile as error:
-        raise ModelFileError(message(f"{source} cannot be read: {error}")) from None
-    if facts.get("format") != FORMAT:
+        raise ModelFileError(message(f"{source} cannot be read: {shorten(error)}")) from None
+    return from_parts(arrays, facts, source)
+
+
+def from_parts(
+    arrays: files.Arrays, facts: dict[str, Any], source: str, format: str = FORMAT
+) -> Model:
+    """Make a model of arrays and facts, and check all of it.
+
+    Args:
+        arrays: The arrays of docs/model_format.md.
+        facts: Its facts.
+        source: What errors call it.
+        format: What the facts must be.
+
+    Raises:
+        ModelFileError: If they are not those of a model of this version.
+    """
+    if facts.get("format") != format:
         raise ModelFileError(
-            message(f"{source} is no model", got=facts.get("format"), expected=repr(FORMAT))
+            message(
+                f"{source} is no model",
+                got=facts.get("format"),
+                expected=repr(format),
+                hint="CVBooster(model_file=...) reads the models of cv()."
+                if facts.get("format") == "gossamer cv models"
+                else "",
+            )
         )
     if type(facts.get("version")) is not int or facts["version"] not in VERSIONS:
         raise ModelFileError(
@@ -108,10 +140,21 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
         )
     try:
         return _checked(arrays, facts)
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(message(f"{source} is inconsistent ({error})")) from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{source}: {error}") from None
+    except KeyError as error:
+        raise _inconsistent(source, f"{error} is missing") from None
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError, MemoryError) as error:
+        raise _inconsistent(source, error) from None
+
+
+def _inconsistent(source: str, reason: object) -> ModelFileError:
+    return ModelFileError(
+        message(
+            f"{source} is inconsistent ({shorten(reason)})",
+            hint="It was damaged, or written by something else: save the model again.",
+        )
+    )
 
 
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
@@ -120,13 +163,14 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
             raise ValueError(f"the array {name} is missing")
         if arrays[name].dtype != dtype or arrays[name].ndim != 1:
             raise ValueError(f"the array {name} has a wrong type or shape")
-    names = check_names(facts["feature_names"], len(facts["feature_names"]))
+    names = check_feature_names(facts["feature_names"])
     linear = _optional(arrays, facts["version"], "linear leaves")
     derived = Derived.from_arrays(arrays, len(names)) if facts["version"] >= 2 else None
     categories = _optional(arrays, facts["version"], "splits of categories")
     objective = objective_from_config(facts["objective"])
     start = arrays["start"]
-    if facts["n_outputs"] != objective.n_outputs or len(start) != objective.n_outputs:
+    n_outputs = facts["n_outputs"]
+    if type(n_outputs) is not int or not n_outputs == objective.n_outputs == len(start):
         raise ValueError("the number of outputs differs from the objective's")
     if not np.isfinite(start).all():
         raise ValueError("a start score is not finite")
@@ -134,12 +178,6 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     if type(n_values) is not int or n_values not in (1, objective.n_outputs):
         raise ValueError("the number of values per leaf is neither 1 nor that of the outputs")
     n_parallel = _n_parallel(facts, len(arrays["leaf_begin"]) - 1, objective.n_outputs // n_values)
-    sizes = dict.fromkeys(NODE_ARRAYS, len(arrays["column"]))
-    sizes |= dict.fromkeys(LEAF_ARRAYS, len(arrays["leaf_count"]))
-    for name in ("node_value", "leaf_value"):
-        sizes[name] *= n_values
-    if any(len(arrays[name]) != size for name, size in sizes.items()):
-        raise ValueError("arrays of the trees differ in length")
     trees = {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)}
     trees |= categories or {}
     forest = Forest(
@@ -152,18 +190,19 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         linear,
         n_parallel,
     )
-    forest.native  # noqa: B018  checks every index
+    check_forest(forest)
     levels = Levels.from_json(facts.get("levels", []), len(names)) or None
     average_output = facts.get("average_output", False)
     if type(average_output) is not bool:
         raise ValueError("average_output is neither true nor false")
-    if not isinstance(facts["parameters"], dict):
-        raise ValueError("the parameters are no pairs of names and values")
     return Model(
-        *(objective, names, start, forest, facts["parameters"]),
+        *(objective, names, start, forest, check_params(facts["parameters"], _NOT_KEPT)),
         levels,
         average_output,
         derived,
+        None
+        if facts.get("class_names") is None
+        else check_class_names(facts["class_names"], objective),
     )
 
 

@@ -111,7 +111,7 @@ class PredictOptions:
                     "start_iteration is out of range", got=start_iteration, expected="a number >= 0"
                 )
             )
-        params = trained_with.replace(**kwargs) if kwargs else trained_with
+        params = trained_with.for_prediction(kwargs) if kwargs else trained_with
         first = start_iteration or max(params.start_iteration_predict, 0)
         n_rounds = num_iteration if num_iteration > 0 else params.num_iteration_predict
         return cls(

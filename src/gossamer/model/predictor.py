@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.errors import DataError, message
+from gossamer.model import model_file
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, predict
-from gossamer.objectives import Objective
+from gossamer.objectives import CustomWithLink, Objective
 
 
 class Predictor:
@@ -91,12 +92,35 @@ class Predictor:
         found = NotImplemented if self._link is not None else self._rows(row)
         return None if found is NotImplemented else np.array([found])
 
+    # ---- copies ----
+
+    def __reduce__(self) -> tuple[Callable[..., Predictor], tuple[Any, ...]]:
+        """Keep the model as a file does, the link of an objective of one's own, and the options."""
+        objective = self._model.objective
+        link = objective.link if isinstance(objective, CustomWithLink) else None
+        return _restored, (model_file.to_bytes(self._model), link, self._options)
+
+    def __copy__(self) -> Predictor:
+        """Return itself: it never changes."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Predictor:
+        """Return itself: it never changes."""
+        return self
+
     def _apply_link(self, score: Any) -> Any:
         return _single(self._model.objective.to_predictions(np.atleast_1d(score), 1)[0])
 
     def _any_row(self, row: Any) -> Any:
         """Predict what needs to be looked at as a table, or cannot be."""
         return _single(predict(self._model, _as_table(row, self._model), self._options)[0])
+
+
+def _restored(content: bytes, link: Any, options: PredictOptions) -> Predictor:
+    model = model_file.from_bytes(content)
+    if isinstance(model.objective, CustomWithLink):
+        model = replace(model, objective=replace(model.objective, link=link))
+    return Predictor(model, options)
 
 
 _NONE = (_native.RowLink.NONE, 1.0)

@@ -85,8 +85,15 @@ def _tree(tree: Tree, t: int, n_outputs: int, scale: int) -> dict[str, npt.NDArr
         "thresholds": np.concatenate([tree.threshold, np.full(n_leaves, -1.0)]),
         # The package works out the values of nodes itself.
         "values": np.concatenate([np.zeros((n_nodes, n_outputs)), outputs]),
-        "node_sample_weight": np.concatenate([tree.node_count, tree.leaf_count]).astype(np.float64),
+        "node_sample_weight": _covers(tree),
     }
+
+
+def _covers(tree: Tree) -> npt.NDArray[np.float64]:
+    """Rows of nodes and leaves; sums of hessians where a model does not know them."""
+    if tree.leaf_count.any():
+        return np.concatenate([tree.node_count, tree.leaf_count]).astype(np.float64)
+    return np.concatenate([tree.node_weight, tree.leaf_weight])
 
 
 def _missing_goes_left(tree: Tree) -> npt.NDArray[np.bool_]:

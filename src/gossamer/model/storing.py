@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +12,9 @@ from gossamer.errors import ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import formats
 from gossamer.model.c_code import CompiledModel, c_header, c_source, compile_model
+from gossamer.model.dump import dump_model, trees_to_dataframe
 from gossamer.model.formats.objects import model_of
+from gossamer.model.join import join_models, take_rounds
 from gossamer.model.model import Model
 from gossamer.model.predict import as_number
 
@@ -34,6 +36,10 @@ class Storing(ABC):
     @abstractmethod
     def _of(cls: type[Self], model: Model) -> Self:
         """Make a booster of a model."""
+
+    @abstractmethod
+    def _with(self: Self, model: Model) -> Self:
+        """Make a booster of a model that was made of this one: with the same parameters."""
 
     @classmethod
     def from_model(cls: type[Self], model: Any) -> Self:
@@ -153,3 +159,120 @@ class Storing(ABC):
                 )
             )
         return self._first_rounds(num_iteration, start_iteration)
+
+    def to_onnx(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        raw_score: bool = False,
+        dtype: str = "float64",
+    ) -> Any:
+        """Return the model as ONNX's `ModelProto`, which `onnx.save` writes.
+
+        `save_model(path, format="onnx")` writes a file at once. It needs the onnx package:
+        `pip install "gossamer[onnx]"`.
+
+        Args:
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round.
+            raw_score: Whether the output is the raw score, not the prediction.
+            dtype: "float64", or "float32": the type of the input, of sums and of the output.
+
+        Raises:
+            NotSupportedError: If the model has something that ONNX has not.
+        """
+        from gossamer.model.formats.onnx import to_onnx
+
+        model = self._first_rounds(num_iteration, start_iteration)
+        return to_onnx(model, dtype=dtype, raw_score=raw_score)
+
+    def to_treelite(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        raw_score: bool = False,
+    ) -> Any:
+        """Return the model as a `treelite.Model`, which Treelite's compilers and others take.
+
+        `save_model(path, format="treelite")` writes its file. It needs the treelite package:
+        `pip install "gossamer[treelite]"`.
+
+        Args:
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round.
+            raw_score: Whether it predicts raw scores.
+
+        Raises:
+            NotSupportedError: If the model has something that Treelite has not.
+        """
+        from gossamer.model.formats.treelite import to_treelite
+
+        return to_treelite(self._first_rounds(num_iteration, start_iteration), raw_score)
+
+    # ---- to look at ----
+
+    def dump_model(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+        object_hook: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the model as nested dicts, with LightGBM's keys (docs/saving.md).
+
+        Args:
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round.
+            importance_type: Of `feature_importances`, as for `feature_importance`.
+            object_hook: Called with every dict, inner ones first; what it returns takes its place.
+
+        Example:
+            >>> from gossamer import Dataset, train
+            >>> data = Dataset([[float(i)] for i in range(100)], label=[i > 50 for i in range(100)])
+            >>> root = train({}, data, 1).dump_model()["tree_info"][0]["tree_structure"]
+            >>> root["split_feature"], root["threshold"], root["decision_type"]
+            (0, 50.5, '<=')
+        """
+        model = self._first_rounds(num_iteration, start_iteration)
+        return dump_model(model, importance_type, object_hook)
+
+    def trees_to_dataframe(self) -> Any:
+        """Return a pandas data frame with a line for every node and leaf, as LightGBM's.
+
+        Raises:
+            ImportError: If pandas is not installed.
+            DataError: If the model has no trees.
+        """
+        return trees_to_dataframe(self._first_rounds(-1))
+
+    # ---- parts and sums ----
+
+    def __getitem__(self: Self, rounds: int | slice) -> Self:
+        """Return a model of some rounds: `booster[:50]`, `booster[10:20]`, `booster[-1]`.
+
+        What scores start from belongs to the first round: parts of a model add up to the whole.
+        The part keeps the parameters; it cannot be trained.
+
+        Raises:
+            IndexError: If there is no such round.
+            TypeError: If this is neither a number nor a slice.
+            ValueError: If a slice has a step.
+        """
+        return self._with(take_rounds(self._first_rounds(-1), rounds))
+
+    def __iter__(self: Self) -> Iterator[Self]:
+        """Return the rounds one by one, each as a model; together they add up to this one."""
+        whole = self._first_rounds(-1)
+        return (self._with(whole.rounds(i, i + 1)) for i in range(whole.forest.n_rounds))
+
+    def __add__(self: Self, other: object) -> Self:
+        """Return a model whose raw scores are those of both added up.
+
+        Raises:
+            DataError: If the other's columns, or levels of text and categories, differ.
+            NotSupportedError: If scores of one are means (`boosting=rf`).
+            ParameterError: If the other's outputs, objective or trees of a round differ.
+        """
+        if not isinstance(other, Storing):
+            return NotImplemented
+        return self._with(join_models(self._first_rounds(-1), other._first_rounds(-1)))

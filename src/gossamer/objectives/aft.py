@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
-from gossamer.objectives.base import Gradients, Objective
+from gossamer.objectives.base import Gradients, Objective, read_number
 from gossamer.objectives.links import link_named
 from gossamer.objectives.survival import Times, bad_row, check_columns
 from gossamer.params import Params
@@ -139,7 +139,7 @@ class AFT(Objective):
         distribution = config["distribution"]
         if distribution not in _DISTRIBUTIONS:
             raise ValueError(distribution)
-        return cls(distribution, float(config["scale"]))
+        return cls(distribution, read_number(config, "scale"))
 
 
 def _check_label(targets: Targets, name: str) -> None:

@@ -6,6 +6,8 @@ Scores are raw, float64 and class-major: output k of row i is `score[k * n_rows 
 
 from __future__ import annotations
 
+import math
+import reprlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -221,6 +223,38 @@ class Objective(ABC):
     def for_prediction(self) -> Objective:
         """Return the objective without what only training needs (functions, data)."""
         return type(self).from_config(self.to_config())
+
+
+def read_number(config: dict[str, Any], key: str, least: float = 0.0) -> float:
+    """Return a number of a model file's objective: finite, and above `least`.
+
+    Raises:
+        ValueError: If it is something else.
+
+    Example:
+        >>> read_number({"sigmoid": 1}, "sigmoid")
+        1.0
+    """
+    value = config[key]
+    if type(value) not in (int, float) or not least < value < math.inf:
+        raise ValueError(f"{key} is no finite number above {least:g}: {reprlib.repr(value)}")
+    return float(value)
+
+
+def read_outputs(config: dict[str, Any], key: str = "num_class") -> int:
+    """Return the number of outputs of a model file's objective.
+
+    Raises:
+        ValueError: If it is no whole number above 0.
+
+    Example:
+        >>> read_outputs({"num_class": 3})
+        3
+    """
+    value = config[key]
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{key} is no whole number above 0: {reprlib.repr(value)}")
+    return value
 
 
 def no_inverse(name: str) -> ParameterError:

@@ -11,7 +11,13 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP, Gradients, Objective
+from gossamer.objectives.base import (
+    EPSILON,
+    LARGEST_LOG_ODDS_STEP,
+    Gradients,
+    Objective,
+    read_number,
+)
 from gossamer.objectives.classes import check_seen
 from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
@@ -97,7 +103,7 @@ class Binary(Objective):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Binary:
         """Make the objective of a model file."""
-        return cls(float(config["sigmoid"]))
+        return cls(read_number(config, "sigmoid"))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer.data import Dataset, Targets
 from gossamer.errors import DataError, ModelFileError, ParameterError, message
-from gossamer.objectives.base import Gradients, Objective, by_row, no_inverse
+from gossamer.objectives.base import Gradients, Objective, by_row, no_inverse, read_outputs
 from gossamer.objectives.custom_objective import CustomObjective, LinkFunction
 from gossamer.objectives.links import link_named
 from gossamer.params import Params
@@ -106,7 +106,7 @@ class Custom(Objective):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Custom:
         """Make the objective of a model file."""
-        return cls(int(config["num_class"]))
+        return cls(read_outputs(config))
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class CustomWithLink(Custom):
                 link_named(link)
             except ParameterError as error:
                 raise ModelFileError(str(error)) from None
-        return cls(int(config["num_class"]), link=link)
+        return cls(read_outputs(config), link=link)
 
     def for_prediction(self) -> CustomWithLink:
         """Return the objective with its link alone."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
-from gossamer.objectives.base import Gradients, Objective
+from gossamer.objectives.base import Gradients, Objective, read_number
 from gossamer.params import Params
 
 # Standard deviations are kept above this share of that of all labels ...
@@ -103,4 +103,4 @@ class Gaussian(Objective):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Gaussian:
         """Make the objective of a model file."""
-        return cls(2, float(config["scale"]), float(config["floor"]))
+        return cls(2, read_number(config, "scale"), read_number(config, "floor", -math.inf))

@@ -11,7 +11,13 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP, Gradients, Objective
+from gossamer.objectives.base import (
+    EPSILON,
+    LARGEST_LOG_ODDS_STEP,
+    Gradients,
+    Objective,
+    read_outputs,
+)
 from gossamer.objectives.classes import check_class_labels, check_seen
 from gossamer.params import Params
 
@@ -74,7 +80,7 @@ class Multiclass(Objective):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Multiclass:
         """Make the objective of a model file."""
-        return cls(int(config["num_class"]))
+        return cls(read_outputs(config))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP, Gradients, Objective, by_row
+from gossamer.objectives.base import (
+    LARGEST_LOG_ODDS_STEP,
+    Gradients,
+    Objective,
+    by_row,
+    read_number,
+    read_outputs,
+)
 from gossamer.objectives.binary import Binary
 from gossamer.objectives.classes import check_class_labels, check_seen
 from gossamer.params import Params
@@ -90,7 +97,7 @@ class MulticlassOva(Objective):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> MulticlassOva:
         """Make the objective of a model file."""
-        return cls(int(config["num_class"]), float(config["sigmoid"]))
+        return cls(read_outputs(config), read_number(config, "sigmoid"))
 
 
 def _one_against_all(targets: Targets, n_classes: int) -> Targets:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.objectives.base import Gradients, LeafRefit, Objective
+from gossamer.objectives.base import Gradients, LeafRefit, Objective, read_number
 from gossamer.params import Params
 
 
@@ -82,9 +82,9 @@ class Quantiles(Objective):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Quantiles:
         """Make the objective of a model file."""
-        alphas = tuple(float(alpha) for alpha in config["alphas"])
-        if not alphas:
-            raise ValueError("no quantiles")
+        alphas = tuple(read_number({"alpha": alpha}, "alpha") for alpha in config["alphas"])
+        if not alphas or max(alphas) >= 1:
+            raise ValueError("there are no quantiles, or one is not below 1")
         return cls(len(alphas), alphas)
 
 

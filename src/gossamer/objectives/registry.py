@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gossamer.data import Dataset, Targets
-from gossamer.errors import ModelFileError, message
+from gossamer.errors import ModelFileError, message, shorten
 from gossamer.objectives.absolute import Mape, RegressionL1
 from gossamer.objectives.aft import AFT
 from gossamer.objectives.base import Objective
@@ -131,19 +131,30 @@ def objective_from_config(config: Any) -> Objective:
     try:
         if config["name"] == SeveralTargets.name:
             return _several_from_config(config)
-        return OBJECTIVES[config["name"]].from_config(config)
-    except (KeyError, TypeError, ValueError) as error:
+        return _one_from_config(config)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(
             message(
-                f"the model's objective cannot be read ({error!r})",
+                f"the model's objective cannot be read ({shorten(repr(error))})",
                 got=config,
                 expected=f"one of {', '.join(OBJECTIVES)}",
             )
         ) from None
 
 
+def _one_from_config(config: dict[str, Any]) -> Objective:
+    if config["name"] == SquareRoot.name:
+        inner = OBJECTIVES[config["objective"]]
+        if inner is SquareRoot or inner.has_link or inner.n_outputs != 1:
+            raise ValueError("the objective of square roots is none of one score")
+        return SquareRoot(inner())
+    return OBJECTIVES[config["name"]].from_config(config)
+
+
 def _several_from_config(config: dict[str, Any]) -> SeveralTargets:
-    parts = tuple(OBJECTIVES[part["name"]].from_config(part) for part in config["parts"])
+    parts = tuple(_one_from_config(part) for part in config["parts"])
     if len(parts) < 2 or any(part.n_outputs != 1 for part in parts):
         raise ValueError("several targets need parts with one output each")
     return SeveralTargets(parts)

@@ -73,3 +73,7 @@ class SquareRoot(Objective):
     def to_config(self) -> dict[str, Any]:
         """Return what a model file keeps."""
         return {"name": self.name, "objective": self.inner.name}
+
+    def for_prediction(self) -> SquareRoot:
+        """Return the objective around one that is without what only training needs."""
+        return SquareRoot(self.inner.for_prediction())

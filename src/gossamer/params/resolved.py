@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from gossamer.params.param import ByColumn
 from gossamer.params.table import CANONICAL
@@ -275,12 +275,28 @@ class Params(Mapping[str, object]):
             >>> resolve({"max_depth": 3}).replace(max_depth=4).num_leaves
             16
         """
+        return self._replaced(changes, "train")
+
+    def for_prediction(self, changes: Mapping[str, object]) -> Params:
+        """Return a copy with other values, for a prediction: they need not fit the objective.
+
+        Example:
+            >>> from gossamer.params import resolve
+            >>> params = resolve({"num_class": 3}, context="predict")
+            >>> params.for_prediction({"nthread": 1}).num_threads
+            1
+        """
+        return self._replaced(changes, "predict")
+
+    def _replaced(
+        self, changes: Mapping[str, object], context: Literal["train", "predict"]
+    ) -> Params:
         # Imported here because resolve.py needs this class.
         from gossamer.params.resolve import resolve
 
         changed = {CANONICAL.get(name) for name in changes}
         kept = {name: self[name] for name in self.given if name not in changed}
-        return resolve({**kept, **changes})
+        return resolve({**kept, **changes}, context=context)
 
 
 # A dict for its order and its fast lookup.

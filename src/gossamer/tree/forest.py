@@ -140,8 +140,10 @@ class Forest:
     def extend(self, trees: Iterable[Any]) -> Forest:
         """Return this forest with more trees behind it."""
         more = Forest.from_trees(trees, self.n_outputs, self.n_columns, self.n_parallel)
-        if self.n_trees == 0:
-            return more
+        return more if self.n_trees == 0 else self.append(more)
+
+    def append(self, more: Forest) -> Forest:
+        """Return this forest with the trees of another behind it; both have trees of one kind."""
         return Forest(
             self.n_outputs,
             self.n_values,

@@ -269,14 +269,6 @@ def test_cross_validation_in_stratified_folds(few_values: Any) -> None:
         np.testing.assert_allclose(mine[name], values, rtol=0.03, atol=1e-3)
 
 
-def test_models_written_by_xgboost_are_named(few_values: Any, tmp_path: Any) -> None:
-    model = theirs.train({}, theirs.DMatrix(few_values.x, few_values.y), 2)
-    for ending in ("json", "ubj"):
-        model.save_model(tmp_path / f"model.{ending}")
-        with pytest.raises(ours.core.XGBoostError, match="written by XGBoost"):
-            ours.Booster(model_file=tmp_path / f"model.{ending}")
-
-
 def test_signatures_are_the_same() -> None:
     import inspect
 

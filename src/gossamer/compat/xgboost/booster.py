@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.compat.xgboost import model_file
+from gossamer.compat.xgboost.contributions import contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_scores
 from gossamer.compat.xgboost.importance import importance
@@ -33,7 +34,6 @@ from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.edit import permute_rounds
 from gossamer.model.model import Model
-from gossamer.model.model_file import to_text
 
 Array = npt.NDArray[Any]
 
@@ -299,25 +299,32 @@ class Booster:
             output_margin: Whether to return raw scores.
             pred_leaf: Whether to return the leaf of each row in each tree; leaves of a tree are
                 numbered from 0.
-            pred_contribs: Not supported in this version.
-            approx_contribs: Not supported in this version.
-            pred_interactions: Not supported in this version.
+            pred_contribs: Whether to return what each column contributes to the score (Shapley
+                values), and what is expected of all rows.
+            approx_contribs: Whether contributions are those of the splits on a row's way alone.
+            pred_interactions: Whether to return Shapley interaction values of pairs of columns.
             validate_features: Whether names of columns must be those of the training data.
             training: Has no effect.
             iteration_range: First round to use, and one after the last; (0, 0): all.
             strict_shape: Whether the result has as many dimensions for one output as for several.
 
         Returns:
-            float32: (rows,); (rows, outputs) with several; (rows, trees) for leaves.
+            float32: (rows,); (rows, outputs) with several; (rows, trees) for leaves;
+            (rows, columns + 1) or (rows, outputs, columns + 1) for contributions, with columns + 1
+            once more for interactions.
         """
         _check_data(data)
-        _refuse_contributions(pred_contribs or approx_contribs, pred_interactions)
+        _check_kinds(pred_leaf, pred_contribs, pred_interactions)
         if validate_features:
             self._check_names(data.feature_names)
         if pred_leaf:
             leaves = leaf_numbers(self._fitted, data, *self._range(iteration_range))
             k = self._fitted.num_model_per_iteration()
             return leaves.reshape(len(leaves), -1, k, 1) if strict_shape else leaves
+        if pred_contribs or pred_interactions:
+            values = self._contributions(data, iteration_range, pred_interactions, approx_contribs)
+            is_one = values.shape[1] == 1 and not strict_shape
+            return (values[:, 0] if is_one else values).astype(np.float32)
         score = self._raw(data, iteration_range)
         found = (score if output_margin else self._link(score)).astype(np.float32)
         return found.reshape(len(found), -1) if strict_shape else found
@@ -361,6 +368,28 @@ class Booster:
 
     def _raw(self, data: DMatrix, iteration_range: Any = (0, 0)) -> npt.NDArray[np.float64]:
         return raw_scores(self._fitted, data, *self._range(iteration_range))
+
+    def _contributions(
+        self, data: DMatrix, iteration_range: Any, of_pairs: bool, approximate: bool
+    ) -> npt.NDArray[np.float64]:
+        """Contributions of columns, or pairs of them: (rows, outputs, columns + 1, ...)."""
+        first, last = self._range(iteration_range)
+        if first > 0:
+            raise NotSupportedError(
+                message(
+                    "contributions are those of the rounds from the first on",
+                    got=iteration_range,
+                    expected="(0, one after the last)",
+                    hint="Take a slice of the model: booster[first:last].",
+                )
+            )
+        if not of_pairs:
+            return contributions(self._fitted, data, last, approximate=approximate)
+        if approximate:
+            raise NotSupportedError(
+                message("interactions are exact", got="approx_contribs", hint="Leave it out.")
+            )
+        return interactions(self._fitted, data, last)
 
     def _range(self, iteration_range: Any) -> tuple[int, int]:
         try:
@@ -579,30 +608,40 @@ class Booster:
         self.__dict__.update(state)
 
     def save_model(self, fname: str | os.PathLike[str]) -> None:
-        """Write the model to a file, in our own format whatever its name ends in."""
-        write_atomically(Path(fname), bytes(self.save_raw()))
+        """Write the model to a file.
+
+        Args:
+            fname: Path; ".json" and ".ubj" are XGBoost's formats, in which it keeps thresholds and
+                leaf values as float32; everything else is ours, which keeps all of them.
+        """
+        write_atomically(Path(fname), bytes(self.save_raw(model_file.format_of(fname))))
 
     def save_raw(self, raw_format: str = "ubj") -> bytearray:
-        """Return the bytes of the model file, in our own format."""
+        """Return the bytes of the model file.
+
+        Args:
+            raw_format: "json" or "ubj", XGBoost's formats; "gossamer" is ours.
+        """
         facts = {
             "attributes": self._attributes,
             "feature_types": self._types,
             "predicts_classes": self._predicts_classes,
         }
-        return bytearray(model_file.to_bytes(self._model, facts))
+        return bytearray(model_file.to_bytes(self._model, facts, raw_format))
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray | bytes) -> None:
-        """Become a model that `save_model` or `save_raw` wrote, or `gossamer.Booster`.
+        """Become a model that XGBoost, `save_model` or `save_raw` wrote, or `gossamer.Booster`.
 
         Raises:
-            NotSupportedError: If it was written by XGBoost.
+            NotSupportedError: If it was written by XGBoost and has no trees, or is of the binary
+                format of old versions.
             ModelFileError: If it is damaged, or something else.
         """
         if isinstance(fname, (bytes, bytearray)):
             model, facts = model_file.from_bytes(bytes(fname), "the model")
         else:
             model, facts = model_file.load(fname)
-        self._core = CoreBooster(model_str=to_text(model))
+        self._core = CoreBooster._of(model)
         self._forget()
         self._names = list(model.names) if model.has_own_names else None
         self._types = facts.get("feature_types")
@@ -617,11 +656,11 @@ def _check_data(data: Any) -> None:
         )
 
 
-def _refuse_contributions(contributions: bool, interactions: bool) -> None:
-    if contributions or interactions:
-        raise NotSupportedError(
+def _check_kinds(leaf: bool, contributions: bool, interactions: bool) -> None:
+    if leaf + contributions + interactions > 1:
+        raise ParameterError(
             message(
-                "contributions of columns are not supported in this version of Gossamer",
-                got="pred_contribs" if contributions else "pred_interactions",
+                "a prediction is of one kind",
+                expected="one of pred_leaf, pred_contribs and pred_interactions",
             )
         )

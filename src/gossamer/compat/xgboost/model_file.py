@@ -1,43 +1,98 @@
-"""Model files with attributes: our own format, which has room for more facts."""
+"""Model files: XGBoost's own, and ours, which has room for more facts."""
 
 from __future__ import annotations
 
 import os
+import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gossamer import files
-from gossamer.errors import ModelFileError, NotSupportedError, message
-from gossamer.model import model_file
+from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, message
+from gossamer.model import formats, model_file
+from gossamer.model.formats import xgboost, xgboost_ubj
+from gossamer.model.formats.xgboost_read import Facts
 from gossamer.model.model import Model
+from gossamer.objectives import objective_from_config
 
 _KEY = "xgboost"
+_WRITERS: Final = {"json": xgboost.write, "ubj": xgboost_ubj.write}
 
 
-def to_bytes(model: Model, facts: dict[str, Any]) -> bytes:
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format that a file's name asks for: XGBoost's, or ours.
+
+    Example:
+        >>> format_of("model.json"), format_of("model.ubj"), format_of("model.safetensors")
+        ('json', 'ubj', 'gossamer')
+    """
+    ending = Path(path).suffix.lower()[1:]
+    return ending if ending in _WRITERS else formats.OWN
+
+
+def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
     """Return a model file that `gossamer.Booster` reads as well.
+
+    A model that XGBoost's formats cannot hold is written in ours, with a warning.
 
     Args:
         model: The model.
         facts: What else is to be kept: attributes, types of columns.
+        format: "json" or "ubj", or "gossamer".
+
+    Raises:
+        ParameterError: If there is no such format.
     """
+    if format in _WRITERS:
+        try:
+            return _WRITERS[format](_as_theirs(model, facts), _facts(facts))
+        except NotSupportedError as error:
+            warnings.warn(
+                f"The model is saved in Gossamer's format instead of XGBoost's: {error}",
+                UserWarning,
+                stacklevel=3,
+            )
+    elif format != formats.OWN:
+        raise ParameterError(
+            message(
+                "models cannot be written as this",
+                got=format,
+                expected=f"{', '.join(map(repr, _WRITERS))} or {formats.OWN!r}",
+            )
+        )
     arrays, found = files.from_bytes(model_file.to_bytes(model))
     return files.to_bytes(arrays, {**found, _KEY: facts})
 
 
+def _as_theirs(model: Model, facts: dict[str, Any]) -> Model:
+    if not facts["predicts_classes"]:
+        return model
+    config = {"name": "multi:softmax", "num_class": model.objective.n_outputs}
+    return replace(model, objective=objective_from_config(config))
+
+
+def _facts(facts: dict[str, Any]) -> Facts:
+    return Facts(facts["attributes"], facts["feature_types"])
+
+
 def from_bytes(content: bytes, source: str) -> tuple[Model, dict[str, Any]]:
-    """Read a model file of ours, whoever wrote it.
+    """Read a model file, whoever wrote it.
 
     Raises:
-        NotSupportedError: If it is one of XGBoost's own.
+        NotSupportedError: If it is of the binary format of XGBoost before 3.1, or has no trees.
         ModelFileError: If it is damaged, or something else.
     """
-    if _is_xgboosts(content):
+    for reader in (xgboost, xgboost_ubj):
+        if reader.matches(content):
+            model, found = reader.read_with_facts(content, source)
+            return model, {"attributes": found.attributes, "feature_types": found.feature_types}
+    if content.startswith((b"binf", b"bs64")):
         raise NotSupportedError(
             message(
-                f"{source} was written by XGBoost, whose models this version does not read",
-                expected="a model written by Gossamer",
-                hint="Train it again, or predict with XGBoost.",
+                f"{source} is of XGBoost's old binary format",
+                expected="JSON or UBJSON",
+                hint="Load it with XGBoost 3.0 or older, and save it as .json.",
             )
         )
     model = model_file.from_bytes(content, source)
@@ -47,17 +102,11 @@ def from_bytes(content: bytes, source: str) -> tuple[Model, dict[str, Any]]:
     return model, facts
 
 
-def _is_xgboosts(content: bytes) -> bool:
-    """Whether this is JSON or UBJSON with a learner, or the old binary format."""
-    head = content[:4096].lstrip()
-    return head.startswith((b"binf", b"bs64")) or (head.startswith(b"{") and b"learner" in head)
-
-
 def load(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     """Read a model file.
 
     Raises:
-        NotSupportedError: If it is one of XGBoost's own.
+        NotSupportedError: If it is of the binary format of XGBoost before 3.1, or has no trees.
         ModelFileError: If it is damaged, or something else.
         OSError: If it cannot be read.
     """

@@ -39,31 +39,41 @@ def raw_scores(core: CoreBooster, data: DMatrix, first: int, last: int) -> npt.N
         score = np.tile(model.start_from(first), (data.num_row(), 1))
         score = score if score.shape[1] > 1 else score[:, 0]
     else:
-        parts = _parts(core, data.get_data())
+        parts = parts_of(core, data.get_data())
         found = [core.predict(part, first, last - first, raw_score=True) for part in parts]
         score = np.concatenate(found)
     start: Any = model.start if score.ndim == 2 else model.start[0]
     if first > 0 and not model.average_output:
         score = score + start
+    margin = fit_margin(data, score.shape)
+    return score if margin is None else score - start + margin
+
+
+def fit_margin(data: DMatrix, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
+    """Return the scores that rows start from, in the shape of the model's; None: the model's own.
+
+    Raises:
+        DataError: If they do not fit.
+    """
     margin = data._fields.get("base_margin")
-    if margin is not None:
-        if margin.size != score.size:
-            raise DataError(
-                message(
-                    "base_margin does not fit the model",
-                    got=f"shape {margin.shape}",
-                    expected=f"{score.shape}",
-                )
+    if margin is None:
+        return None
+    if margin.size != np.prod(shape):
+        raise DataError(
+            message(
+                "base_margin does not fit the model",
+                got=f"shape {margin.shape}",
+                expected=f"{shape}",
             )
-        score = score - start + margin.reshape(score.shape)
-    return score
+        )
+    return margin.reshape(shape).astype(np.float64)
 
 
 def leaf_numbers(
     core: CoreBooster, data: DMatrix, first: int, last: int
 ) -> npt.NDArray[np.float32]:
     """Return the leaf of each row in each tree of some rounds, (rows, trees)."""
-    parts = _parts(core, data.get_data())
+    parts = parts_of(core, data.get_data())
     found = [core.predict(part, first, last - first, pred_leaf=True) for part in parts]
     return np.concatenate(found).astype(np.float32)
 
@@ -77,7 +87,7 @@ def to_predictions(core: CoreBooster, score: npt.NDArray[np.float64]) -> npt.NDA
     return objective.to_predictions(np.ascontiguousarray(score.T).ravel(), n_threads)
 
 
-def _parts(core: CoreBooster, table: Any) -> Iterator[Any]:
+def parts_of(core: CoreBooster, table: Any) -> Iterator[Any]:
     """The table as the model can predict it; of sparse ones some rows at a time."""
     if is_sparse(table) and not core.resolved_params.zero_as_missing:
         step = max(_DENSE_VALUES // max(table.shape[1], 1), 1)

@@ -40,11 +40,10 @@ def reading(path: Path) -> Iterator[None]:
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, pyarrow.ArrowMemoryError):
             raise
-        reason = getattr(error, "strerror", None) or str(error).strip().rstrip(".")
+        reason = getattr(error, "strerror", None) or str(error)
         raise DataError(
             message(
-                f"the file cannot be read ({reason})",
-                got=str(path),
+                f"the file {str(path)!r} cannot be read ({' '.join(reason.split()).rstrip('.')})",
                 hint="Is it complete?" if isinstance(error, pyarrow.ArrowInvalid) else "",
             )
         ) from None
@@ -60,8 +59,7 @@ def check_columns(path: Path, names: Sequence[str]) -> None:
     if twice:
         raise DataError(
             message(
-                f"the file has columns of the same name: {listing(twice)}",
-                got=str(path),
+                f"the file {str(path)!r} has columns of the same name: {listing(twice)}",
                 expected="names that differ",
             )
         )

@@ -28,7 +28,6 @@ class ColumnarFiles(Source):
         paths: The files, in the order of the rows.
     """
 
-    is_columnar = True
     is_file = True
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -125,6 +124,8 @@ class ColumnarFiles(Source):
 class ParquetFiles(ColumnarFiles):
     """Parquet files, of which only a few pages of each column are in memory."""
 
+    is_columnar = True
+
     def _open(self, path: Path) -> Any:
         parquet = need_pyarrow("pyarrow.parquet")
         # Without buffering ahead: a group of rows may be the whole file.
@@ -142,19 +143,15 @@ class ParquetFiles(ColumnarFiles):
 class ArrowFiles(ColumnarFiles):
     """Feather (version 2) and Arrow files, and Arrow streams in files."""
 
-    def _open(self, path: Path, columns: Sequence[int] | None = None) -> Any:
+    def _open(self, path: Path) -> Any:
         ipc = need_pyarrow("pyarrow.ipc")
-        chosen = {} if columns is None else {"included_fields": sorted(columns)}
-        options = ipc.IpcReadOptions(use_threads=False, **chosen)
-        # Mapped: a batch may be the whole file, and the system can let go of what was read.
+        # Mapped: a batch may be the whole file. Columns that are not asked for are not touched.
         file = self._pyarrow.memory_map(str(path))
-        if kind_of(path) == "arrow stream":
-            return ipc.open_stream(file, options=options)
-        return ipc.open_file(file, options=options)
+        return ipc.open_stream(file) if kind_of(path) == "arrow stream" else ipc.open_file(file)
 
     def _look(self, path: Path) -> tuple[Any, int]:
-        n_rows = sum(batch.num_rows for batch in self._each(self._open(path)))
-        return self._open(path).schema, n_rows
+        reader = self._open(path)
+        return reader.schema, sum(batch.num_rows for batch in self._each(reader))
 
     def _each(self, reader: Any) -> Iterator[Any]:
         if not hasattr(reader, "get_batch"):
@@ -164,9 +161,7 @@ class ArrowFiles(ColumnarFiles):
             yield reader.get_batch(i)
 
     def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        schema = self._open(path).schema
-        columns = [schema.get_field_index(name) for name in names]
-        yield from self._each(self._open(path, columns))
+        yield from self._each(self._open(path))
 
 
 def whole_chunks(batches: Iterator[Any], names: Sequence[str], n_rows: int) -> Iterator[Any]:

@@ -11,13 +11,13 @@ from typing import Any, Final
 from gossamer.data.files.arrow import check_columns, check_same_columns, need_pyarrow, reading
 from gossamer.data.files.columnar import name_of
 from gossamer.data.files.dialect import MISSING, find_dialect, has_nul
-from gossamer.data.files.kinds import open_bytes, unreadable
+from gossamer.data.files.kinds import first_lines, open_bytes, unreadable
 from gossamer.data.names import default_names
 from gossamer.data.source import ColumnsChanged, Source
 from gossamer.errors import DataError, message
 from gossamer.logger import info
 
-_BLOCK: Final = 2**22  # bytes of text that are read together
+_BLOCK: Final = 2**20  # bytes of text that are read together, if a line is not longer
 _TRUE: Final = ("true", "True", "TRUE")
 _FALSE: Final = ("false", "False", "FALSE")
 # What a column can be; text is what nothing else fits.
@@ -49,6 +49,7 @@ class DelimitedFiles(Source):
         first = find_dialect(self._paths[0], header)
         self.is_named = first.header
         self._dialects = {self._paths[0]: first}
+        self._blocks = {path: _block_size(path) for path in self._paths}
         self._own: dict[Path, list[str]] = {}  # names as they stand in a file
         for path in self._paths[1:]:
             self._dialects[path] = find_dialect(path, first.header)
@@ -116,7 +117,7 @@ class DelimitedFiles(Source):
         options = {
             "read_options": csv.ReadOptions(
                 use_threads=False,
-                block_size=_BLOCK,
+                block_size=self._blocks[path],
                 column_names=None if dialect.header else default_names(len(dialect.first)),
             ),
             "parse_options": csv.ParseOptions(
@@ -175,6 +176,12 @@ class DelimitedFiles(Source):
         except self._pyarrow.ArrowInvalid:
             return False
         return True
+
+
+def _block_size(path: Path) -> int:
+    """How much is read together: several lines, however long they are."""
+    head = first_lines(path, 3, _BLOCK)
+    return _BLOCK if len(head) <= _BLOCK else 2 * len(head)
 
 
 class _Reader:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gossamer.data.files.kinds import first_bytes
+from gossamer.data.files.kinds import first_lines
 from gossamer.errors import DataError, message
 
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -57,10 +57,12 @@ def find_dialect(path: Path, header: bool | None = None) -> Dialect:
         >>> find_dialect(path)
         Dialect(delimiter=';', header=True, first=('size', 'town'))
     """
-    head = first_bytes(path)
+    head = first_lines(path)
     if b"\0" in head:
         raise has_nul(path)
     text = head.decode("utf-8", "replace").removeprefix("\ufeff").lstrip("\r\n")
+    if not text.strip():
+        raise DataError(message(f"the file {str(path)!r} has only blank lines"))
     suffixes = [suffix.lower() for suffix in path.suffixes]
     by_name = next((_BY_SUFFIX[s] for s in reversed(suffixes) if s in _BY_SUFFIX), None)
     delimiter = by_name or _most_frequent(text)
@@ -69,7 +71,7 @@ def find_dialect(path: Path, header: bool | None = None) -> Dialect:
         first = tuple(next(rows, []))
     except csv.Error as error:
         raise DataError(
-            message(f"the first line of the file cannot be read ({error})", got=str(path))
+            message(f"the first line of {str(path)!r} cannot be read ({error})")
         ) from None
     if header is None:
         header = not all(value in MISSING or _NUMBER.fullmatch(value.lower()) for value in first)
@@ -92,8 +94,7 @@ def has_nul(path: Path) -> DataError:
     """Return the error for a text file with a byte that is no text."""
     return DataError(
         message(
-            "the file has a NUL byte, so it is no text in UTF-8",
-            got=str(path),
+            f"the file {str(path)!r} has a NUL byte, so it is no text in UTF-8",
             hint="Is it UTF-16, or of another format? Write it as UTF-8.",
         )
     )

@@ -56,11 +56,11 @@ def _find(text: str) -> list[Path]:
     path = Path(text).expanduser()
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p, path))
+        _check_not_partitioned(path, files)
         if not files:
             raise DataError(
                 message(
-                    "there are no data files in the folder",
-                    got=text,
+                    f"there are no data files in the folder {text!r}",
                     expected="files whose names do not begin with '.' or '_'",
                 )
             )
@@ -74,12 +74,26 @@ def _find(text: str) -> list[Path]:
             return files
         raise DataError(
             message(
-                "no file matches the pattern",
-                got=text,
+                f"no file matches the pattern {text!r}",
                 expected=f"files in {_folder(path)!r}",
             )
         )
-    raise MissingFileError(message("there is no such file", got=text, hint=_beside(path)))
+    raise MissingFileError(message(f"there is no file {text!r}", hint=_beside(path)))
+
+
+def _check_not_partitioned(folder: Path, files: Sequence[Path]) -> None:
+    """Refuse folders named "year=2020": values of a column that the files do not have."""
+    for file in files:
+        for part in file.relative_to(folder).parts[:-1]:
+            if "=" in part:
+                raise DataError(
+                    message(
+                        f"the folder {str(folder)!r} is partitioned: folders' names hold a column",
+                        got=part,
+                        expected="all columns in the files",
+                        hint=f"Use {str(folder / '**' / '*')!r} to go without it.",
+                    )
+                )
 
 
 def _is_hidden(path: Path, folder: Path) -> bool:

@@ -45,7 +45,7 @@ def kind_of(path: Path) -> Kind:
     """
     head = first_bytes(path)
     if not head:
-        raise DataError(message("the file is empty", got=str(path)))
+        raise DataError(message(f"the file {str(path)!r} is empty"))
     by_name = _BY_SUFFIX.get(_suffix(path))
     by_bytes = _by_bytes(head)
     if by_bytes is not None:
@@ -53,9 +53,8 @@ def kind_of(path: Path) -> Kind:
     if by_name in ("parquet", "arrow"):
         raise DataError(
             message(
-                f"the file is no {'Parquet' if by_name == 'parquet' else 'Arrow'} file, "
+                f"{str(path)!r} is no {'Parquet' if by_name == 'parquet' else 'Arrow'} file, "
                 "whatever its name says",
-                got=str(path),
                 hint=f"It begins with {head[:8]!r}. Is it cut off, or of another format?",
             )
         )
@@ -69,12 +68,11 @@ def open_bytes(path: Path) -> BinaryIO:
         DataError: If it cannot be read.
     """
     try:
-        file = path.open("rb")
-        is_gzip = file.read(2) == _GZIP
-        file.seek(0)
+        with path.open("rb") as file:
+            is_gzip = file.read(2) == _GZIP
+        return cast(BinaryIO, gzip.open(path)) if is_gzip else path.open("rb")
     except OSError as error:
         raise unreadable(path, error) from None
-    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if is_gzip else file
 
 
 def first_bytes(path: Path, n_bytes: int = 65_536) -> bytes:
@@ -90,10 +88,23 @@ def first_bytes(path: Path, n_bytes: int = 65_536) -> bytes:
             raise unreadable(path, error) from None
 
 
+def first_lines(path: Path, n_lines: int = 1, n_bytes: int = 65_536) -> bytes:
+    """Return the beginning of a text file: `n_bytes`, or more if that is not enough for the lines.
+
+    Raises:
+        DataError: If it cannot be read.
+    """
+    while True:
+        head = first_bytes(path, n_bytes)
+        if head.lstrip().count(b"\n") >= n_lines or len(head) < n_bytes:
+            return head
+        n_bytes *= 4
+
+
 def unreadable(path: Path, error: Exception) -> DataError:
     """Return the error for a file that the system, or gzip, cannot read."""
     reason = getattr(error, "strerror", None) or str(error)
-    return DataError(message(f"the file cannot be read ({reason})", got=str(path)))
+    return DataError(message(f"the file {str(path)!r} cannot be read ({reason})"))
 
 
 def _suffix(path: Path) -> str:

@@ -21,7 +21,7 @@ def is_binary_dataset(data: Any) -> bool:
     """
     if not isinstance(data, (str, os.PathLike)):
         return False
-    path = Path(data)
+    path = Path(data).expanduser()
     return path.is_file() and kind_of(path) == "binary"
 
 

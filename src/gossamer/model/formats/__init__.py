@@ -12,14 +12,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from gossamer.errors import ModelFileError, ParameterError, message
+from gossamer.errors import ModelFileError, ParameterError, message, shorten
 from gossamer.files import write_atomically
 from gossamer.model import model_file
 from gossamer.model.model import Model
 
 # Name, as in `Booster.save_model(format=)`: module. Read in this order, after our own.
 FORMATS: Final[dict[str, str]] = {
+    "json": "gossamer.model.formats.json",
     "lightgbm": "gossamer.model.formats.lightgbm",
+    "xgboost": "gossamer.model.formats.xgboost",
+    "xgboost_ubj": "gossamer.model.formats.xgboost_ubj",
+    "catboost": "gossamer.model.formats.catboost",
+    "onnx": "gossamer.model.formats.onnx",
+    "treelite": "gossamer.model.formats.treelite",
 }
 OWN: Final = "gossamer"
 
@@ -134,4 +140,4 @@ def no_model(source: str, library: str, reason: object) -> ModelFileError:
         >>> print(no_model("the file 'a.txt'", "LightGBM", "tree 3 has no leaf_value"))
         the file 'a.txt' is a damaged LightGBM model (tree 3 has no leaf_value).
     """
-    return ModelFileError(message(f"{source} is a damaged {library} model ({reason})"))
+    return ModelFileError(message(f"{source} is a damaged {library} model ({shorten(reason)})"))

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.model.check import check_forest
 from gossamer.model.formats.lightgbm_categories import read_categories
 from gossamer.model.formats.lightgbm_linear import read_linear
 from gossamer.model.formats.lightgbm_text import Block, numbers, whole_number
@@ -65,12 +66,12 @@ def read_trees(trees: Sequence[Block], n_outputs: int, n_columns: int) -> Forest
         "right": right,
         "gain": _finite(numbers(trees, "split_gain", n_nodes, optional=True)),
         "node_value": _finite(numbers(trees, "internal_value", n_nodes, optional=True)),
-        "node_weight": _finite(numbers(trees, "internal_weight", n_nodes, optional=True)),
+        "node_weight": _weights(numbers(trees, "internal_weight", n_nodes, optional=True)),
         "node_count": counts["node_count"],
     }
     by_leaf = {
         "leaf_value": leaf_value,
-        "leaf_weight": _finite(numbers(trees, "leaf_weight", n_leaves, optional=True)),
+        "leaf_weight": _weights(numbers(trees, "leaf_weight", n_leaves, optional=True)),
         "leaf_count": counts["leaf_count"],
     }
     order = _parents_first(by_node, node_begin, tree_of_node)
@@ -84,13 +85,18 @@ def read_trees(trees: Sequence[Block], n_outputs: int, n_columns: int) -> Forest
     if len(category):
         arrays |= {"category_begin": begin.astype(np.int64), "category": category}
     forest = Forest(n_outputs, 1, n_columns, node_begin, leaf_begin, arrays, linear)
-    forest.native  # noqa: B018  checks every index, and that leaf values are finite
+    check_forest(forest)
     return forest
 
 
 def _finite(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Numbers that only inform; LightGBM may write infinities for forced splits."""
     return np.nan_to_num(values, copy=False)
+
+
+def _weights(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sums of hessians; a loss of the user's may make them negative, which no weight here is."""
+    return np.maximum(_finite(values), 0.0)
 
 
 def _children(trees: Sequence[Block], key: str, n_leaves: list[int]) -> npt.NDArray[np.int32]:

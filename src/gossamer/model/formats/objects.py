@@ -12,6 +12,9 @@ from gossamer.model.model import Model
 # `model_of(object)` gives a `Model`.
 PACKAGES: Final[dict[str, str]] = {
     "lightgbm": "gossamer.model.formats.lightgbm",
+    "xgboost": "gossamer.model.formats.xgboost",
+    "catboost": "gossamer.model.formats.catboost",
+    "sklearn": "gossamer.model.formats.sklearn_models",
 }
 
 

@@ -181,7 +181,7 @@ def test_continued_training_and_files(xgb: Any, few_values: Any, tmp_path: Any) 
     loaded.load_model(path)
     expected = model.predict(few_values.x)
     for other in (loaded, pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(other.predict(few_values.x), expected)
+        np.testing.assert_allclose(other.predict(few_values.x), expected, rtol=1e-6)
     more = xgb.XGBRegressor(n_estimators=2, n_jobs=1).fit(*few_values, xgb_model=model)
     assert more.get_booster().num_boosted_rounds() == 5
 

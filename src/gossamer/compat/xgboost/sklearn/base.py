@@ -513,11 +513,11 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
     # ---- files ----
 
     def save_model(self, fname: str | os.PathLike[str]) -> None:
-        """Write the model to a file, in our own format."""
+        """Write the model to a file; see `Booster.save_model`."""
         self.get_booster().save_model(fname)
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
-        """Take a model that `save_model` wrote."""
+        """Take a model that `save_model` wrote, or XGBoost."""
         self._Booster = Booster(model_file=fname)
         self.n_features_in_ = self._Booster.num_features()
         names = self._Booster.feature_names

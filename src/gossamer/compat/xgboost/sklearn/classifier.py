@@ -104,14 +104,14 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
         return found if found.ndim == 2 else np.column_stack([1 - found, found])
 
     def save_model(self, fname: str | os.PathLike[str]) -> None:
-        """Write the model to a file, in our own format; classes are kept if JSON has them."""
+        """Write the model to a file; classes are kept if JSON has them."""
         booster = self.get_booster()
         if self._n_labels == 1:
             booster.set_attr(scikit_learn=json.dumps({"classes": self.classes_.tolist()}))
         booster.save_model(fname)
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
-        """Take a model that `save_model` wrote; classes are 0, 1, ... where it has none."""
+        """Take a model that `save_model` wrote, or XGBoost: its classes are 0, 1, ..."""
         super().load_model(fname)
         objective = self._Booster._model.objective
         self._n_labels, n_classes = 1, max(objective.n_outputs, 2)

@@ -1,0 +1,73 @@
+"""`gossamer convert`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from gossamer.cli.models import load_model
+from gossamer.cli.options import Console, output_options
+from gossamer.cli.read import check_folder
+from gossamer.cli.terminal import format_size
+from gossamer.model.formats import FORMATS, OWN
+
+# What can be written: some formats are only read.
+_WRITTEN: Final = (
+    OWN,
+    *(name for name, module in FORMATS.items() if hasattr(import_module(module), "write")),
+    "c",
+)
+# Formats that keep all that a model has.
+_COMPLETE: Final = (OWN, "json")
+
+# What a name ends with, where that says enough.
+_BY_SUFFIX: Final = {
+    ".gsm": OWN,
+    ".safetensors": OWN,
+    ".txt": "lightgbm",
+    ".ubj": "xgboost_ubj",
+    ".onnx": "onnx",
+    ".c": "c",
+}
+_EPILOG = """\
+\b
+Examples:
+  gossamer convert lightgbm_model.txt --out model.gsm
+  gossamer convert model.gsm --to lightgbm --out model.txt
+  gossamer convert model.gsm --to c --out model.c
+"""
+
+
+@click.command("convert", epilog=_EPILOG)
+@click.argument("model", metavar="MODEL")
+@click.option("--to", metavar="FORMAT", help=f"{', '.join(_WRITTEN)}. Without: by --out.")
+@click.option("--out", "-o", required=True, metavar="FILE", help="Where to.")
+@click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="The first N rounds only.")
+@output_options
+def command(
+    model: str, to: str | None, out: str, rounds: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Write a model in another format.
+
+    The format of the model that is read is found out from its contents.
+    """
+    console = Console(is_quiet=quiet, as_json=as_json)
+    target = (to or _BY_SUFFIX.get(Path(out).suffix.lower(), "")).lower()
+    if not target:
+        raise click.UsageError(
+            f"Which format? The name {out!r} does not tell: add --to ({', '.join(_WRITTEN)})."
+        )
+    check_folder(out)
+    booster: Any = load_model(model)
+    if target == "c":
+        booster.to_c(out, num_iteration=rounds)
+    else:
+        booster.save_model(out, num_iteration=rounds, format=target)
+    if booster.class_names is not None and target not in _COMPLETE:
+        console.say(f"Names of classes are not part of {target}: {booster.class_names}.")
+    size = Path(out).stat().st_size
+    facts = {"model": model, "format": target, "out": out, "bytes": size}
+    console.show("" if quiet else f"{out}: {target}, {format_size(size)}", facts)

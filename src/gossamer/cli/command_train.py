@@ -1,0 +1,247 @@
+"""`gossamer train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gossamer.cli.commands import INTERRUPTED
+from gossamer.cli.interrupts import StopAfterRound, heeding_interrupts
+from gossamer.cli.loading import Loaded, data_options, load, make_dataset, rounds_of
+from gossamer.cli.options import Console, output_options
+from gossamer.cli.progress import TrainingBar
+from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
+from gossamer.cli.settings import ParameterCommand, Settings, gather
+from gossamer.cli.summary import Timing, peak_memory, training_summary, training_text
+from gossamer.data import Dataset
+from gossamer.errors import DataError, message
+from gossamer.model import Booster
+
+_EPILOG = """\
+\b
+Examples:
+  gossamer train flights.parquet --target delayed --valid 0.2 --early-stopping 50
+  gossamer train train.csv -t price --valid test.csv num_leaves=63 learning_rate=0.05
+  gossamer train "logs/*.parquet" -t clicked --query session --ignore id,day --out rank.gsm
+  gossamer train --config train.toml --rounds 500
+  gossamer train config=train.conf            (LightGBM's config files work)
+
+Ctrl-C stops after the round and writes the model of the rounds so far (exit code 130).
+Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
+"""
+
+
+@click.command("train", cls=ParameterCommand, epilog=_EPILOG)
+@click.argument("arguments", nargs=-1, metavar="FILE... [KEY=VALUE]...")
+@data_options
+@click.option(
+    "--valid",
+    metavar="SHARE|FILE",
+    help="Rows to evaluate on: a share of the rows as 0.2, chosen by --seed (classes keep their "
+    "shares, queries stay whole), or another file.",
+)
+@click.option(
+    "--valid-last",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Evaluate on the last rows instead: for rows in the order of time.",
+)
+@click.option("--out", "-o", default="model.gsm", show_default=True, metavar="FILE", help="Model.")
+@click.option("--report", metavar="FILE", help="Write a page about the model, too (HTML).")
+@click.option("--init-model", metavar="FILE", help="Go on from this model: more rounds on top.")
+@click.option(
+    "--checkpoint", metavar="FILE", help="Write the training there every minute, to go on from."
+)
+@click.option("--resume", metavar="FILE", help="Go on from this checkpoint, and write it on.")
+@output_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    arguments: tuple[str, ...],
+    sets: tuple[str, ...],
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
+    """Train a model on a file: Parquet, Feather, Arrow, CSV or LibSVM.
+
+    What kind of model is found out from the target: two values are two classes, text or a few
+    whole numbers several, anything else is regression; with --query it is ranking.
+    """
+    settings = gather(ctx, arguments, sets, config)
+    console = Console(is_quiet=quiet, as_json=as_json)
+    was_interrupted = run(settings, console)
+    if was_interrupted:
+        ctx.exit(INTERRUPTED)
+
+
+def run(settings: Settings, console: Console) -> bool:
+    """Train, write, show; returns whether it was interrupted."""
+    timing = Timing()
+    _check(settings)
+    checkpoint = _checkpoint(settings)
+    is_validated = settings.valid is not None or _last(settings)
+    with heeding_interrupts():
+        loaded = load(settings, console, is_validated=is_validated)
+        train_set, valid_set = _valid(settings, loaded)
+    timing.done("read and bin")
+    model, history = _train(settings, console, loaded, train_set, valid_set, checkpoint)
+    timing.done("train")
+    if loaded.task.named_classes is not None:
+        model.set_class_names(loaded.task.named_classes)
+    model.save_model(settings.out)
+    summary = training_summary(loaded, train_set, valid_set, model, history, timing)
+    summary |= {"model": settings.out, "model_bytes": Path(settings.out).stat().st_size}
+    summary["peak_memory_bytes"] = peak_memory()
+    if settings.report is not None:
+        _report(settings, loaded, model, history, valid_set)
+        summary["report"] = settings.report
+    console.show("" if console.is_quiet else training_text(summary), summary)
+    _advise(settings, console, summary)
+    return bool(model.was_interrupted)
+
+
+def _advise(settings: Settings, console: Console, summary: dict[str, Any]) -> None:
+    """Say what a newcomer might not think of."""
+    if summary["valid_rows"] is None:
+        console.say("These are metrics of the training rows: --valid 0.2 tells how good it is.")
+    elif settings.early_stopping is not None and not summary["interrupted"]:
+        n_after = summary["rounds_trained"] - (summary["best_round"] or summary["rounds"])
+        if n_after < settings.early_stopping:
+            console.say("It still got better at the end: more --rounds may help.")
+
+
+def _last(settings: Settings) -> bool:
+    return settings.valid_last is not None
+
+
+def _check(settings: Settings) -> None:
+    """Fail before hours of training rather than after."""
+    check_folder(settings.out)
+    if settings.report is not None:
+        check_folder(settings.report, "--report")
+    if settings.valid is not None and _last(settings):
+        raise click.UsageError("--valid and --valid-last exclude each other.")
+    if settings.early_stopping is not None and settings.valid is None and not _last(settings):
+        raise click.UsageError(
+            "--early-stopping needs rows to look at: add --valid 0.2 (a share of the rows), "
+            "--valid FILE or --valid-last 0.2."
+        )
+    if settings.resume is not None and not Path(settings.resume).is_file():
+        raise DataError(
+            message(
+                f"--resume: there is no checkpoint {settings.resume!r}",
+                hint="To begin one: --checkpoint FILE.",
+            )
+        )
+
+
+def share_of(valid: str) -> float | None:
+    """Return the share that `--valid` asks for; None: it is a file.
+
+    Raises:
+        UsageError: If it is a number that is no share.
+
+    Example:
+        >>> share_of("0.2"), share_of("test.csv")
+        (0.2, None)
+    """
+    try:
+        share = float(valid)
+    except ValueError:
+        return None
+    if not 0 < share < 1:
+        raise click.UsageError(
+            f"--valid: got {valid}, expected a share between 0 and 1, as 0.2, or a file."
+        )
+    return share
+
+
+def _valid(settings: Settings, loaded: Loaded) -> tuple[Dataset, Dataset | None]:
+    """Return the rows to train on, and those to evaluate on."""
+    if _last(settings):
+        return loaded.split(settings.valid_last, 0, is_last=True)
+    if settings.valid is None:
+        return loaded.data, None
+    share = share_of(settings.valid)
+    if share is not None:
+        return loaded.split(share, settings.seed or 0, is_last=False)
+    files = settings.valid.split(",") if not Path(settings.valid).exists() else [settings.valid]
+    source = open_table(files, settings.header)
+    target = loaded.roles.target
+    if target is None:  # LibSVM
+        data: Any = files if len(files) > 1 else files[0]
+        valid = Dataset(data, reference=loaded.data).construct()
+        return loaded.data, valid.set_label(loaded.task.encode(valid.get_label(), "the label"))
+    what = f"the target {target!r} of {source.what}"
+    values = read_column(source, find_column(source, target, "--valid"))
+    label = loaded.task.encode(values, what)
+    args = (files, source, loaded.roles, label, loaded.params, settings.header)
+    return loaded.data, make_dataset(*args, reference=loaded.data)
+
+
+def _checkpoint(settings: Settings) -> Any:
+    from gossamer.callbacks import checkpoint
+
+    path = settings.resume or settings.checkpoint
+    if path is None:
+        return None
+    check_folder(path, "--checkpoint")
+    return checkpoint(path, resume=settings.resume is not None)
+
+
+def _train(
+    settings: Settings,
+    console: Console,
+    loaded: Loaded,
+    train_set: Dataset,
+    valid_set: Dataset | None,
+    checkpoint: Any,
+) -> tuple[Booster, dict[str, dict[str, list[float]]]]:
+    from gossamer.callbacks import record_evaluation
+    from gossamer.train import train
+
+    history: dict[str, dict[str, list[float]]] = {}
+    stop = StopAfterRound(console.is_quiet)
+    # The same ones with and without a terminal: checkpoints ask for that.
+    callbacks: list[Any] = [record_evaluation(history), TrainingBar(is_shown=console.is_watched)]
+    callbacks += [stop, *([] if checkpoint is None else [checkpoint])]
+    with stop:
+        model = train(
+            loaded.params,
+            train_set,
+            rounds_of(settings),
+            valid_sets=[train_set if valid_set is None else valid_set],
+            valid_names=["train" if valid_set is None else "valid"],
+            init_model=settings.init_model,
+            callbacks=callbacks,
+        )
+    return model, history
+
+
+def _report(
+    settings: Settings, loaded: Loaded, model: Any, history: Any, valid_set: Dataset | None
+) -> None:
+    """Write the page, about the rows that validate where there are some."""
+    from gossamer.cli.command_report import write_report
+
+    files = settings.files
+    if settings.valid is not None and share_of(settings.valid) is None:
+        files = settings.valid.split(",")
+    source = open_table(files, settings.header)
+    label = None
+    if loaded.roles.target is not None:
+        label = loaded.task.encode(read_column(source, loaded.roles.target), "the target")
+    names = model.feature_name() if source.names is not None else None
+    rows = read_table(source, names)
+    query = None if loaded.roles.query is None else read_column(source, loaded.roles.query)
+    if valid_set is not None and valid_set.used_indices is not None:  # a share of the file
+        chosen = valid_set.used_indices
+        rows = rows.take(chosen) if hasattr(rows, "take") else rows[chosen]
+        label = None if label is None else label[chosen]
+        query = None if query is None else query[chosen]
+    write_report(model, settings.report, rows, label, query, evals_result=history)

@@ -1,0 +1,166 @@
+"""Options that several commands have, and the console they write to."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import click
+
+from gossamer.cli.terminal import printable
+from gossamer.logger import register_logger
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Where the context keeps whether tracebacks are wanted.
+DEBUG: Final = "gossamer.debug"
+
+
+def _keep_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.find_root().meta[DEBUG] = True
+
+
+def debug_option(command: F) -> F:
+    """`--debug`: errors with the traceback."""
+    option = click.option(
+        "--debug",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_debug,
+        help="Show where an error comes from (the traceback).",
+    )
+    return option(command)
+
+
+def output_options(command: F) -> F:
+    """`--json`, `--quiet`, `--debug`."""
+    command = debug_option(command)
+    command = click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")(
+        command
+    )
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else."
+    )(command)
+
+
+def parameter_options(command: F) -> F:
+    """`--set`, `--config`, `--threads`, `--seed`, `--header`."""
+    options = (
+        click.option(
+            "--set",
+            "sets",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Any parameter, as often as needed; key=value behind the file does the same. "
+            "See `gossamer params`.",
+        ),
+        click.option(
+            "--config",
+            type=click.Path(),
+            metavar="FILE",
+            help="Options and parameters from a file: TOML, or lines of key=value as LightGBM's. "
+            "What is given here wins.",
+        ),
+        threads_option,
+        click.option("--seed", type=click.IntRange(min=0), help="Seed of all random choices."),
+        header_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def threads_option(command: F) -> F:
+    """`--threads`."""
+    return click.option(
+        "--threads", type=click.IntRange(min=1), metavar="N", help="Threads; as many as there are."
+    )(command)
+
+
+def header_option(command: F) -> F:
+    """`--header/--no-header`."""
+    return click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a text file has names. Without: it has, unless all "
+        "values in it are numbers.",
+    )(command)
+
+
+def columns_option(*names: str, help: str) -> Callable[[F], F]:
+    """Make an option that names columns: given several times, or once with commas."""
+    return click.option(*names, multiple=True, metavar="COL", help=help)
+
+
+@dataclass(frozen=True)
+class Console:
+    """Where a command talks: what it does to standard error, what comes out to standard output.
+
+    Attributes:
+        is_quiet: Whether it keeps what it does to itself.
+        as_json: Whether the result is JSON.
+    """
+
+    is_quiet: bool = False
+    as_json: bool = False
+
+    def __post_init__(self) -> None:
+        register_logger(_Logger(self.is_quiet))
+
+    def say(self, text: str) -> None:
+        """Say what is being done."""
+        if not self.is_quiet:
+            click.echo(printable(text, sys.stderr), err=True)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looks at the progress."""
+        return not self.is_quiet and sys.stderr.isatty()
+
+    def show(self, text: str, facts: Any) -> None:
+        """Show the result: a text for people, or facts for programs."""
+        if self.as_json or text:
+            click.echo(to_json(facts) if self.as_json else printable(text, sys.stdout))
+
+
+def to_json(facts: Any) -> str:
+    """Return JSON for programs; numbers that JSON does not have are null.
+
+    Example:
+        >>> print(to_json({"rounds": 3, "auc": float("nan")}))
+        {
+          "rounds": 3,
+          "auc": null
+        }
+    """
+    return json.dumps(_plain(facts), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # NumPy
+        return _plain(value.tolist())
+    if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):
+        return None
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
+
+
+class _Logger:
+    """Warnings of the library, as lines; what is merely good to know is not shown."""
+
+    def __init__(self, is_quiet: bool) -> None:
+        self._is_quiet = is_quiet
+
+    def info(self, text: str) -> None:
+        pass
+
+    def warning(self, text: str) -> None:
+        if not self._is_quiet:
+            click.echo(printable(f"warning: {text}", sys.stderr), err=True)

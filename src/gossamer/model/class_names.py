@@ -1,0 +1,61 @@
+"""What the numbers of classes stand for: kept with a model, so that predictions can name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+
+from gossamer.data.columns import Level
+from gossamer.errors import DataError, message
+from gossamer.objectives import Objective
+
+
+def n_classes_of(objective: Objective) -> int:
+    """Return the number of classes that an objective tells apart; 0: it is about something else.
+
+    Example:
+        >>> from gossamer.objectives import objective_from_config
+        >>> n_classes_of(objective_from_config({"name": "binary", "sigmoid": 1.0}))
+        2
+        >>> n_classes_of(objective_from_config({"name": "regression"}))
+        0
+    """
+    if objective.name in ("binary", "binary:logitraw", "hinge", "focal"):
+        return 2
+    return objective.n_outputs if objective.name.startswith(("multiclass", "multi:")) else 0
+
+
+def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
+    """Return names of classes, in the order of the classes' numbers.
+
+    Args:
+        names: Text, numbers or truth values.
+        objective: That of the model.
+
+    Raises:
+        DataError: If they are not as many as the classes, or not different.
+    """
+    expected = "text or numbers, one for each class, all different"
+    if not isinstance(names, Iterable) or isinstance(names, (str, bytes)):
+        raise DataError(
+            message("the names of classes are not usable", got=names, expected=expected)
+        )
+    found = tuple(names)
+    for name in found:
+        is_number = type(name) in (int, float) and isfinite(name)
+        if not (type(name) in (str, bool) or is_number):
+            raise DataError(
+                message("the name of a class is not usable", got=name, expected="text or a number")
+            )
+    n_classes = n_classes_of(objective)
+    if len(found) != n_classes:
+        raise DataError(
+            message(
+                "the names of classes do not fit the model",
+                got=f"{len(found)} names",
+                expected=f"{n_classes}, the classes of objective={objective.name}",
+            )
+        )
+    if len({str(name) for name in found}) < len(found):
+        raise DataError(message("two classes have the same name", got=found, expected=expected))
+    return found

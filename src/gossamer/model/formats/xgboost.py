@@ -1,0 +1,82 @@
+"""XGBoost's JSON models, and its models in memory. See docs/interchange.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from gossamer.errors import ParameterError, message
+from gossamer.model.formats import no_model, xgboost_ubj
+from gossamer.model.formats.xgboost_read import Facts, read_document
+from gossamer.model.formats.xgboost_write import to_document, to_lists
+from gossamer.model.model import Model
+
+_BEGIN: Final = re.compile(rb'\s*\{\s*"')
+_LEARNER: Final = re.compile(rb'"learner"\s*:\s*\{')
+# The learner comes first, or behind the version.
+_HEAD: Final = 1024
+
+
+def matches(content: bytes) -> bool:
+    """Whether this looks like one of XGBoost's JSON models.
+
+    Example:
+        >>> matches(b'{"learner":{"attributes":{}}}'), matches(b'{"oblivious_trees":[]}')
+        (True, False)
+    """
+    head = content[:_HEAD]
+    return _BEGIN.match(head) is not None and _LEARNER.search(head) is not None
+
+
+def read(content: bytes, source: str) -> Model:
+    """Read a model, and check all of it.
+
+    Raises:
+        ModelFileError: If it is damaged.
+        NotSupportedError: If it has what trees here do not have.
+    """
+    return read_with_facts(content, source)[0]
+
+
+def read_with_facts(content: bytes, source: str) -> tuple[Model, Facts]:
+    """Read a model, and what XGBoost keeps beside it."""
+    try:
+        document = json.loads(content)
+    except RecursionError:
+        raise no_model(source, "XGBoost", "it is nested too deep") from None
+    except ValueError as error:
+        raise no_model(source, "XGBoost", error) from None
+    return read_document(document, source, len(content))
+
+
+def write(model: Model, facts: Facts | None = None) -> bytes:
+    """Return a model as XGBoost's JSON.
+
+    Raises:
+        NotSupportedError: If XGBoost's trees cannot hold it.
+    """
+    return json.dumps(
+        to_lists(to_document(model, facts)), ensure_ascii=False, separators=(",", ":")
+    ).encode("utf-8", errors="surrogatepass")
+
+
+def model_of(found: Any) -> Model:
+    """Return the model of a `Booster`, or of an estimator as far as it predicts with it.
+
+    Raises:
+        ParameterError: If it is neither.
+        NotSupportedError: If it has what trees here do not have.
+    """
+    booster = found.get_booster() if hasattr(found, "get_booster") else found
+    if not hasattr(booster, "save_raw"):
+        raise ParameterError(
+            message(
+                "this is no trained model of XGBoost",
+                got=type(found).__name__,
+                expected="a Booster, or an estimator that was fitted",
+            )
+        )
+    model = xgboost_ubj.read(bytes(booster.save_raw("ubj")), "the XGBoost model")
+    best = booster.attr("best_iteration") if booster is not found else None
+    return model if best is None else model.rounds(0, int(best) + 1)

@@ -1,0 +1,7 @@
+"""A model as one page of HTML: `write_report`, which is what `Booster.report` calls."""
+
+from __future__ import annotations
+
+from gossamer.report.write import write_report
+
+__all__ = ["write_report"]

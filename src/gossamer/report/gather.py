@@ -1,0 +1,275 @@
+"""From the arguments of a report to what is `Given`: all of them are checked here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Dataset, Table, Targets
+from gossamer.data.random_order import random_order
+from gossamer.errors import DataError, GossamerError, ParameterError, message
+from gossamer.model import Booster
+from gossamer.model.model import Model
+from gossamer.model.permutation import check_count
+from gossamer.model.predict import fitting_table
+from gossamer.objectives import Custom, SeveralTargets
+from gossamer.params import Params, resolve
+from gossamer.report.given import SEED, Given, History, choose_rows
+
+# Scores of the sample of rows: with very many outputs it has fewer rows.
+_PREDICTED: Final = 20_000_000
+
+
+def gather(
+    booster: Any,
+    data: Any,
+    label: Any,
+    *,
+    group: Any,
+    query: Any,
+    evals_result: Any,
+    title: Any,
+    class_names: Any,
+    num_iteration: int | None,
+    max_rows: int,
+    n_features: int,
+    trees: Any,
+) -> Given:
+    """Check all arguments of a report.
+
+    Raises:
+        ParameterError: If an argument is not usable.
+        DataError: If the data do not fit the model.
+    """
+    check_count(max_rows, "max_rows", least=1)
+    check_count(n_features, "n_features", least=0)
+    own, classes, history = _find_booster(booster)
+    model = own._first_rounds(num_iteration)
+    found_names = _check_class_names(class_names, model)
+    if class_names is None and classes is not None and len(classes) == _n_classes(model):
+        found_names = tuple(map(str, np.asarray(classes).tolist()))
+    has_weight = False
+    if isinstance(data, Dataset):
+        has_weight = data.get_weight() is not None
+        data, label, group = _open_dataset(data, label, group, query)
+    table, targets, rows, n_rows = None, None, np.arange(0), 0
+    if data is None and (label is not None or group is not None or query is not None):
+        what = "label" if label is not None else "group" if group is not None else "query"
+        raise DataError(
+            message(f"{what} is given without data", hint="Pass the table that it belongs to.")
+        )
+    if data is not None:
+        whole = fitting_table(model, data, False)
+        if (n_rows := whole.n_rows) == 0:
+            raise DataError(message("the data has no rows", expected="one row or more"))
+        if label is not None:
+            encoded = label if classes is None else _encode(label, classes)
+            targets = _read_targets(model, encoded, group, query, n_rows)
+        room = max(_PREDICTED // model.objective.n_outputs, 1)
+        rows = _sample(targets, n_rows, min(max_rows, room))
+        if len(rows) < n_rows:
+            whole = whole.take_rows(rows)
+            targets = None if targets is None else _take(targets, rows)
+        table = Table(whole.values)
+    return Given(
+        own,
+        model,
+        _resolve(own),
+        "Model report" if title is None else str(title),
+        _check_history(history if evals_result is None else evals_result),
+        found_names,
+        table,
+        n_rows,
+        rows,
+        targets,
+        n_features,
+        _check_trees(trees, model),
+        has_weight,
+    )
+
+
+def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:
+    """The booster, and of an estimator its classes and recorded metrics."""
+    if isinstance(booster, Booster):
+        return booster, None, {}
+    if isinstance(found := getattr(booster, "booster_", None), Booster):
+        classes = getattr(booster, "classes_", None)
+        classes = None if isinstance(classes, list) else classes  # several labels: 0 and 1 each
+        return found, classes, getattr(booster, "evals_result_", {})
+    raise ParameterError(
+        message(
+            "there is no report about this",
+            got=type(booster).__name__,
+            expected="a Booster or a fitted estimator",
+        )
+    )
+
+
+def _resolve(booster: Booster) -> Params:
+    try:
+        return resolve(booster._given_params(), context="predict")
+    except GossamerError:  # a file's parameters are for information only
+        return resolve({})
+
+
+def _open_dataset(data: Dataset, label: Any, group: Any, query: Any) -> tuple[Any, Any, Any]:
+    if label is not None or group is not None or query is not None:
+        raise DataError(
+            message(
+                "label, group and query are those of the Dataset",
+                hint="Leave them out, or pass the table itself as data.",
+            )
+        )
+    return data.get_data(), data.get_label(), data.get_group()
+
+
+def _encode(label: Any, classes: Any) -> npt.NDArray[np.int64]:
+    """Labels as an estimator was given them, as numbers of classes."""
+    code_of = {name: code for code, name in enumerate(np.asarray(classes).tolist())}
+    values = np.asarray(label)
+    found = values.ravel().tolist() if values.ndim in (1, 2) else []
+    unknown = [value for value in found if value not in code_of]
+    if unknown:
+        raise DataError(
+            message(
+                "label has a class that the model does not know",
+                got=unknown[0],
+                expected=f"one of {', '.join(map(repr, list(code_of)[:10]))}",
+            )
+        )
+    return np.array([code_of[value] for value in found])
+
+
+def _read_targets(model: Model, label: Any, group: Any, query: Any, n_rows: int) -> Targets:
+    length = len(label) if hasattr(label, "__len__") else -1
+    if length != n_rows:
+        raise DataError(
+            message(
+                "label and data differ in length",
+                got=length if length >= 0 else label,
+                expected=f"{n_rows}, one per row of the data",
+            )
+        )
+    rows = np.zeros((n_rows, 1), np.int8)
+    targets = Dataset(rows, label, group=group, query=query, params={"verbose": -1}).targets
+    objective = model.objective
+    n_targets = len(objective.parts) if isinstance(objective, SeveralTargets) else 1
+    takes_two = objective.takes_intervals and targets.n_targets == 2
+    is_custom = isinstance(objective, Custom)
+    if targets.n_targets != n_targets and not takes_two and not is_custom:
+        raise DataError(
+            message(
+                "label has another number of columns than the model has targets",
+                got=targets.n_targets,
+                expected=str(n_targets),
+            )
+        )
+    if "rank" in objective.name and targets.queries is None:
+        raise DataError(
+            message(
+                "labels of a ranking model need queries",
+                hint="Pass group (the rows of each query), or query (an id per row).",
+            )
+        )
+    objective.check_valid(targets, targets, "report")
+    return targets
+
+
+def _sample(targets: Targets | None, n_rows: int, most: int) -> npt.NDArray[np.int64]:
+    """Rows of the sample; whole queries where there are some, one at least."""
+    if n_rows <= most or targets is None or targets.queries is None:
+        return choose_rows(n_rows, most)
+    sizes = np.diff(targets.queries)
+    order = random_order(len(sizes), SEED)
+    n_taken = max(int(np.searchsorted(np.cumsum(sizes[order]), most, "right")), 1)
+    is_taken = np.zeros(len(sizes), dtype=bool)
+    is_taken[order[:n_taken]] = True
+    return np.flatnonzero(np.repeat(is_taken, sizes))
+
+
+def _take(targets: Targets, rows: npt.NDArray[np.int64]) -> Targets:
+    label = targets.label.reshape(targets.n_targets, -1)[:, rows].ravel()
+    queries = None
+    if targets.queries is not None:
+        of_row = np.repeat(np.arange(len(targets.queries) - 1), np.diff(targets.queries))[rows]
+        queries = np.flatnonzero(np.diff(of_row, prepend=-1, append=of_row[-1] + 1)).astype(
+            np.int64
+        )
+    return Targets(label, None, targets.n_targets, queries)
+
+
+def _check_class_names(names: Any, model: Model) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    found = None if isinstance(names, (str, bytes)) else _listed(names)
+    wanted = _n_classes(model)
+    if found is None or len(found) != wanted:
+        raise ParameterError(
+            message("class_names is not usable", got=names, expected=f"a list of {wanted} names")
+        )
+    return tuple(map(str, found))
+
+
+def _n_classes(model: Model) -> int:
+    k = model.objective.n_outputs
+    return 2 if k == 1 else k
+
+
+def _listed(values: Any) -> list[Any] | None:
+    try:
+        return list(np.asarray(values).tolist() if hasattr(values, "tolist") else values)
+    except TypeError:
+        return None
+
+
+def _check_history(history: Any) -> History:
+    expected = "data set -> metric -> a value per round, as record_evaluation() fills it"
+    if not isinstance(history, Mapping):
+        raise ParameterError(message("evals_result is not usable", got=history, expected=expected))
+    if history and not any(isinstance(part, Mapping) for part in history.values()):
+        history = _from_cv(history)
+    for part in history.values():
+        for values in part.values() if isinstance(part, Mapping) else [None]:
+            try:
+                is_good = np.asarray(values, dtype=np.float64).ndim == 1
+            except (TypeError, ValueError):
+                is_good = False
+            if not is_good:
+                raise ParameterError(
+                    message("evals_result is not usable", got=values, expected=expected)
+                )
+    found: History = history
+    return found
+
+
+def _from_cv(history: Mapping[str, Any]) -> History:
+    """What `cv()` returns: "valid l2-mean" -> values."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in history.items():
+        data_name, _, metric = str(name).rpartition(" ")
+        found.setdefault(data_name or "valid", {})[metric] = values
+    return found
+
+
+def _check_trees(trees: Any, model: Model) -> tuple[int, ...] | None:
+    if trees is None:
+        return None
+    listed = None if isinstance(trees, (str, bytes)) else _listed(trees)
+    n_trees = model.forest.n_trees
+    is_good = listed is not None and all(
+        isinstance(t, (int, np.integer)) and not isinstance(t, bool) and 0 <= t < n_trees
+        for t in listed
+    )
+    if not is_good:
+        raise ParameterError(
+            message(
+                "trees is not usable",
+                got=trees,
+                expected=f"a list of numbers of trees, 0..{n_trees - 1}",
+            )
+        )
+    assert listed is not None
+    return tuple(dict.fromkeys(map(int, listed)))

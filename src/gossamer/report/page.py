@@ -1,0 +1,68 @@
+"""The page: its sections one after another, with styles and scripts inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+from gossamer.report.given import Given
+from gossamer.report.html import text
+from gossamer.report.sections import SECTIONS
+from gossamer.report.sections.summary import summary
+
+_SCRIPTS: Final = ("threshold.js", "tree_layout.js", "tree_explorer.js")
+_STYLES: Final = ("page.css", "charts.css", "explorer.css")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A section as it stands on the page."""
+
+    id: str
+    title: str
+    content: str
+
+    @property
+    def html(self) -> str:
+        heading = f'<h2 id="{self.id}-title">{self.title}</h2>'
+        return (
+            f'<section id="{self.id}" aria-labelledby="{self.id}-title">'
+            f"{heading}{self.content}</section>"
+        )
+
+
+def make_page(given: Given) -> str:
+    """Return the whole page; the same model and data give the same text."""
+    parts = [_Part(id, title, make(given)) for id, title, make in SECTIONS]
+    parts = [part for part in parts if part.content]
+    menu = "".join(f'<li><a href="#{part.id}">{part.title}</a></li>' for part in parts)
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
+    style = "\n".join(_asset(name) for name in _STYLES)
+    title = text(given.title, 200)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        # Only this very script runs, and nothing is loaded, whatever a name contains.
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        f"style-src 'unsafe-inline'; script-src '{_digest(script)}'\">\n"
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta name="generator" content="Gossamer">\n'
+        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>{title}</h1>{summary(given)}</header>\n"
+        f'<nav aria-label="Sections"><ul>{menu}</ul></nav>\n<main>\n'
+        + "\n".join(part.html for part in parts)
+        + "\n</main>\n<footer><p>Written by Gossamer. This page loads nothing and sends "
+        f"nothing.</p></footer>\n<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _asset(name: str) -> str:
+    return files("gossamer.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    """What the browser compares a script with before it runs it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

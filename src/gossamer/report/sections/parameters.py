@@ -1,0 +1,44 @@
+"""Parameters: those that were given, and all others on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gossamer.params import CANONICAL, TABLE
+from gossamer.report.given import Given
+from gossamer.report.html import note, table, text
+
+
+def parameters(given: Given) -> str:
+    """Return a table of the parameters that were given, and one of the defaults."""
+    own = given.booster.params
+    names = {CANONICAL.get(str(name), str(name)): (name, value) for name, value in own.items()}
+    rows = [(_told(key, name), _value(value)) for key, (name, value) in sorted(names.items())]
+    parts = []
+    if rows:
+        parts.append(table(("parameter", "value"), rows))
+    else:
+        parts.append(note("No parameter was given, or the model does not know them."))
+    others = [
+        (text(param.name), _value(param.default), text(param.doc, 400))
+        for param in TABLE.values()
+        if param.name not in names
+    ]
+    parts.append(
+        f"<details><summary>The other {len(others)} parameters, with their defaults</summary>"
+        f"{table(('parameter', 'default', 'meaning'), others, kinds='ttw')}</details>"
+    )
+    return "".join(parts)
+
+
+def _told(key: str, name: Any) -> str:
+    return text(key) if key == name else f"{text(key)} <small>(given as {text(name)})</small>"
+
+
+def _value(value: Any) -> str:
+    if callable(value):
+        return f"<code>{text(getattr(value, '__name__', type(value).__name__))}()</code>"
+    if value is None or value == () or value == "":
+        return "\u2013"
+    shown = ", ".join(map(str, value)) if isinstance(value, tuple) else value
+    return f"<code>{text(shown, 200)}</code>"

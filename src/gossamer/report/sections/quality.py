@@ -1,0 +1,142 @@
+"""How good predictions are: what is drawn depends on the task."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from gossamer.data import Targets
+from gossamer.errors import GossamerError
+from gossamer.metrics import make_metrics
+from gossamer.objectives import Custom, Objective, SeveralTargets
+from gossamer.report.given import Floats, Given
+from gossamer.report.html import note, number, table, text
+from gossamer.report.sections.binary import binary
+from gossamer.report.sections.distribution import gaussian, quantiles
+from gossamer.report.sections.multiclass import multiclass
+from gossamer.report.sections.ranking import ranking
+from gossamer.report.sections.regression import regression
+from gossamer.report.sections.summary import task_of
+from gossamer.report.sections.survival import survival
+
+_TARGETS: Final = 6
+
+# Metrics that are told beside the model's own.
+_METRICS: Final = {
+    "Binary classification": ("auc", "average_precision", "binary_logloss", "binary_error"),
+    "Classification": ("multi_logloss", "multi_error", "auc_mu"),
+    "Ranking": ("ndcg", "map"),
+    "Survival": ("concordance",),
+    "Regression": ("rmse", "l1", "r2"),
+}
+
+
+def quality(given: Given) -> str:
+    """Return metrics and pictures of labels beside predictions."""
+    if given.table is None:
+        return note(
+            "How good the predictions are can be told of rows with labels: pass <code>data</code> "
+            "and <code>label</code>."
+        )
+    if given.targets is None:
+        return note("No labels were given: pass <code>label</code>.")
+    parts = [_metrics(given)]
+    if given.is_sample:
+        parts.append(
+            note(
+                f"These are {len(given.rows):,} of {given.n_rows:,} rows, chosen at random (the "
+                "same ones each time)."
+            )
+        )
+    if given.has_weight:
+        parts.append(note("Weights of the rows are not looked at: every row counts the same."))
+    objective = given.model.objective
+    if not isinstance(objective, SeveralTargets):
+        return "".join(parts) + _of_one(
+            given, objective, given.targets, given.scores, given.predictions, ""
+        )
+    for k, part in enumerate(objective.parts[:_TARGETS]):
+        parts.append(f"<h3>Target {k}</h3>")
+        score, prediction = given.scores[:, [k]], given.predictions[:, k]
+        parts.append(_of_one(given, part, given.targets.target(k), score, prediction, f"-{k}"))
+    if len(objective.parts) > _TARGETS:
+        parts.append(note(f"The first {_TARGETS} of {len(objective.parts):,} targets are drawn."))
+    return "".join(parts)
+
+
+def _of_one(
+    given: Given,
+    objective: Objective,
+    targets: Targets,
+    scores: Floats,
+    predictions: Any,
+    suffix: str,
+) -> str:
+    """Return the pictures of one target."""
+    label = targets.label.astype(np.float64)
+    task = task_of(objective)
+    if task == "Binary classification":
+        return binary(given, objective.name, label > 0, scores[:, 0], predictions, suffix)
+    if task == "Classification":
+        return multiclass(given, label.astype(np.int64), scores, predictions)
+    if task == "Ranking":
+        return ranking(given, targets, scores[:, 0])
+    if task == "Survival":
+        return survival(objective, targets, predictions)
+    if objective.name == "quantiles":
+        return quantiles(objective, label, predictions)
+    if objective.name == "gaussian":
+        return gaussian(label, predictions)
+    if isinstance(objective, Custom):
+        return _custom(given, targets, scores, predictions, suffix)
+    if objective.name == "cross_entropy" and np.isin(label, (0.0, 1.0)).all():
+        return binary(given, objective.name, label > 0, scores[:, 0], predictions, suffix)
+    return regression(label, predictions, _alpha(given, objective))
+
+
+def _alpha(given: Given, objective: Objective) -> float | None:
+    """The quantile that a model was trained for; None: none, or it is not known."""
+    if objective.name != "quantile" or not given.booster.params:
+        return None
+    params = given.params
+    return params.quantile_alpha[0] if params.quantile_alpha else params.alpha
+
+
+def _custom(given: Given, targets: Targets, scores: Floats, predictions: Any, suffix: str) -> str:
+    """An objective of the user's: read its labels as what they look like."""
+    if targets.n_targets > 1 or np.shape(predictions) != (targets.n_rows,):
+        return note(
+            "The objective is the user's own and has several outputs: what they mean is not known "
+            "here, so no pictures are drawn."
+        )
+    label = targets.label.astype(np.float64)
+    told = note("The objective is the user's own: labels are read as what they look like.")
+    if np.isin(label, (0.0, 1.0)).all():
+        return told + binary(given, "custom", label > 0, scores[:, 0], predictions, suffix)
+    return told + regression(label, predictions)
+
+
+def _metrics(given: Given) -> str:
+    """Return a table of metrics: those of the training, and usual ones of the task."""
+    targets, objective = given.targets, given.model.objective
+    assert targets is not None
+    part = objective.parts[0] if isinstance(objective, SeveralTargets) else objective
+    own = given.params.metric
+    names = list(own) if own is not None else [part.own_metric] if part.own_metric else []
+    if part.name not in ("quantiles", "gaussian") and not isinstance(part, Custom):
+        names += _METRICS.get(task_of(part), ())
+    score = np.ascontiguousarray(given.scores.T).ravel()
+    found: dict[str, tuple[str, str, str]] = {}
+    for name in names:
+        try:
+            metrics = make_metrics(given.params.replace(metric=name), objective, targets.n_targets)
+            values = [(m, m.evaluate(score, targets, objective)) for m in metrics]
+        except GossamerError:  # not for this objective, or not for these labels
+            continue
+        for metric, value in values:
+            better = "higher" if metric.maximize else "lower"
+            found[metric.name] = (text(metric.name), number(value, 6), f"{better} is better")
+    if not found:
+        return ""
+    return table(("metric", "value", ""), found.values(), kinds="tnt")

@@ -1,0 +1,102 @@
+"""`write_report`: from a model to a file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from gossamer.errors import ParameterError, message
+from gossamer.files import write_atomically
+from gossamer.report.gather import gather
+from gossamer.report.page import make_page
+
+
+def write_report(
+    booster: Any,
+    path: str | os.PathLike[str],
+    data: Any = None,
+    label: Any = None,
+    *,
+    group: Any = None,
+    query: Any = None,
+    evals_result: Any = None,
+    title: str | None = None,
+    class_names: Any = None,
+    num_iteration: int | None = None,
+    max_rows: int = 100_000,
+    n_features: int = 6,
+    trees: Any = None,
+) -> Path:
+    """Write a page about a model that needs nothing else to be read (docs/report.md).
+
+    Args:
+        booster: A `Booster`, or a fitted estimator; of the latter, recorded metrics and names of
+            classes are found as well.
+        path: The file to write; one that is there is replaced in one step.
+        data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
+            raw data. Best are rows that the model was not trained on.
+        label: Their labels, as for `Dataset`; of an estimator, as for `fit`.
+        group: For ranking: the rows of each query.
+        query: For ranking, instead of `group`: the id of its query for each row.
+        evals_result: What `record_evaluation` filled during training, or what `cv` returned.
+        title: Heading of the page.
+        class_names: Names of the classes, in the order of their numbers.
+        num_iteration: Number of rounds, as for `predict`.
+        max_rows: Rows of the data that are looked at, chosen at random if there are more.
+        n_features: Columns whose partial dependence is drawn.
+        trees: Numbers of the trees that can be explored; None: the first ones that there is room
+            for.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ParameterError: If the path cannot be a file, or an argument is not usable.
+        DataError: If the data do not fit the model, or the labels the data.
+
+    Example:
+        >>> import tempfile
+        >>> import gossamer as gs
+        >>> x = [[0.0], [1.0]] * 30
+        >>> model = gs.train({"verbose": -1}, gs.Dataset(x, [0.0, 1.0] * 30), 5)
+        >>> write_report(model, Path(tempfile.mkdtemp(), "report.html"), x).name
+        'report.html'
+    """
+    target = _check_path(path)
+    given = gather(
+        booster,
+        data,
+        label,
+        group=group,
+        query=query,
+        evals_result=evals_result,
+        title=title,
+        class_names=class_names,
+        num_iteration=num_iteration,
+        max_rows=max_rows,
+        n_features=n_features,
+        trees=trees,
+    )
+    write_atomically(target, make_page(given).encode("utf-8"))
+    return target
+
+
+def _check_path(path: object) -> Path:
+    """Find out before the work whether the file can be written."""
+    expected = "the path of a file, such as 'report.html'"
+    if not isinstance(path, (str, os.PathLike)) or not (found := os.fspath(path)):
+        raise ParameterError(message("the path is not usable", got=path, expected=expected))
+    target = Path(os.fsdecode(found))
+    if target.is_dir():
+        raise ParameterError(message("the path is a folder", got=str(target), expected=expected))
+    if not target.absolute().parent.is_dir():
+        raise ParameterError(
+            message(
+                "there is no such folder",
+                got=str(target.parent),
+                expected=expected,
+                hint="Make the folder first.",
+            )
+        )
+    return target
