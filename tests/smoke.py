@@ -1,18 +1,33 @@
-"""Trains, predicts, saves and loads with nothing but the wheel installed: `make wheel` runs it."""
+"""Tries the installed package where nothing else is: `make wheel` runs it.
+
+Data in, a model out and back; files of other formats; C source, which needs files of the package;
+the command; and that nothing of it needs what is optional.
+"""
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import sysconfig
 import tempfile
+from importlib.metadata import metadata, version
 from pathlib import Path
 
 
 def main() -> None:
     import numpy as np
+    import scipy.sparse
 
     import gossamer
 
-    assert "src" not in Path(gossamer.__file__).parts, "this is the checkout, not the wheel"
+    package = Path(gossamer.__file__).parent
+    assert "src" not in package.parts, "this is the checkout, not the wheel"
+    for name in ("py.typed", "_native.pyi", "model/c_code/model.c", "model/c_code/model.h"):
+        assert (package / name).exists(), f"{name} is not in the wheel"
+    assert gossamer.__version__ == version("gossamer")
+    extras = set(metadata("gossamer").get_all("Provides-Extra") or ())
+    assert {"sklearn", "plot", "progress", "tune", "files", "all"} <= extras, extras
+
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2000, 5)).astype(np.float32)
     x[::7, 2] = np.nan
@@ -30,8 +45,21 @@ def main() -> None:
         page = booster.report(Path(folder, "report.html"), x[1500:], y[1500:])
         assert b"</html>" in page.read_bytes()  # its styles and scripts are in the wheel
     assert np.array_equal(predicted, again)
-    for optional in ("sklearn", "matplotlib", "tqdm"):
+    assert np.array_equal(predicted, booster.predict(scipy.sparse.csr_array(x[1500:])))
+    assert booster.predict(x[:3], pred_contrib=True).shape == (3, 6)
+    assert "double" in booster.to_c()
+
+    # Columns by name, of a dict: no library of data frames is needed.
+    table = {"size": x[:, 0], "city": ["Bern", "Oslo"] * 1000, "price": y}
+    by_name = gossamer.train(params, gossamer.Dataset(table, label="price"), 5)
+    assert by_name.feature_name() == ["size", "city"]
+    assert len(gossamer.cv(params, train_set, 3, nfold=3)["valid binary_logloss-mean"]) == 3
+
+    for optional in ("sklearn", "matplotlib", "tqdm", "pandas", "pyarrow", "optuna"):
         assert optional not in sys.modules, f"{optional} is optional and must not be imported"
+    command = Path(sysconfig.get_path("scripts"), "gossamer")
+    run = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
+    assert run.returncode == 0 and gossamer.__version__ in run.stdout, run.stderr
     print(f"gossamer {gossamer.__version__}: accuracy {accuracy:.3f}, the same after loading")
 
 

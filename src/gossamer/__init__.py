@@ -5,6 +5,7 @@ The names are those of LightGBM's Python package, so `import gossamer as lgb` ru
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gossamer.callbacks import (
@@ -31,21 +32,21 @@ from gossamer.errors import (
 from gossamer.logger import register_logger
 from gossamer.model import Booster, CVBooster
 from gossamer.objectives import CustomObjective
-from gossamer.plot import (
-    create_tree_digraph,
-    plot_importance,
-    plot_metric,
-    plot_partial_dependence,
-    plot_shap_dependence,
-    plot_shap_summary,
-    plot_shap_waterfall,
-    plot_split_value_histogram,
-    plot_tree,
-)
 from gossamer.sketch import QuantileSketch
 from gossamer.train import train
 
 if TYPE_CHECKING:
+    from gossamer.plot import (
+        create_tree_digraph,
+        plot_importance,
+        plot_metric,
+        plot_partial_dependence,
+        plot_shap_dependence,
+        plot_shap_summary,
+        plot_shap_waterfall,
+        plot_split_value_histogram,
+        plot_tree,
+    )
     from gossamer.sklearn import (
         GossamerClassifier,
         GossamerModel,
@@ -95,7 +96,7 @@ __all__ = [
     "train",
 ]
 
-# The estimators need scikit-learn, which is imported when one of them is first asked for.
+# Imported when first asked for: they need other packages, or time.
 _ESTIMATORS = {
     "GossamerClassifier": "GossamerClassifier",
     "GossamerModel": "GossamerModel",
@@ -106,17 +107,27 @@ _ESTIMATORS = {
     "LGBMRanker": "GossamerRanker",
     "LGBMRegressor": "GossamerRegressor",
 }
+_MODULES = ("compat", "plot", "sklearn", "tune")
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators, and look up the version, when they are first asked for."""
+    """Import estimators and pictures, and look up the version, when they are first asked for."""
     if name == "__version__":
         return _version()
+    if name in _MODULES:
+        return import_module(f"gossamer.{name}")
     if name in _ESTIMATORS:
-        import gossamer.sklearn
-
-        return getattr(gossamer.sklearn, _ESTIMATORS[name])
+        return getattr(import_module("gossamer.sklearn"), _ESTIMATORS[name])
+    if name.startswith("plot_") or name == "create_tree_digraph":
+        plot = import_module("gossamer.plot")
+        if hasattr(plot, name):
+            return getattr(plot, name)
     raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Tell consoles and notebooks of the names that are imported later."""
+    return sorted({*globals(), *__all__, *_MODULES, "__version__"})
 
 
 def _version() -> str:

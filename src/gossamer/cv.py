@@ -32,6 +32,7 @@ from gossamer.metrics import CustomMetric
 from gossamer.model import Booster, CVBooster
 from gossamer.params import TABLE, Params, resolve
 from gossamer.params.coerce import coerce
+from gossamer.params.given import as_dict
 from gossamer.params.table import CANONICAL
 from gossamer.side_by_side import SideBySide, plan_stretches
 from gossamer.threads import resolve_threads
@@ -365,7 +366,7 @@ def _with_metrics(
     """The parameters, with these metrics instead of their own."""
     if params is not None and not isinstance(params, Mapping):
         raise ParameterError(message("parameters are not usable", got=params, expected="a dict"))
-    given = dict(params or {})
+    given = as_dict(params)
     if metrics is not None:
         given = {name: v for name, v in given.items() if CANONICAL.get(name) != "metric"}
         given["metric"] = metrics

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import errno
-import hashlib
 import json
 import math
 import os
@@ -217,7 +216,9 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 def _checksum(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> str:
-    digest = hashlib.sha256(_json(facts).encode())
+    from hashlib import sha256  # takes its time
+
+    digest = sha256(_json(facts).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())

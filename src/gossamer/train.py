@@ -15,8 +15,10 @@ from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.model.checkpoint import Run
+from gossamer.model.constant import warn_if_constant
 from gossamer.params import TABLE, Params
 from gossamer.params.coerce import coerce
+from gossamer.params.given import as_dict
 
 Callback = Callable[[CallbackEnv], Any]
 
@@ -92,7 +94,7 @@ def train(
     before, after = _sort_callbacks(callbacks, resolved)
     begin = booster.current_iteration()
     # (reset_parameter changes the parameters)
-    run = Run(booster, dict(params or {}), [*before, *after], begin, begin + n_rounds)
+    run = Run(booster, as_dict(params), [*before, *after], begin, begin + n_rounds)
     booster.best_iteration = 0
     try:
         for callback in run.callbacks:
@@ -109,6 +111,8 @@ def train(
         _keep_so_far(run)
     finally:
         _close(run.callbacks)
+    if run.is_finished and run.n_done == 1 and resolved.verbosity >= 0:
+        warn_if_constant(booster, train_set)
     for result in run.results:
         scores = booster.best_score.setdefault(result.dataset_name, {})
         scores[result.metric_name] = result.metric_value

@@ -206,6 +206,7 @@ def test_scores_are_those_of_the_model_and_the_way_back(kind: str) -> None:
         assert booster.model_to_string() == model
 
 
+@pytest.mark.filterwarnings("ignore:labels from .* lose precision")
 def test_hundreds_of_rounds_leave_no_trace() -> None:
     """Scores stay the exact sums where rounding would show."""
     params = {"boosting": "dart", "drop_rate": 0.9, "skip_drop": 0.0, "num_leaves": 4}
@@ -360,6 +361,7 @@ def flat(score: np.ndarray, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(len(score)), np.ones(len(score))
 
 
+@pytest.mark.filterwarnings("ignore:labels from .* lose precision")
 @settings(max_examples=15, deadline=None)
 @given(
     scale=st.sampled_from([1e-300, 1e-40, 1e-30, 1e-6, 1.0, 1e9, 1e25]), shift=st.floats(-1e6, 1e6)

@@ -21,10 +21,12 @@ def test_code_runs(binary_rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     x, y = binary_rows
     names = {"x": x[:200], "y": y[:200], "x_valid": x[200:], "y_valid": y[200:], "x_new": x[:3]}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(block, names)
     assert Path("model.safetensors").exists()
+    assert names["pipeline"][-1].feature_name_ == ["rooms", "city"]
+    assert names["pipeline"][-1].booster_.levels.by_column == {1: ("Bern", "Oslo", "Rome")}
 
 
 def test_named_attributes_exist(binary_rows: Any) -> None:

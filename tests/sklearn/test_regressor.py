@@ -30,7 +30,7 @@ def test_arrays_are_not_copied(number_rows: Any, dtype: Any, order: Any) -> None
     x = np.asarray(number_rows[0] * 10, dtype=dtype, order=order)
     values, _ = check_training(GossamerRegressor(), x, number_rows[1], y_numeric=True)
     assert np.shares_memory(values, x)
-    model = GossamerRegressor(n_estimators=3).fit(x, number_rows[1])
+    model = GossamerRegressor(n_estimators=3, verbose=-1).fit(x, number_rows[1])
     np.testing.assert_array_equal(model.predict(x), model.predict(x.astype(np.float64)))
 
 

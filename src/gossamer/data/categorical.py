@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gossamer.data.columns import LevelKind
+from gossamer.data.names import listing
 from gossamer.errors import DataError, message
 from gossamer.params import TABLE
 from gossamer.params.coerce import coerce, did_you_mean
@@ -87,6 +88,7 @@ def _find(item: object, names: Sequence[str]) -> int:
                 message(
                     "categorical_feature names a column that is not there",
                     got=item,
+                    expected=f"one of {listing(names, 20)}",
                     hint=did_you_mean(item, names),
                 )
             )

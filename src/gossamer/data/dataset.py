@@ -20,6 +20,7 @@ from gossamer.data.binned import (
     take_rows,
     trainable,
 )
+from gossamer.data.by_name import names_of
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.chunk_pieces import ChunkPieces
 from gossamer.data.columns import Level, plain_values
@@ -41,6 +42,7 @@ from gossamer.data.frames import (
     take_rows_of,
     without_columns,
 )
+from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import (
     Table,
@@ -65,12 +67,12 @@ from gossamer.data.roles import (
 )
 from gossamer.data.source import Source
 from gossamer.data.sources import find_source, whole_table
-from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params, resolve
 from gossamer.params.check_method import keeps_raw_values
+from gossamer.params.given import as_dict
 from gossamer.threads import resolve_threads
 
 # What the bins depend on. Once a data set is binned, training cannot ask for other values.
@@ -170,7 +172,7 @@ class Dataset:
         self.weight = weight
         self.init_score = init_score
         self.feature_name = feature_name
-        self.params: dict[str, Any] = dict(params or {})
+        self.params: dict[str, Any] = as_dict(params)
         self._own_params = dict(self.params)  # without those of trainings
         self.free_raw_data = free_raw_data
         self.used_indices: npt.NDArray[np.int64] | None = None
@@ -301,18 +303,19 @@ class Dataset:
 
     def _take_out_columns(self, params: Params) -> None:
         """Make fields of the columns of a frame that are named as label, weight, ..."""
-        by_name = isinstance(self.data, Mapping) and not is_sparse(self.data)
-        if not (by_name or is_frame(self.data)):
+        is_asked = self._asked(several=False) or asked_by_params(params)
+        if is_asked or (self.reference is not None and self.reference._taken):
+            self.data = as_known(self.data)
+        names = names_of(self.data)
+        if names is None:
             refuse_names(self._asked(several=False))
             if self.reference is None:
                 refuse_names(asked_by_params(params))
             return
         if self._taken is not None and not self._asked():
             return  # they are out already
-        names = [str(name) for name in self.data] if by_name else frame_names(self.data)
-        roles = self._find_roles(
-            names, "the table" if by_name else "the data frame", params, positions=False
-        )
+        what = "the data frame" if is_frame(self.data) else "the table"
+        roles = self._find_roles(names, what, params, positions=False)
         if len(roles.features) == len(names):
             return
         read = {

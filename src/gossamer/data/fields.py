@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.matrix import without_mask
 from gossamer.errors import DataError, message
+from gossamer.logger import warn
+
+# Labels that lie within fewer steps of float32 are said to lose precision.
+_FEWEST_STEPS: Final = 1000
+_SMALL: Final = 1e-30  # near the end of its range, where a constant is not to blame
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +101,28 @@ def check_label(label: object, n_rows: int) -> npt.NDArray[np.float32]:
         is_bad[:, 1] &= ~np.isposinf(values[:, 1])
     if is_bad.any():
         raise _bad_value("label", values, is_bad, "finite numbers within float32")
+    _warn_if_rounded(values, converted)
     return converted
+
+
+def _warn_if_rounded(values: npt.NDArray[Any], converted: npt.NDArray[np.float32]) -> None:
+    """Say that labels far from zero lose what makes them different."""
+    if values.ndim != 1 or values.dtype.itemsize < 4 or values.dtype == np.float32:
+        return
+    low, high = float(converted.min()), float(converted.max())
+    largest = max(abs(low), abs(high))
+    step = float(np.spacing(np.float32(largest)))
+    if largest < _SMALL or step * _FEWEST_STEPS <= high - low or (values == converted).all():
+        return
+    if values.min() == values.max():
+        return
+    warn(
+        message(
+            f"labels from {values.min()} to {values.max()} lose precision: they are kept as "
+            f"float32, here in steps of {step:g}",
+            hint="Subtract a constant from the labels, and add it to the predictions.",
+        )
+    )
 
 
 def check_weight(weight: object, n_rows: int) -> npt.NDArray[np.float32] | None:
@@ -218,7 +244,7 @@ def _as_numbers(values: object, name: str) -> npt.NDArray[Any]:
                 f"{name} must be numeric",
                 got=str(array.dtype),
                 expected="floats, integers or truth values",
-                hint="Encode classes as 0, 1, 2, ... first; the scikit-learn estimators do so."
+                hint="Encode classes as 0, 1, 2, ..., which GossamerClassifier does by itself."
                 if name == "label"
                 else "",
             )

@@ -45,7 +45,11 @@ def check_names(names: Sequence[object], n_columns: int) -> list[str]:
     seen: set[str] = set()
     for name in found:
         if name in seen:
-            raise DataError(message("feature_name has the same name twice", got=name))
+            raise DataError(
+                message(
+                    "the columns have the same name twice", got=name, hint="Rename one of them."
+                )
+            )
         seen.add(name)
     return found
 

@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,7 @@ from gossamer.model.training import Training
 from gossamer.objectives import Custom, CustomObjective, CustomWithLink, make_custom
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import CANONICAL, Params, resolve
+from gossamer.params.given import as_dict
 
 Feval = CustomMetric | Sequence[CustomMetric] | None
 
@@ -127,7 +128,7 @@ class Booster(Explaining, Storing):
             )
 
     def _clear(self, params: Mapping[str, Any] | None = None) -> None:
-        self.params = dict(params or {})
+        self.params = as_dict(params)
         self.best_iteration = -1
         self.best_score = {}
         self.train_set = None
@@ -250,7 +251,13 @@ class Booster(Explaining, Storing):
     def add_valid(self, data: Dataset, name: str) -> Booster:
         """Add a validation set."""
         if not isinstance(data, Dataset):
-            raise DataError(message("validation data is no Dataset", got=type(data).__name__))
+            raise DataError(
+                message(
+                    "validation data is no Dataset",
+                    got=type(data).__name__,
+                    expected="train_set.create_valid(data, label)",
+                )
+            )
         self._in_training("add_valid()").add_valid(data, name)
         self.name_valid_sets.append(name)
         return self
@@ -312,6 +319,34 @@ class Booster(Explaining, Storing):
         self._trained = self._first_rounds(None)
 
     # ---- prediction ----
+
+    @overload
+    def predict(
+        self,
+        data: Any,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+        pred_contrib: Literal[False] = False,
+        data_has_header: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]: ...
+
+    @overload
+    def predict(
+        self,
+        data: Any,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        data_has_header: bool = False,
+        validate_features: bool = False,
+        **kwargs: Any,
+    ) -> Any: ...
 
     def predict(
         self,

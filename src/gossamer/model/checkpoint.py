@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,6 +68,8 @@ class Run:
     @cached_property
     def identity(self) -> Facts:
         """What the training depends on; to be asked for before the first round."""
+        from hashlib import sha256  # takes its time, as everywhere
+
         training = self.booster._in_training("a checkpoint")
         base = training.base
         return {
@@ -290,6 +290,8 @@ def _has_state(callback: Any) -> bool:
 
 
 def _library_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # takes its time
+
     try:
         return version("gossamer")
     except PackageNotFoundError:  # run from a source tree that was never installed

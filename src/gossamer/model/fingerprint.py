@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -96,7 +95,9 @@ def _bytes(array: npt.NDArray[Any] | None) -> bytes | memoryview:
 
 
 def _digest(parts: Iterable[bytes | memoryview]) -> str:
-    digest = hashlib.sha256()
+    from hashlib import sha256  # takes its time
+
+    digest = sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)

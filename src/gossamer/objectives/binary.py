@@ -128,4 +128,7 @@ def check_zero_one(targets: Targets, objective: str, name: str) -> None:
         >>> check_zero_one(Targets(np.array([0, 1], dtype=np.float32)), "binary", "training")
     """
     is_bad = (targets.label != 0) & (targets.label != 1)
-    check_labels(targets, is_bad, objective=objective, name=name, expected="0 or 1")
+    hint = "Encode the two classes as 0 and 1, which GossamerClassifier does by itself."
+    if is_bad.any() and len(np.unique(targets.label[:1000])) > 2:
+        hint = "Use objective=multiclass for more than two classes, regression for other numbers."
+    check_labels(targets, is_bad, objective=objective, name=name, expected="0 or 1", hint=hint)

@@ -207,10 +207,16 @@ def _to_choice(param: Param, value: object) -> str:
             f"{param.name} is not a known name",
             got=value,
             expected=f"one of {', '.join(param.choices)}",
-            hint=did_you_mean(text, spellings_too),
+            hint=_OTHER_WORDS.get(text) or did_you_mean(text, spellings_too),
         )
     )
 
+
+# What people call metrics that go by another name here.
+_OTHER_WORDS: Final = {
+    name: "Use binary_error or multi_error, which are 1 - accuracy."
+    for name in ("accuracy", "acc", "error_rate", "misclassification")
+}
 
 # XGBoost's way to say that a query without relevant rows counts 0.
 _MINUS: Final = ("ndcg-", "map-", "pre-")

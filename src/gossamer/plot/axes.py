@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gossamer.errors import ParameterError, message
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Pair = tuple[float, float]
 
 
-def make_axes(ax: Any, figsize: Pair | None, dpi: int | None, function: str) -> Any:
+def make_axes(ax: Axes | None, figsize: Pair | None, dpi: int | None, function: str) -> Axes:
     """Return the axes to draw on: those given, or new ones.
 
     Args:
@@ -27,7 +30,8 @@ def make_axes(ax: Any, figsize: Pair | None, dpi: int | None, function: str) -> 
         return ax
     pyplot = need_matplotlib("matplotlib.pyplot", function)
     figsize = check_pair(figsize, "figsize")
-    return pyplot.subplots(figsize=figsize, dpi=dpi, layout="constrained")[1]
+    new: Axes = pyplot.subplots(figsize=figsize, dpi=dpi, layout="constrained")[1]
+    return new
 
 
 def need_matplotlib(module: str, function: str) -> Any:
@@ -71,7 +75,7 @@ def name_places(set_ticks: Any, names: Sequence[str], is_x: bool = True) -> None
 
 
 def label_axes(
-    ax: Any,
+    ax: Axes,
     *,
     title: str | None,
     xlabel: str | None,

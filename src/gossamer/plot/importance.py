@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW, MUTED
 from gossamer.plot.tree_text import shorten
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _MOST_HEIGHT: Final = 120.0  # inches
 
 
 def plot_importance(
     booster: Any,
-    ax: Any = None,
+    ax: Axes | None = None,
     height: float = 0.2,
     xlim: Pair | None = None,
     ylim: Pair | None = None,
@@ -33,7 +36,7 @@ def plot_importance(
     grid: bool = True,
     precision: int | None = 3,
     **kwargs: Any,
-) -> Any:
+) -> Axes:
     """Draw how much each column matters, the most important one on top.
 
     It needs matplotlib: `pip install "gossamer[plot]"`.

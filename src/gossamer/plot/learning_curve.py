@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gossamer.errors import ParameterError, message
 from gossamer.model import Booster
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 History = Mapping[str, Mapping[str, Sequence[float]]]
 
@@ -22,7 +25,7 @@ def plot_metric(
     booster: Any,
     metric: str | None = None,
     dataset_names: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     xlim: Pair | None = None,
     ylim: Pair | None = None,
     title: str | None = "Metric during training",
@@ -31,7 +34,7 @@ def plot_metric(
     figsize: Pair | None = None,
     dpi: int | None = None,
     grid: bool = True,
-) -> Any:
+) -> Axes:
     """Draw how a metric developed during training.
 
     It needs matplotlib: `pip install "gossamer[plot]"`.

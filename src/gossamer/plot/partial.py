@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW
 from gossamer.plot.tree_text import shorten
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 def plot_partial_dependence(
     booster: Any,
@@ -22,7 +25,7 @@ def plot_partial_dependence(
     kind: Literal["average", "individual", "both"] = "average",
     output: int | None = None,
     n_lines: int = 50,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = "Partial dependence",
     xlabel: str | None = "@feature@",
     ylabel: str | None = "auto",
@@ -30,7 +33,7 @@ def plot_partial_dependence(
     dpi: int | None = None,
     show_grid: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> Axes:
     """Draw the partial dependence of predictions on a column, or as colours on two of them.
 
     It needs matplotlib: `pip install "gossamer[plot]"`.

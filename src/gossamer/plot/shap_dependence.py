@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from gossamer.plot.style import LINE, LOW, MISSING, value_colours
 from gossamer.plot.swarm import spread
 from gossamer.plot.tree_text import shorten
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _MOST_NAMED: Final = 10  # categories with a colour of their own
 
 
@@ -28,7 +31,7 @@ def plot_shap_dependence(
     output: int | None = None,
     max_rows: int | None = 2000,
     background: Any = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = None,
     xlabel: str | None = "@feature@",
     ylabel: str | None = "Shapley value of @feature@",
@@ -36,7 +39,7 @@ def plot_shap_dependence(
     dpi: int | None = None,
     grid: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> Axes:
     """Draw a point for each row: its value in a column, and what that adds to the raw score.
 
     It needs matplotlib: `pip install "gossamer[plot]"`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from gossamer.plot.style import INK, LOW, MISSING, value_colours
 from gossamer.plot.swarm import spread
 from gossamer.plot.tree_text import shorten
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _MOST_STACKED: Final = 10
 
 
@@ -27,7 +30,7 @@ def plot_shap_summary(
     max_num_features: int | None = 20,
     max_rows: int | None = 2000,
     background: Any = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = "Shapley values",
     xlabel: str | None = "auto",
     ylabel: str | None = None,
@@ -35,7 +38,7 @@ def plot_shap_summary(
     dpi: int | None = None,
     grid: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> Axes:
     """Draw the Shapley values of many rows, the column that matters most on top.
 
     It needs matplotlib: `pip install "gossamer[plot]"`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from gossamer.plot.shap_data import Explained, explain, strongest
 from gossamer.plot.style import HIGH, INK, LINE, LOW, MUTED
 from gossamer.plot.tree_text import format_number, shorten
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 def plot_shap_waterfall(
     booster: Any,
@@ -24,7 +27,7 @@ def plot_shap_waterfall(
     max_num_features: int | None = 10,
     background: Any = None,
     precision: int | None = 3,
-    ax: Any = None,
+    ax: Axes | None = None,
     title: str | None = "auto",
     xlabel: str | None = "Raw score",
     ylabel: str | None = None,
@@ -32,7 +35,7 @@ def plot_shap_waterfall(
     dpi: int | None = None,
     grid: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> Axes:
     """Draw the way from what is expected of all rows to the raw score of one, column by column.
 
     It needs matplotlib: `pip install "gossamer[plot]"`.

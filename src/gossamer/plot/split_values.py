@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 def plot_split_value_histogram(
     booster: Any,
     feature: int | str,
     bins: int | str | None = None,
-    ax: Any = None,
+    ax: Axes | None = None,
     width_coef: float = 0.8,
     xlim: Pair | None = None,
     ylim: Pair | None = None,
@@ -27,7 +30,7 @@ def plot_split_value_histogram(
     dpi: int | None = None,
     grid: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> Axes:
     """Draw how often a column is split at which values.
 
     It needs matplotlib: `pip install "gossamer[plot]"`.
@@ -82,7 +85,8 @@ def plot_split_value_histogram(
     room = 0.2 * (edges[-1] - edges[0])
     ax.set_xlim(check_pair(xlim, "xlim") or (edges[0] - room, edges[-1] + room))
     ax.set_ylim(check_pair(ylim, "ylim") or (0, counts.max() * 1.1))
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    locator: Any = ax.yaxis.get_major_locator()
+    locator.set_params(integer=True)
     if title is not None:
         title = title.replace("@feature@", str(feature))
         title = title.replace("@index/name@", "name" if isinstance(feature, str) else "index")

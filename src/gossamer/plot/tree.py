@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gossamer.errors import ParameterError, message
 from gossamer.params.suggest import did_you_mean
@@ -12,6 +12,9 @@ from gossamer.plot.digraph import check_orientation
 from gossamer.plot.models import find_booster
 from gossamer.plot.tree_boxes import place_boxes
 from gossamer.plot.tree_view import view_tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # What LightGBM hands on to graphviz; it means nothing here.
 _OF_GRAPHVIZ: Final = (
@@ -26,7 +29,7 @@ _MOST_LENGTH: Final = 250.0
 
 def plot_tree(
     booster: Any,
-    ax: Any = None,
+    ax: Axes | None = None,
     tree_index: int = 0,
     figsize: Pair | None = None,
     dpi: int | None = None,
@@ -38,7 +41,7 @@ def plot_tree(
     max_depth: int | None = None,
     title: str | None = "auto",
     **kwargs: Any,
-) -> Any:
+) -> Axes:
     """Draw one tree.
 
     A box asks a question; "yes" and "no" stand at the ways to the answers, with "missing" at the

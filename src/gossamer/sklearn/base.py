@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
 from gossamer.errors import ParameterError, message
-from gossamer.logger import warn
 from gossamer.model import Booster
 from gossamer.model.importance import check_importance_type
 from gossamer.objectives import CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import did_you_mean
 from gossamer.sklearn.arguments import take_out, to_threads, training_params
+from gossamer.sklearn.by_name import Parts, take_columns
 from gossamer.sklearn.functions import LabelsFirst
 from gossamer.sklearn.inputs import (
     Array,
@@ -31,6 +31,9 @@ from gossamer.sklearn.inputs import (
     check_weight,
 )
 from gossamer.train import Callback, train
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class GossamerModel(BaseEstimator):  # type: ignore[misc]
@@ -147,7 +150,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             params = {**{name: getattr(self, name) for name in _DEFAULTS}, **params}
         return {**params, **self._others}
 
-    def set_params(self, **params: Any) -> GossamerModel:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters by any of their names.
 
         Raises:
@@ -221,7 +224,10 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
                 and None are missing.
             y: One label per row, or with several targets rows x targets. For `cox` times, negative
                 where censored, for `aft` times; or for both two columns of bounds, or
-                scikit-survival's records of (event, time).
+                scikit-survival's records of (event, time). Of a table with names also the name of
+                a column, and where labels are numbers a list of names; so may be `sample_weight`,
+                `init_score`, and `group` or `query` (a column with the query of each row). Such
+                columns are no features, here and in tables to predict or evaluate.
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
             init_score: Scores to start from: one per row, or rows x classes or targets.
             group: For ranking: the number of rows of each query.
@@ -260,26 +266,31 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             take_out(params, "eval_at")
             params["eval_at"] = eval_at
         self.__dict__.pop("_booster", None)  # should this fail half-way, nothing old is left over
+        parts = self._take_columns(
+            X, y=y, sample_weight=sample_weight, init_score=init_score, group=group, query=query
+        )
+        self._named_columns = parts.taken
+        given = parts.fields
         values, target = check_training(
-            self, X, y, y_numeric=self._y_numeric, survival=self._learns_times()
+            self, parts.table, given["y"], y_numeric=self._y_numeric, survival=self._learns_times()
         )
         label = self._learn_labels(target)
         self._check_same_classes(known_classes)
         self._choose_objective(params)
         metrics = self._choose_metrics(params, eval_metric)
         classes = None if self.class_weight is None else np.unique(target)
-        weight = check_weight(sample_weight, self.class_weight, target, values, classes)
-        rows = TrainingRows(values, label, weight, init_score)
-        if group is None and query is None:  # the rows of a query are counted
+        weight = check_weight(given["sample_weight"], self.class_weight, target, values, classes)
+        rows = TrainingRows(values, label, weight, given["init_score"])
+        if given["group"] is None and given["query"] is None:  # the rows of a query are counted
             rows = rows.that_count()
         train_set = Dataset(
             rows.values,
             rows.label,
             weight=rows.weight,
-            group=group,
-            query=query,
+            group=given["group"],
+            query=given["query"],
             init_score=rows.init_score,
-            feature_name=self._column_names(X, feature_name),
+            feature_name=self._column_names(parts.table, feature_name),
             categorical_feature=categorical_feature,
         )
         eval_sets = EvalSets.read(
@@ -306,10 +317,16 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         )
         self._booster = booster
         self._history = history
-        _warn_if_too_few(booster, rows.label)
         if booster.was_interrupted:  # a search over many fits must not take this for a result
             raise KeyboardInterrupt
         return self
+
+    def _take_columns(self, x: Any, **fields: Any) -> Parts:
+        """Take out the columns of a table that are given by name."""
+        if isinstance(fields.get("group"), str):  # a column has ids, not the rows of each query
+            fields["query"] = fields["group"] if fields["query"] is None else fields["query"]
+            fields["group"] = None
+        return take_columns(x, fields, several=self._y_numeric)
 
     def _check_same_classes(self, known: Any) -> None:
         """Refuse an estimator to continue from that has learned other classes."""
@@ -511,17 +528,3 @@ def _split_names(names: Any) -> list[Any]:
         for part in parts
         for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
     ]
-
-
-def _warn_if_too_few(booster: Booster, label: Array) -> None:
-    """Say why a model is constant, where that may be a surprise."""
-    params = booster.resolved_params
-    too_few = len(label) < 2 * params.min_data_in_leaf
-    if too_few and params.verbosity >= 0 and (label != label[0]).any():
-        warn(
-            message(
-                f"no split is possible with {len(label)} rows and "
-                f"min_child_samples={params.min_data_in_leaf}, so all predictions are the same",
-                hint="Lower min_child_samples to learn from so few rows.",
-            )
-        )

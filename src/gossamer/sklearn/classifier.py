@@ -112,6 +112,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         return self
 
     def _learn_labels(self, y: Array) -> Array:
+        y = plain_labels(y)
         self._n_labels = y.shape[1] if y.ndim == 2 else 1
         if y.ndim == 2:
             check_indicators(y, self._n_labels, "training")
@@ -140,7 +141,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
     def _encode_labels(self, y: Any, name: str) -> Array:
         if self._n_labels > 1 or np.ndim(y) == 2:
             return check_indicators(y, self._n_labels, name)
-        labels, codes = _unique(y)
+        labels, codes = _unique(plain_labels(y))
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in labels.tolist() if label not in code_of]
         if unknown:
@@ -355,6 +356,18 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             return difference
         return score
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted; 1 is perfect.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            y: Labels, or the name of their column, as in `fit`.
+            sample_weight: One number >= 0 per row, or the name of a column.
+        """
+        parts = self._take_columns(X, y=y, sample_weight=sample_weight)
+        label, weight = plain_labels(parts.fields["y"]), parts.fields["sample_weight"]
+        return float(super().score(parts.table, label, weight))
+
     def _is_raw_only(self) -> bool:
         """Whether raw scores are all there is; warns if so."""
         if callable(self._objective) and not self._has_own_link:
@@ -372,11 +385,39 @@ def _kind(name: Any, parameter: str = "objective") -> Any:
     return found[0] if isinstance(found, tuple) and found else found
 
 
+def plain_labels(y: Any) -> Any:
+    """Return whole numbers and truth values that come as objects as what they are.
+
+    A table of mixed types, made an array, has nothing else; scikit-learn refuses them.
+
+    Example:
+        >>> plain_labels(np.array([0, 1, 1], dtype=object))
+        array([0, 1, 1])
+        >>> plain_labels(np.array(["a", "b"], dtype=object))
+        array(['a', 'b'], dtype=object)
+    """
+    if str(getattr(y, "dtype", "")) != "object" or getattr(y, "ndim", 0) != 1:
+        return y
+    values = np.asarray(y)
+    is_plain = all(isinstance(v, (int, np.integer, np.bool_)) for v in values)
+    return np.array(values.tolist()) if is_plain else y
+
+
 def _unique(y: Any) -> tuple[Array, Array]:
     """The classes, sorted, and the position of each row's class among them."""
     try:
         labels, codes = np.unique(np.asarray(y), return_inverse=True)
     except TypeError as error:
+        missing = [row for row, label in enumerate(np.asarray(y).flat) if label is None]
+        if missing:
+            raise DataError(
+                message(
+                    f"label of row {missing[0]} is missing",
+                    got=None,
+                    expected="a class for every row",
+                    hint="Leave out rows without a label.",
+                )
+            ) from None
         raise DataError(
             message(
                 f"the classes cannot be sorted ({error})",

@@ -18,11 +18,13 @@ from sklearn.utils.validation import (
 )
 
 from gossamer.data import Dataset, Table, as_table
-from gossamer.data.frames import is_frame, is_numeric
+from gossamer.data.frames import frame_names, is_frame, is_numeric
 from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
+from gossamer.data.names import check_names
 from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
+from gossamer.sklearn.by_name import leave_out, refuse_path
 from gossamer.sklearn.class_weight import weigh_by_class
 
 Array = npt.NDArray[Any]
@@ -45,7 +47,7 @@ def check_rows(estimator: Any, x: Any, levels: Levels | None = None) -> Matrix:
     """
     if not levels and _is_fitting(estimator, x):
         return x
-    x = as_frame(x)
+    x = as_frame(leave_out(x, getattr(estimator, "_named_columns", ())))
     if levels or has_levels(x):
         x = _as_array_of_objects(x)
         validate_data(estimator, x, reset=False, skip_check_array=True)
@@ -83,6 +85,8 @@ def check_training(
         What the rows are, a `Table` where some columns are text or categories; the labels.
     """
     x = as_frame(x)
+    if is_frame(x):
+        check_names(names := frame_names(x), len(names))
     checks = {"accept_sparse": _AS_IT_IS, "ensure_all_finite": False}
     of_labels = {"y_numeric": y_numeric, "multi_output": has_columns(y)}
     if has_levels(x):
@@ -103,10 +107,11 @@ def as_frame(x: Any) -> Any:
     """Return columns by name, and other tables that scikit-learn does not know, as a frame.
 
     Raises:
-        DataError: If there is no library of data frames to make one with.
+        DataError: If there is no library of data frames to make one with, or it is a path.
     """
     if is_sparse(x):
         return x
+    refuse_path(x)
     x = as_known(x)
     if not isinstance(x, Mapping):
         return x
@@ -321,19 +326,30 @@ class EvalSets:
     def _build_one(self, i: int, estimator: Any, train_set: Dataset, encode: Encode) -> Dataset:
         training = train_set.data
         levels = training.levels if isinstance(training, Table) else None
-        values = check_rows(estimator, self.pairs[i][0], levels)
+        parts = estimator._take_columns(
+            self.pairs[i][0],
+            y=self.pairs[i][1],
+            sample_weight=self.weights[i],
+            init_score=self.init_scores[i],
+            group=self.groups[i],
+            query=self.queries[i],
+        )
+        given = parts.fields
+        values = check_rows(estimator, parts.table, levels)
         is_survival = estimator._learns_times()
-        y = self.pairs[i][1]
+        y = given["y"]
         labels = check_times(y, values) if is_survival else check_eval_labels(y)
         classes = getattr(estimator, "classes_", None)
-        weight = check_weight(self.weights[i], self.class_weights[i], labels, values, classes)
+        weight = check_weight(
+            given["sample_weight"], self.class_weights[i], labels, values, classes
+        )
         return train_set.create_valid(
             values,
             encode(labels, str(self.names[i] or f"valid_{i}")),
             weight=weight,
-            init_score=self.init_scores[i],
-            group=self.groups[i],
-            query=self.queries[i],
+            init_score=given["init_score"],
+            group=given["group"],
+            query=given["query"],
         )
 
 

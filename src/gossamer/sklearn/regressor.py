@@ -88,10 +88,12 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
 
         Args:
             X: Rows x columns, as in `fit`.
-            y: Labels, as in `fit`.
-            sample_weight: One number >= 0 per row.
+            y: Labels, or the name of their column, as in `fit`.
+            sample_weight: One number >= 0 per row, or the name of a column.
         """
+        parts = self._take_columns(X, y=y, sample_weight=sample_weight)
+        x, label, weight = parts.table, parts.fields["y"], parts.fields["sample_weight"]
         found = score_of(
-            self.booster_._model.objective, self.predict(X, raw_score=True), y, sample_weight
+            self.booster_._model.objective, self.predict(x, raw_score=True), label, weight
         )
-        return float(super().score(X, y, sample_weight)) if found is None else found
+        return float(super().score(x, label, weight)) if found is None else found

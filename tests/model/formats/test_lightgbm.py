@@ -71,7 +71,7 @@ PEER_MODELS: dict[str, tuple[dict[str, Any], Any]] = {
     "dart": ({"boosting": "dart", "drop_rate": 0.5}, Y),
     "goss": ({"data_sample_strategy": "goss"}, Y),
     "not_from_average": ({"boost_from_average": False}, Y),
-    "constant": ({"min_gain_to_split": 1e9}, Y),
+    "constant": ({"min_gain_to_split": 1e9, "verbosity": -1}, Y),
     "monotone": ({"monotone_constraints": [1, 0, 0, 0, 0, 0]}, Y),
     **{
         name: ({"objective": name}, POSITIVE)

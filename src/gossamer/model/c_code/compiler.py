@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -78,6 +77,8 @@ def compile_library(
         *(*command, "-std=c99", *flags, "-ffp-contract=off", "-shared", *position),
         *(f"-D{name}_SHARED", "-o", str(library), str(source), "-lm"),
     ]
+    import subprocess  # takes its time
+
     try:
         done = subprocess.run(whole, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
