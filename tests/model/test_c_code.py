@@ -230,13 +230,17 @@ class TestTables:
         source = model.to_c()
         assert " *   0: <2a><2f> int x<3b>\n *   1: Bern\n" in source
 
-    @pytest.mark.parametrize("bad", [np.zeros((2, 5)), np.zeros((2, 3)), "file.csv", [[1, 2]]])
+    @pytest.mark.parametrize("bad", [np.zeros((2, 5)), np.zeros((2, 3)), [[1, 2]]])
     def test_that_do_not_fit_get_the_errors_of_predict(self, bad: Any) -> None:
         with pytest.raises(GossamerError) as expected:
             booster("regression").predict(bad)
         with pytest.raises(type(expected.value)) as found:
             compiled("regression").predict(bad)
         assert str(found.value) == str(expected.value)
+
+    def test_files_are_read_by_predict_of_the_booster_only(self) -> None:
+        with pytest.raises(GossamerError, match=r"only predict\(\) reads files: got 'file.csv'"):
+            compiled("regression").predict("file.csv")
 
     def test_where_there_is_no_room_for_several_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for kind in ("multiclass", "categories, sets", "linear"):

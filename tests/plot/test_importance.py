@@ -69,7 +69,7 @@ def test_options(model: Any) -> None:
 
 def test_nothing_to_draw() -> None:
     data = gossamer.Dataset(np.zeros((50, 1)), np.arange(50))
-    model = gossamer.train({}, data, 1)
+    model = gossamer.train({"verbose": -1}, data, 1)
     with pytest.raises(ParameterError, match="no splits"):
         plot_importance(model)
     assert len(plot_importance(model, ignore_zero=False).patches) == 1

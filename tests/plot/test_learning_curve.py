@@ -113,7 +113,7 @@ def test_bad_arguments(arguments: Any, what: str) -> None:
 def test_nothing_to_draw() -> None:
     data = gossamer.Dataset(np.zeros((5, 1)), np.arange(5))
     with pytest.raises(ParameterError, match="record_evaluation"):
-        plot_metric(gossamer.train({}, data, 1))
+        plot_metric(gossamer.train({"verbose": -1}, data, 1))
     with pytest.raises(ParameterError, match="got 'int'"):
         plot_metric(3)
     with pytest.raises(ParameterError, match="no metric was recorded"):

@@ -138,7 +138,7 @@ class Checker:
 def check(table: np.ndarray, label: np.ndarray, params: dict[str, Any]) -> Tree:
     """Grow one tree for squared error from zero: gradients are minus the labels, hessians 1."""
     fixed = {"boost_from_average": False, "learning_rate": 1.0}
-    booster = gossamer.train(params | fixed, gossamer.Dataset(table, label), 1)
+    booster = gossamer.train(params | fixed | {"verbosity": -1}, gossamer.Dataset(table, label), 1)
     forest = booster._model.forest
     tree = forest.tree(0) if forest.n_trees else Tree.constant(0.0)
     leaves = Checker(table, -label, params).check(tree)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final, Literal
@@ -27,9 +27,6 @@ from gossamer.data.columns import Level, plain_values
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.fields import (
     Targets,
-    check_feature_weights,
-    check_init_score,
-    check_label,
     check_weight,
 )
 from gossamer.data.files import is_binary_dataset
@@ -52,9 +49,9 @@ from gossamer.data.matrix import (
     read_values,
     stack_columns,
 )
-from gossamer.data.names import check_names, default_names, join_names, listing, match_names
+from gossamer.data.names import check_names, default_names, join_names, match_names
 from gossamer.data.pieces import bin_pieces, bin_pieces_like
-from gossamer.data.queries import check_group, check_position, check_query, take_queries
+from gossamer.data.queries import take_queries
 from gossamer.data.roles import (
     Roles,
     asked_by_arguments,
@@ -65,6 +62,7 @@ from gossamer.data.roles import (
     refuse_names,
     values_of,
 )
+from gossamer.data.row_fields import RowFields
 from gossamer.data.source import Source
 from gossamer.data.sources import find_source, whole_table
 from gossamer.data.summary import shorten, to_html, to_line
@@ -96,23 +94,7 @@ BINNING_PARAMS: Final = (
 )
 
 
-def _check_position(position: Any, n_rows: int) -> npt.NDArray[Any]:
-    """Return positions as an array, once they are known to be usable."""
-    check_position(position, n_rows)
-    return np.array(position).reshape(-1)
-
-
-_CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
-    "label": check_label,
-    "weight": check_weight,
-    "init_score": check_init_score,
-    "group": check_group,
-    "position": _check_position,
-    "feature_weights": check_feature_weights,
-}
-
-
-class Dataset:
+class Dataset(RowFields):
     """A table with labels, ready for training.
 
     Nothing is read until `construct()`, which `train()` calls. Then the table is put into bins and,
@@ -412,24 +394,6 @@ class Dataset:
         self._levels = other.levels
         self._categorical_columns = other.categorical_columns
 
-    def _set_fields(self) -> None:
-        """Check and keep what there is one of per row."""
-        for name, check in _CHECKS.items():
-            values = getattr(self, name)
-            if values is not None:
-                setattr(self, name, check(values, self._length_of(name)))
-        if self.query is not None:
-            if self.group is not None:
-                raise DataError(
-                    message("queries are given twice", got="group and query", expected="one")
-                )
-            self.group, self.query = check_query(self.query, self.num_data()), None
-        self._targets = None
-
-    def _length_of(self, field: str) -> int:
-        """How many numbers a field has."""
-        return self.num_feature() if field == "feature_weights" else self.num_data()
-
     def _take_from_parent(self) -> BinnedTable:
         parent, rows = self._parent, self.used_indices
         assert parent is not None and rows is not None
@@ -579,31 +543,6 @@ class Dataset:
         with self._lock:
             self._binned = trainable(self.binned)
         return self
-
-    @property
-    def targets(self) -> Targets:
-        """Labels and weights; constructs the data set.
-
-        Raises:
-            DataError: If there are no labels.
-        """
-        self.construct()
-        if self._targets is None:
-            if self.label is None:
-                hint = "Pass label, or call set_label()."
-                if self._is_in_chunks:
-                    names = listing(self.get_feature_name(), 20)
-                    hint = f"Name a column: Dataset(..., label='...'). There are {names}."
-                raise DataError(message("the data set has no label", hint=hint))
-            several, n_rows = self.label.ndim == 2, self.num_data()
-            self._targets = Targets(
-                np.ascontiguousarray(self.label.T).reshape(-1) if several else self.label,
-                self.weight,
-                self.label.shape[1] if several else 1,
-                self.get_field("group"),
-                *((None, ()) if self.position is None else check_position(self.position, n_rows)),
-            )
-        return self._targets
 
     def use_params(self, params: Params) -> Dataset:
         """Take over the parameters of a training; those about bins must not come too late.
@@ -811,29 +750,6 @@ class Dataset:
             head = head.reference
         return set(chain)
 
-    # ---- fields ----
-
-    def set_field(self, field_name: str, data: Any) -> Dataset:
-        """Set "label", "weight", "init_score", "group" (sizes), "query" (ids) or "position".
-
-        "feature_weights" has one number >= 0 per column: how likely it is to be drawn when features
-        are sampled.
-        """
-        if field_name == "query":
-            return self.set_query(data)
-        name = _known_field(field_name)
-        with self._lock:
-            if self._binned is not None and data is not None:
-                data = _CHECKS[name](data, self._length_of(name))
-            if name == "weight":
-                self._forget_weighted_bins()
-            setattr(self, name, data)
-            if name == "group":
-                self.query = None
-            self._targets = None
-            self.version += 1
-        return self
-
     def _forget_weighted_bins(self) -> None:
         """Weights are about to change: bins that were chosen by them are made again.
 
@@ -852,75 +768,7 @@ class Dataset:
             )
         self._binned = None
 
-    def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
-        """Return "label", "weight", "init_score", "position" or "feature_weights", or None.
-
-        "group" gives where queries begin, and behind the last one the number of rows.
-        """
-        name = _known_field(field_name)
-        self.construct()
-        values: npt.NDArray[Any] | None = getattr(self, name)
-        if name == "init_score" and values is not None and len(values) > self.num_data():
-            return values.reshape(-1, self.num_data()).T
-        if name == "group" and values is not None:
-            return np.concatenate(([0], np.cumsum(values)))
-        return values
-
-    def set_label(self, label: Any) -> Dataset:
-        """Set the labels: one number per row, or rows x targets."""
-        return self.set_field("label", label)
-
-    def get_label(self) -> Any:
-        """Return the labels; float32 once constructed."""
-        return self.label
-
-    def set_weight(self, weight: Any) -> Dataset:
-        """Set the weights, one number >= 0 per row; None: every row counts 1."""
-        return self.set_field("weight", weight)
-
-    def get_weight(self) -> Any:
-        """Return the weights, or None; float32 once constructed."""
-        return self.weight
-
-    def set_init_score(self, init_score: Any) -> Dataset:
-        """Set the scores to start from; None: the best constant."""
-        return self.set_field("init_score", init_score)
-
-    def get_init_score(self) -> Any:
-        """Return the scores to start from, or None."""
-        return self.get_field("init_score") if self._binned is not None else self.init_score
-
-    def set_group(self, group: Any) -> Dataset:
-        """Set the queries by their numbers of rows; None: rows are not grouped."""
-        return self.set_field("group", group)
-
-    def get_group(self) -> Any:
-        """Return the number of rows of each query, or None; int64 once constructed."""
-        if self._binned is None and self.query is not None:
-            self.construct()
-        return self.group
-
-    def set_query(self, query: Any) -> Dataset:
-        """Set the queries by one id per row; rows of a query stand together.
-
-        Example:
-            >>> data = Dataset([[1.0], [2.0], [3.0]]).set_query(["a", "a", "b"]).construct()
-            >>> data.get_group()
-            array([2, 1])
-        """
-        with self._lock:
-            if self._binned is not None and query is not None:
-                return self.set_group(check_query(query, self.num_data()))
-            self.set_group(None).query = query
-        return self
-
-    def set_position(self, position: Any) -> Dataset:
-        """Set where each row was shown, a number or a name per row; None: not known."""
-        return self.set_field("position", position)
-
-    def get_position(self) -> Any:
-        """Return where each row was shown, or None."""
-        return self.position
+    # ---- columns ----
 
     def set_categorical_feature(
         self, categorical_feature: Sequence[str | int] | str | None
@@ -1106,12 +954,6 @@ def _is_auto(value: object) -> bool:
 def _keeps_enough(mine: Params, params: Params) -> bool:
     """Whether a data set keeps the raw values that other parameters ask for."""
     return keeps_raw_values(mine) or not keeps_raw_values(params)
-
-
-def _known_field(name: str) -> str:
-    if name in _CHECKS:
-        return name
-    raise DataError(message("there is no such field", got=name, expected=", ".join(_CHECKS)))
 
 
 def _not_in_memory(user: str) -> DataError:
