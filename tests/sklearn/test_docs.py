@@ -54,7 +54,7 @@ def test_code_for_ranking_runs() -> None:
     names: dict[str, Any] = {}
     exec(blocks[0], names)
     assert names["scores"].shape == (len(names["x_new"]),)
-    assert names["model"].best_score_["valid_0"]["ndcg@10"] > 0.9
+    assert names["model"].best_score_["valid_0"]["ndcg@10"] > 0.75
 
 
 @pytest.mark.parametrize(("page", "n_blocks"), [("several_targets", 4), ("custom_objectives", 4)])
