@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 GOSSAMER = [sys.executable, "-m", "gossamer.cli"]
 LONG = ("train", "long.csv", "-t", "y", "-n", "1000000", "--threads", "1")
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_heard() -> Iterator[None]:
+    """Also where the tests run in the background, and so ignore them; children inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -54,7 +63,12 @@ def interrupt_in_training(process: subprocess.Popen[str]) -> tuple[str, str]:
         seen += line
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()  # nothing of it is left to the tests that follow
+        process.communicate()
+        raise
     return out, seen + err
 
 
