@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-# What infinity would be if exponents went on: float32 rounds to it what is nearer to it than to
-# the largest number.
-_BEYOND = 2.0**128
+from gossamer.model.formats.float32 import before_rounding
 
 
 def to_ours(threshold: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
@@ -26,10 +24,7 @@ def to_ours(threshold: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     """
     with np.errstate(over="ignore", under="ignore"):
         below = np.nextafter(threshold, np.float32(-np.inf))
-        middle = (_widen(below) + _widen(threshold)) / 2  # exact: both have 24 bits
-        # A number halfway is rounded to the one of even bits; infinity counts as even.
-        is_even = below.view(np.uint32) & 1 == 0
-        return np.where(is_even, middle, np.nextafter(middle, -np.inf))
+    return before_rounding(below)
 
 
 def to_theirs(threshold: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
@@ -45,7 +40,3 @@ def to_theirs(threshold: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
         near = threshold.astype(np.float32)
         above = np.nextafter(near, np.float32(np.inf))
     return np.where(near.astype(np.float64) > threshold, near, above)
-
-
-def _widen(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    return np.clip(values.astype(np.float64), -_BEYOND, _BEYOND)
