@@ -16,42 +16,9 @@ from gossamer.params import CANONICAL, TABLE, Param, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.markdown import render_markdown
 from gossamer.params.param import ByColumn
+from gossamer.params.peer_names import NOT_LIGHTGBMS
 
-OURS = {
-    "aft_loss_distribution",
-    "aft_loss_distribution_scale",
-    "base_score",
-    "bundle_order",
-    "cat_combinations",
-    "cat_prior_weight",
-    "cat_statistics_l2",
-    "cat_target_statistics",
-    "expectile_alpha",
-    "feature_fraction_bylevel",
-    "feature_weights",
-    "focal_alpha",
-    "focal_gamma",
-    "goss_error",
-    "grow_policy",
-    "huber_slope",
-    "lambdarank_normalization",
-    "lambdarank_num_pair_per_sample",
-    "lambdarank_pair_method",
-    "lambdarank_score_normalization",
-    "linear_extrapolation",
-    "max_conflict_rate",
-    "multi_strategy",
-    "mvs_reg",
-    "ndcg_exp_gain",
-    "num_parallel_tree",
-    "proposal",
-    "prune",
-    "quantile_alpha",
-    "sampling_method",
-    "sketch_eps",
-    "tree_method",
-    "weighted_bins",
-}
+OURS = TABLE.keys() & NOT_LIGHTGBMS
 TYPES: dict[str, Any] = {
     "bool": bool,
     "int": int,

@@ -16,8 +16,8 @@ from gossamer.cli.settings import OPTION_OF
 from gossamer.cli.terminal import fit_lines
 from gossamer.cli.text_table import format_facts, format_table
 from gossamer.errors import ParameterError, message
-from gossamer.params.other_names import lightgbm_name, xgboost_names
 from gossamer.params.param import KIND_WORDS, Param
+from gossamer.params.peer_names import names_in_lightgbm, names_in_xgboost
 from gossamer.params.suggest import did_you_mean
 from gossamer.params.table import CANONICAL, TABLE
 
@@ -92,8 +92,8 @@ def facts_of(param: Param) -> dict[str, Any]:
         "default": param.default,
         "range": param.range_text or None,
         "choices": list(param.choices) or None,
-        "lightgbm": lightgbm_name(param.name),
-        "xgboost": xgboost_names(param.name),
+        "lightgbm": next(iter(names_in_lightgbm(param)), None),
+        "xgboost": names_in_xgboost(param),
         "supported": param.supported if isinstance(param.supported, bool) else True,
         "doc": param.doc,
     }
@@ -114,8 +114,8 @@ def describe(param: Param) -> str:
         facts["values"] = _wrap(", ".join(c for c in param.choices if param.supports(c)), 11)
     if param.aliases:
         facts["aliases"] = _wrap(", ".join(param.aliases), 11)
-    facts["LightGBM"] = lightgbm_name(param.name) or "has none"
-    facts["XGBoost"] = ", ".join(xgboost_names(param.name)) or "has none"
+    facts["LightGBM"] = next(iter(names_in_lightgbm(param)), "has none")
+    facts["XGBoost"] = ", ".join(names_in_xgboost(param)) or "has none"
     facts["group"] = param.group
     doc = param.doc
     if param.name in OPTION_OF:

@@ -1,4 +1,4 @@
-"""Which library knows a parameter under which of its names; for the documentation."""
+"""Which library knows a parameter under which of its names."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NOT_LIGHTGBMS: Final = frozenset(
     }
 )
 
-# Names that XGBoost 3 knows, in the same sense (its `alpha` is `reg_alpha` by another name).
+# Names that XGBoost 3 knows, in the same sense.
 XGBOOSTS: Final = frozenset(
     {
         "aft_loss_distribution",
@@ -132,7 +132,9 @@ def names_in_xgboost(param: Param) -> list[str]:
         >>> names_in_xgboost(TABLE["min_gain_to_split"])
         ['min_split_loss', 'gamma']
     """
-    return [name for name in (param.name, *param.aliases) if name in XGBOOSTS]
+    found = [name for name in (param.name, *param.aliases) if name in XGBOOSTS]
+    # Its `alpha` is no alias: here, as in LightGBM, that is the quantile.
+    return [*found, "alpha"] if param.name == "lambda_l1" else found
 
 
 def further_names(param: Param) -> list[str]:
