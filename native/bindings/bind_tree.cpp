@@ -14,7 +14,6 @@
 #include "core/interrupt.h"
 #include "core/round_grower.h"
 #include "core/tree.h"
-#include "core/vector_grower.h"
 
 namespace gossamer::bindings {
 
@@ -41,11 +40,10 @@ std::int64_t n_columns(const BinMatrix& matrix) {
 }
 
 // A grower with the matrix it needs for checking arguments.
-template <class AnyGrower>
 struct PyGrower {
   std::shared_ptr<BinMatrix> matrix;
-  AnyGrower grower;
-  explicit PyGrower(std::shared_ptr<BinMatrix> m) : matrix(m), grower(std::move(m)) {}
+  RoundGrower grower;
+  PyGrower(std::shared_ptr<BinMatrix> m, bool vector_leaves) : matrix(m), grower(std::move(m), vector_leaves) {}
 };
 
 void check_size(std::size_t size, const BinMatrix& matrix, const char* name) {
@@ -77,10 +75,22 @@ bool signal_came() {
   return PyErr_CheckSignals() != 0;
 }
 
-template <class AnyGrower>
-auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
-          const Rows& rows, std::vector<GrowParams> params, const std::optional<In<float>>& label,
-          const Out<double>& score, int n_threads, const nb::object& raw) {
+void check_params(const GrowParams& p, const BinMatrix& matrix, bool has_labels) {
+  if (p.values.refit && !has_labels) throw std::invalid_argument("refitting needs labels");
+  if (p.search.limits) check_limits(*p.search.limits, matrix);
+  const SortedTable* const sorted = p.by_value.sorted.get();
+  const bool fits = sorted == nullptr || (sorted->place_of.size() == matrix.features().size() &&
+                                          sorted->raw.n_rows() == matrix.n_rows());
+  if (!fits) throw std::invalid_argument("the sorted columns are those of another table");
+  const std::vector<std::int8_t>& directions = p.monotone.direction;
+  if (!directions.empty() && directions.size() != matrix.features().size()) {
+    throw std::invalid_argument("monotone_directions and the features differ in length");
+  }
+}
+
+std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::optional<In<float>>& hessian,
+                       const Rows& rows, std::vector<GrowParams> params, const std::optional<In<float>>& label,
+                       const Out<double>& score, int n_threads, const nb::object& raw) {
   if (params.empty()) throw std::invalid_argument("there are no outputs");
   const std::int64_t n = self.matrix->n_rows();
   const std::int64_t size = n * static_cast<std::int64_t>(params.size());
@@ -91,16 +101,8 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
   const float* const y = data_or_null(label, one_label ? n : size, "label");
   Interrupt interrupt(&signal_came);
   for (GrowParams& p : params) {
-    if (p.refit && y == nullptr) throw std::invalid_argument("refitting needs labels");
-    if (p.limits) check_limits(*p.limits, *self.matrix);
+    check_params(p, *self.matrix, y != nullptr);
     p.interrupt = &interrupt;
-    if (p.sorted && (p.sorted->place_of.size() != self.matrix->features().size() || p.sorted->raw.n_rows() != n)) {
-      throw std::invalid_argument("the sorted columns are those of another table");
-    }
-    const std::vector<std::int8_t>& directions = p.monotone.direction;
-    if (!directions.empty() && directions.size() != self.matrix->features().size()) {
-      throw std::invalid_argument("monotone_directions and the features differ in length");
-    }
   }
   const RowIdx* const row_data = checked_rows(rows, n);
   const std::optional<RawTable> table = raw_table(raw, n, n_columns(*self.matrix));
@@ -108,20 +110,14 @@ auto grow(PyGrower<AnyGrower>& self, const In<float>& gradient, const std::optio
   try {
     nb::gil_scoped_release release;
     TeamLease team(n_threads);
-    if constexpr (std::is_same_v<AnyGrower, VectorGrower>) {
-      if (table) throw std::invalid_argument("vector leaves cannot be linear");
-      return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), y, one_label);
-    } else {
-      return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), y, one_label,
-                              table ? &*table : nullptr);
-    }
+    return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), {y, one_label},
+                            table ? &*table : nullptr);
   } catch (const Interrupted&) {
     throw nb::python_error();  // what the signal's handler raised
   }
 }
 
-template <class AnyGrower>
-nb::dict stats(const PyGrower<AnyGrower>& self) {
+nb::dict stats(const PyGrower& self) {
   const GrowStats s = self.grower.stats();
   nb::dict d;
   d["quantize"] = s.quantize;
@@ -130,6 +126,7 @@ nb::dict stats(const PyGrower<AnyGrower>& self) {
   d["search"] = s.search;
   d["scores"] = s.scores;
   d["built_rows"] = s.built_rows;
+  d["wasted_rows"] = s.wasted_rows;
   d["partitioned_rows"] = s.partitioned_rows;
   d["expanded"] = s.expanded;
   d["committed"] = s.committed;
@@ -286,14 +283,23 @@ Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_v
   return tree;
 }
 
-template <class AnyGrower>
-void bind_grower(nb::module_& m, const char* name, const char* about, const char* about_grow) {
-  nb::class_<PyGrower<AnyGrower>>(m, name, about)
-      .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
-      .def("grow", &grow<AnyGrower>, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(),
-           "rows"_a.noconvert().none(), "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a,
-           "raw"_a = nb::none(), about_grow)
-      .def("stats", &stats<AnyGrower>, "Seconds per stage and amounts of work so far.");
+// A field of one of the structs of GrowParams as an attribute.
+template <class Get, class Part, class T, class... Extra>
+void def_field(nb::class_<GrowParams>& params, const char* name, Get get, T Part::* field, const Extra&... extra) {
+  params.def_prop_rw(
+      name, [get, field](GrowParams& p) -> T { return get(p).*field; },
+      [get, field](GrowParams& p, T value) { get(p).*field = std::move(value); }, extra...);
+}
+
+void bind_grower(nb::module_& m) {
+  nb::class_<PyGrower>(m, "Grower",
+                       "Grows trees on one binned table: one per output, or one whose leaves have a value for each.")
+      .def(nb::init<std::shared_ptr<BinMatrix>, bool>(), "matrix"_a, "vector_leaves"_a = false)
+      .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
+           "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
+           "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"
+           "their rows; with labels, leaf values are refitted.")
+      .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 }
 
 // Four numbers each: feature, threshold, left, right. Children come later in the list: no cycles.
@@ -411,86 +417,59 @@ void bind_tree(nb::module_& m) {
           },
           "binned"_a, "sorted"_a, "eps"_a)
       .def_prop_ro("matrix", &Proposals::matrix, "The table to make a Grower of.");
-  nb::class_<GrowParams>(m, "GrowParams", "Typed settings of one tree.")
-      .def(nb::init<>())
-      .def_rw("num_leaves", &GrowParams::num_leaves)
-      .def_rw("max_depth", &GrowParams::max_depth)
-      .def_rw("depthwise", &GrowParams::depthwise)
-      .def_rw("extra_trees", &GrowParams::extra_trees)
-      .def_rw("extra_key", &GrowParams::extra_key)
-      .def_rw("column_key", &GrowParams::column_key)
-      .def_rw("prune_below", &GrowParams::prune_below)
-      .def_rw("learning_rate", &GrowParams::learning_rate)
-      .def_rw("value_unit", &GrowParams::value_unit)
-      .def_rw("refit", &GrowParams::refit)
-      .def_rw("refit_alpha", &GrowParams::refit_alpha)
-      .def_rw("refit_delta", &GrowParams::refit_delta)
-      .def_rw("linear_lambda", &GrowParams::linear_lambda)
-      .def_rw("linear_extrapolation", &GrowParams::linear_extrapolation)
-      .def_rw("damp_from", &GrowParams::damp_from)
-      .def_prop_rw(
-          "monotone_directions", [](const GrowParams& p) { return p.monotone.direction; },
-          [](GrowParams& p, std::vector<std::int8_t> v) { p.monotone.direction = std::move(v); })
-      .def_prop_rw(
-          "monotone_method", [](const GrowParams& p) { return static_cast<int>(p.monotone.method); },
-          [](GrowParams& p, int v) {
-            if (v < 0 || v > 2) throw std::invalid_argument("unknown method of monotone constraints");
-            p.monotone.method = static_cast<MonotoneMethod>(v);
-          })
-      .def_prop_rw(
-          "monotone_penalty", [](const GrowParams& p) { return p.monotone.penalty; },
-          [](GrowParams& p, double v) { p.monotone.penalty = v; })
-      .def_rw("max_histogram_bytes", &GrowParams::max_histogram_bytes)
-      .def_rw("limits", &GrowParams::limits, nb::arg().none())
-      .def_rw("sorted", &GrowParams::sorted, nb::arg().none())
-      .def_rw("local_eps", &GrowParams::local_eps)
-      .def_rw("global_eps", &GrowParams::global_eps)
-      .def_rw("proposals", &GrowParams::proposals, nb::arg().none())
-      .def_prop_rw(
-          "lambda_l1", [](const GrowParams& p) { return p.rules.lambda_l1; },
-          [](GrowParams& p, double v) { p.rules.lambda_l1 = v; })
-      .def_prop_rw(
-          "lambda_l2", [](const GrowParams& p) { return p.rules.lambda_l2; },
-          [](GrowParams& p, double v) { p.rules.lambda_l2 = v; })
-      .def_prop_rw(
-          "min_gain_to_split", [](const GrowParams& p) { return p.rules.min_gain_to_split; },
-          [](GrowParams& p, double v) { p.rules.min_gain_to_split = v; })
-      .def_prop_rw(
-          "min_sum_hessian", [](const GrowParams& p) { return p.rules.min_sum_hessian; },
-          [](GrowParams& p, double v) { p.rules.min_sum_hessian = v; })
-      .def_prop_rw(
-          "min_data", [](const GrowParams& p) { return p.rules.min_data; },
-          [](GrowParams& p, double v) { p.rules.min_data = v; })
-      .def_prop_rw(
-          "max_delta_step", [](const GrowParams& p) { return p.rules.max_delta_step; },
-          [](GrowParams& p, double v) { p.rules.max_delta_step = v; })
-      .def_prop_rw(
-          "path_smooth", [](const GrowParams& p) { return p.rules.path_smooth; },
-          [](GrowParams& p, double v) { p.rules.path_smooth = v; })
-      .def_prop_rw(
-          "cat_l2", [](const GrowParams& p) { return p.rules.cat_l2; },
-          [](GrowParams& p, double v) { p.rules.cat_l2 = v; })
-      .def_prop_rw(
-          "cat_smooth", [](const GrowParams& p) { return p.rules.cat_smooth; },
-          [](GrowParams& p, double v) { p.rules.cat_smooth = v; })
-      .def_prop_rw(
-          "min_data_per_group", [](const GrowParams& p) { return p.rules.min_data_per_group; },
-          [](GrowParams& p, double v) { p.rules.min_data_per_group = v; })
-      .def_prop_rw(
-          "max_cat_threshold", [](const GrowParams& p) { return p.rules.max_cat_threshold; },
-          [](GrowParams& p, std::int32_t v) { p.rules.max_cat_threshold = v; })
-      .def_prop_rw(
-          "max_cat_to_onehot", [](const GrowParams& p) { return p.rules.max_cat_to_onehot; },
-          [](GrowParams& p, std::int32_t v) { p.rules.max_cat_to_onehot = v; })
-      .def_prop_rw(
-          "fraction_by_tree", [](const GrowParams& p) { return p.fractions.by_tree; },
-          [](GrowParams& p, double v) { p.fractions.by_tree = v; })
-      .def_prop_rw(
-          "fraction_by_level", [](const GrowParams& p) { return p.fractions.by_level; },
-          [](GrowParams& p, double v) { p.fractions.by_level = v; })
-      .def_prop_rw(
-          "fraction_by_node", [](const GrowParams& p) { return p.fractions.by_node; },
-          [](GrowParams& p, double v) { p.fractions.by_node = v; });
+  nb::class_<GrowParams> params(m, "GrowParams", "Typed settings of one tree.");
+  params.def(nb::init<>());
+  const auto shape = [](GrowParams& p) -> TreeShape& { return p.shape; };
+  def_field(params, "num_leaves", shape, &TreeShape::num_leaves);
+  def_field(params, "max_depth", shape, &TreeShape::max_depth);
+  def_field(params, "depthwise", shape, &TreeShape::depthwise);
+  def_field(params, "prune_below", shape, &TreeShape::prune_below);
+  const auto search = [](GrowParams& p) -> SplitSearch& { return p.search; };
+  def_field(params, "extra_trees", search, &SplitSearch::extra_trees);
+  def_field(params, "extra_key", search, &SplitSearch::extra_key);
+  def_field(params, "column_key", search, &SplitSearch::column_key);
+  def_field(params, "max_histogram_bytes", search, &SplitSearch::max_histogram_bytes);
+  def_field(params, "limits", search, &SplitSearch::limits, nb::arg().none());
+  const auto rules = [](GrowParams& p) -> SplitRules& { return p.search.rules; };
+  def_field(params, "lambda_l1", rules, &SplitRules::lambda_l1);
+  def_field(params, "lambda_l2", rules, &SplitRules::lambda_l2);
+  def_field(params, "min_gain_to_split", rules, &SplitRules::min_gain_to_split);
+  def_field(params, "min_sum_hessian", rules, &SplitRules::min_sum_hessian);
+  def_field(params, "min_data", rules, &SplitRules::min_data);
+  def_field(params, "max_delta_step", rules, &SplitRules::max_delta_step);
+  def_field(params, "path_smooth", rules, &SplitRules::path_smooth);
+  def_field(params, "cat_l2", rules, &SplitRules::cat_l2);
+  def_field(params, "cat_smooth", rules, &SplitRules::cat_smooth);
+  def_field(params, "min_data_per_group", rules, &SplitRules::min_data_per_group);
+  def_field(params, "max_cat_threshold", rules, &SplitRules::max_cat_threshold);
+  def_field(params, "max_cat_to_onehot", rules, &SplitRules::max_cat_to_onehot);
+  const auto fractions = [](GrowParams& p) -> ColumnFractions& { return p.search.fractions; };
+  def_field(params, "fraction_by_tree", fractions, &ColumnFractions::by_tree);
+  def_field(params, "fraction_by_level", fractions, &ColumnFractions::by_level);
+  def_field(params, "fraction_by_node", fractions, &ColumnFractions::by_node);
+  const auto by_value = [](GrowParams& p) -> ValueSearch& { return p.by_value; };
+  def_field(params, "sorted", by_value, &ValueSearch::sorted, nb::arg().none());
+  def_field(params, "proposals", by_value, &ValueSearch::proposals, nb::arg().none());
+  def_field(params, "local_eps", by_value, &ValueSearch::local_eps);
+  def_field(params, "global_eps", by_value, &ValueSearch::global_eps);
+  const auto values = [](GrowParams& p) -> LeafValues& { return p.values; };
+  def_field(params, "learning_rate", values, &LeafValues::learning_rate);
+  def_field(params, "value_unit", values, &LeafValues::value_unit);
+  def_field(params, "damp_from", values, &LeafValues::damp_from);
+  def_field(params, "refit", values, &LeafValues::refit);
+  def_field(params, "refit_alpha", values, &LeafValues::refit_alpha);
+  def_field(params, "refit_delta", values, &LeafValues::refit_delta);
+  def_field(params, "linear_lambda", values, &LeafValues::linear_lambda);
+  def_field(params, "linear_extrapolation", values, &LeafValues::linear_extrapolation);
+  const auto monotone = [](GrowParams& p) -> MonotoneParams& { return p.monotone; };
+  def_field(params, "monotone_directions", monotone, &MonotoneParams::direction);
+  def_field(params, "monotone_penalty", monotone, &MonotoneParams::penalty);
+  params.def_prop_rw(
+      "monotone_method", [](const GrowParams& p) { return static_cast<int>(p.monotone.method); },
+      [](GrowParams& p, int v) {
+        if (v < 0 || v > 2) throw std::invalid_argument("unknown method of monotone constraints");
+        p.monotone.method = static_cast<MonotoneMethod>(v);
+      });
 
   nb::class_<Tree>(m, "Tree", "A grown tree; arrays are copies.")
       .def_prop_ro("n_leaves", &Tree::n_leaves)
@@ -515,11 +494,7 @@ void bind_tree(nb::module_& m) {
       .def_prop_ro("leaf_weight", copy(&Tree::leaf_weight), nb::rv_policy::move)
       .def_prop_ro("leaf_count", copy(&Tree::leaf_count), nb::rv_policy::move);
 
-  bind_grower<RoundGrower>(m, "Grower", "Grows trees on one binned table, one per output.",
-                           "Grows one tree per output (arrays are output-major) and adds its values to the scores of\n"
-                           "its rows; with labels, leaf values are refitted.");
-  bind_grower<VectorGrower>(m, "VectorGrower", "Grows trees on one binned table, each for all outputs.",
-                            "As Grower.grow, but one tree whose leaves have a value for each output.");
+  bind_grower(m);
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
   m.def("make_tree", &make_tree, "matrix"_a, "arrays"_a, "n_values"_a, "by_value"_a = false,

@@ -250,6 +250,13 @@ std::shared_ptr<const SparseRows> BinMatrix::sparse_rows(Team& team, std::int64_
   return sparse_rows_;
 }
 
+std::int64_t BinMatrix::entry_count(std::int32_t feature) const {
+  const auto f = static_cast<std::size_t>(feature);
+  if (!entry_counts_.empty()) return entry_counts_[f];
+  const std::int32_t column = features_[f].entries;
+  return column < 0 ? 0 : static_cast<std::int64_t>(sparse_.rows_of(column).size());
+}
+
 std::int64_t BinMatrix::n_bytes() const {
   std::int64_t bytes = 0;
   for (const Group& group : groups_) bytes += group.bins8.size() + 2 * group.bins16.size();

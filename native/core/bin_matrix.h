@@ -128,6 +128,9 @@ class BinMatrix {
   const Storage& storage() const { return storage_; }
   // Entries of features in sparse columns, and what did not fit a bundle: by feature.entries.
   const SparseColumns& sparse() const { return sparse_; }
+  // Entries of a feature in a sparse column: of this matrix, or those of all shards of a table if they were given.
+  std::int64_t entry_count(std::int32_t feature) const;
+  void set_entry_counts(std::vector<std::int64_t> by_feature) { entry_counts_ = std::move(by_feature); }
   // The sparse columns of features with at least `min_count` entries, row by row.
   std::shared_ptr<const SparseRows> sparse_rows(Team& team, std::int64_t min_count);
   // A lane by row: the copy if it has been made, else nullptr.
@@ -158,6 +161,7 @@ class BinMatrix {
   std::int64_t n_dropped_ = 0;  // values lost to conflicts in bundles
   bool cleared_ = false;        // lanes hold something: data, or zeros
   SparseColumns sparse_;
+  std::vector<std::int64_t> entry_counts_;  // empty: those of sparse_
   // All lanes in one piece, so that even a short table gets huge pages.
   Buffer<std::uint8_t> columns8_;
   Buffer<std::uint16_t> columns16_;

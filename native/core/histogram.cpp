@@ -20,9 +20,13 @@ void zero(T* p, std::int64_t n) {
 void HistogramPool::configure(std::int64_t n_cells, std::int64_t n_light, bool wide, std::int64_t max_bytes) {
   max_bytes_ = max_bytes;
   if (n_cells == n_cells_ && n_light == n_light_ && wide == wide_) return;
+  clear();
   n_cells_ = n_cells;
   n_light_ = n_light;
   wide_ = wide;
+}
+
+void HistogramPool::clear() {
   bytes_ = 0;
   free_small_.clear();
   free_large_.clear();
@@ -246,13 +250,12 @@ Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, c
   return total;
 }
 
-void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
-                 const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
-                 Histogram& out) {
+void add_group(const Group& group, const void* bins, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
+               const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
+               Histogram& out) {
   const CellRange range{group.first_cell, group.n_cells};
-  clear_range(out, range, n_cells, layout);
   BuildArgs args;
-  args.bins = group.bins();
+  args.bins = bins;
   args.row_stride = group.row_stride;
   args.n_lanes = group.n_lanes;
   args.lane_cells = group.lane_cells;

@@ -32,8 +32,9 @@ struct Histogram {
 // Histograms are recycled over the leaves of all trees of a grower.
 class HistogramPool {
  public:
-  // Forgets everything when the sizes change (another layout).
+  // Forgets everything when the sizes change (another layout). No histogram of the pool may be in use.
   void configure(std::int64_t n_cells, std::int64_t n_light, bool wide, std::int64_t max_bytes);
+  void clear();
   std::unique_ptr<Histogram> acquire(bool large);
   void release(std::unique_ptr<Histogram> histogram);
   // True when one more histogram would exceed the budget and nothing is there to be reused.
@@ -94,9 +95,10 @@ FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, 
 FeatureCells sums_from_above(const FeatureCells& cells, std::span<const std::int64_t> first_cell,
                              const CellLayout& layout, std::uint64_t* scratch);
 
-// Adds `n_rows` rows to the group's cells in `out` (cleared here). `scratch` holds the group's cells.
-void build_group(const Group& group, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
-                 const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
-                 Histogram& out);
+// Adds `n_rows` rows to the group's cells in `out`. `bins` points to row 0 of the table. `scratch` holds the group's
+// cells, twice in a wide layout.
+void add_group(const Group& group, const void* bins, const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows,
+               const void* row_values, std::int64_t n_cells, const CellLayout& layout, std::uint64_t* scratch,
+               Histogram& out);
 
 }  // namespace gossamer

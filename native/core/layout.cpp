@@ -20,6 +20,29 @@ std::int64_t power(int bits) { return std::int64_t{1} << bits; }
 
 }  // namespace
 
+// A typical magnitude: the square of the mean root, so that a few outliers count for little. All values of an octave
+// count as its middle.
+double typical_value(const std::int64_t (&exponents)[256]) {
+  double sum_of_roots = 0.0;
+  std::int64_t n = exponents[0];
+  for (int e = 1; e < 256; ++e) {
+    n += exponents[e];
+    if (exponents[e] > 0) sum_of_roots += static_cast<double>(exponents[e]) * std::sqrt(std::ldexp(1.5, e - 127));
+  }
+  const double mean = sum_of_roots / static_cast<double>(std::max<std::int64_t>(n, 1));
+  return std::max(mean * mean, 1e-300);
+}
+
+void add_stats(const GradientStats& part, GradientStats& total) {
+  for (int e = 0; e < 256; ++e) {
+    total.gradient_exponents[e] += part.gradient_exponents[e];
+    total.hessian_exponents[e] += part.hessian_exponents[e];
+  }
+  total.max_abs_gradient = std::max(total.max_abs_gradient, part.max_abs_gradient);
+  total.max_hessian = std::max(total.max_hessian, part.max_hessian);
+  total.min_hessian = std::min(total.min_hessian, part.min_hessian);
+}
+
 // Packed cells (64 bits):
 //   varying hessian    count 13 | hessian 24 (11 + 13) | gradient 27 (1 + 13 + 13)
 //   constant hessian   count 16 |                        gradient 48 (1 + 31 + 16)
@@ -28,13 +51,8 @@ std::int64_t power(int bits) { return std::int64_t{1} << bits; }
 // Packed fields are fine while typical values keep enough steps; where the largest value dwarfs
 // them, small gradients would vanish and the wide form is used.
 CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given, bool fine) {
-  // The mean of square roots: a few outliers cannot pass themselves off as typical.
-  const auto typical = [&](double sum_of_roots) {
-    const double mean = sum_of_roots / static_cast<double>(std::max<std::int64_t>(stats.n_sampled, 1));
-    return std::max(mean * mean, 1e-300);
-  };
-  const double gradient_spread = stats.max_abs_gradient / typical(stats.sum_root_gradient);
-  const double hessian_spread = stats.max_hessian / typical(stats.sum_root_hessian);
+  const double gradient_spread = stats.max_abs_gradient / typical_value(stats.gradient_exponents);
+  const double hessian_spread = stats.max_hessian / typical_value(stats.hessian_exponents);
   const bool constant = !hessian_given || stats.min_hessian == stats.max_hessian;
 
   CellLayout layout;

@@ -61,11 +61,7 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
 }
 
 double refit_leaf(const LeafRefit& refit, const RowIdx* rows, std::int64_t n_rows, std::vector<Residual>& scratch) {
-  const auto residual = [&](std::int64_t i) -> Residual {
-    const RowIdx row = rows[i];
-    const double weight = refit.weight != nullptr ? static_cast<double>(refit.weight[row]) : 1.0;
-    return {static_cast<double>(refit.label[row]) - refit.score[row], weight};
-  };
+  const auto residual = [&](std::int64_t i) { return residual_of(refit, rows[i]); };
   scratch.clear();
   for (std::int64_t i = 0; i < n_rows; ++i) scratch.push_back(residual(i));
   const double quantile = weighted_quantile(scratch, refit.alpha);

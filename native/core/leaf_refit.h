@@ -26,6 +26,12 @@ struct Residual {
 // next one where the share is met exactly. 0 without rows or weight. `residuals` are reordered.
 double weighted_quantile(std::vector<Residual>& residuals, double alpha);
 
+// How far a row's label is from its score, and the row's weight.
+inline Residual residual_of(const LeafRefit& refit, RowIdx row) {
+  const double weight = refit.weight != nullptr ? static_cast<double>(refit.weight[row]) : 1.0;
+  return {static_cast<double>(refit.label[row]) - refit.score[row], weight};
+}
+
 // The value of a leaf with these rows. With `delta`, one step from the quantile towards the minimum of
 // Huber's loss: plus the mean of the residuals from there, each cut off at `delta`.
 double refit_leaf(const LeafRefit& refit, const RowIdx* rows, std::int64_t n_rows, std::vector<Residual>& scratch);

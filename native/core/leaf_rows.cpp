@@ -8,12 +8,13 @@ namespace gossamer {
 namespace {
 
 constexpr std::int64_t kPieceRows = 8192;  // least rows per task
+constexpr std::int64_t kCopyRows = 65536;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-void LeafRows::start(const RowIdx* rows, std::int64_t n_rows) {
+void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows) {
   rows_.grow_to(n_rows);
   left_.grow_to(n_rows);
   right_.grow_to(n_rows);
@@ -21,9 +22,26 @@ void LeafRows::start(const RowIdx* rows, std::int64_t n_rows) {
   increasing_ = true;
   end_row_ = n_rows;
   if (rows == nullptr || n_rows == 0) return;
-  std::memcpy(rows_.data(), rows, at(n_rows) * sizeof(RowIdx));
-  increasing_ = std::is_sorted(rows, rows + n_rows);
-  end_row_ = static_cast<std::int64_t>(*std::max_element(rows, rows + n_rows)) + 1;
+  struct Seen {
+    RowIdx last = 0;
+    bool increasing = true;
+  };
+  std::vector<Seen> seen(at(team.n_threads()));
+  for_blocks(team, n_rows, kCopyRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
+    Seen own = seen[at(thread)];
+    std::memcpy(rows_.data() + begin, rows + begin, at(end - begin) * sizeof(RowIdx));
+    for (std::int64_t i = begin; i < end; ++i) {
+      own.increasing &= i == 0 || rows[i - 1] <= rows[i];
+      own.last = std::max(own.last, rows[i]);
+    }
+    seen[at(thread)] = own;
+  });
+  RowIdx last = 0;
+  for (const Seen& own : seen) {
+    increasing_ &= own.increasing;
+    last = std::max(last, own.last);
+  }
+  end_row_ = static_cast<std::int64_t>(last) + 1;
 }
 
 std::int64_t LeafRows::stretch_rows(Team& team, std::span<const RowRange> leaves) const {
@@ -48,7 +66,7 @@ const RowIdx* LeafRows::find(RowRange leaf, std::int64_t row) const {
   return std::lower_bound(begin, end, static_cast<RowIdx>(row));
 }
 
-void LeafRows::split(Team& team, std::span<const LeafSplit> splits) {
+void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   std::vector<Piece> pieces;
   bool all_whole = true;
   for (std::size_t s = 0; s < splits.size(); ++s) {
@@ -70,9 +88,12 @@ void LeafRows::split(Team& team, std::span<const LeafSplit> splits) {
     if (piece.whole) std::memcpy(left + piece.n_left, right, at(n - piece.n_left) * sizeof(RowIdx));
   });
   identity_ = false;
+  for (LeafSplit& split : splits) split.n_left = 0;
+  for (const Piece& piece : pieces) splits[piece.split].n_left += piece.n_left;
   if (all_whole) return;
 
-  // Where each piece of a leaf goes: left parts first, in order, then the right parts.
+  // Where each piece of a leaf goes: left parts first, in order, then the right parts. Offsets come from what the
+  // splitter did, not from what the histogram counted.
   std::int64_t left_to = 0;
   std::int64_t right_to = 0;
   for (std::size_t p = 0; p < pieces.size(); ++p) {

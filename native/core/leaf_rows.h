@@ -1,6 +1,7 @@
 // Which rows are in which leaf of a growing tree: one array of rows, a leaf is a range of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -15,23 +16,30 @@ struct RowRange {
   std::int64_t begin, end;
 };
 
-// A leaf to be split: its range, and how many of its rows will go left.
+// A leaf to be split.
 struct LeafSplit {
   std::int64_t begin, end;
-  std::int64_t n_left;
   RowSplitter splitter;
+  std::int64_t n_left = 0;  // set by LeafRows::split
 };
 
 class LeafRows {
  public:
   // All of `rows` (nullptr: 0 ... n_rows - 1) are in one leaf.
-  void start(const RowIdx* rows, std::int64_t n_rows);
+  void start(Team& team, const RowIdx* rows, std::int64_t n_rows);
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
-  void split(Team& team, std::span<const LeafSplit> splits);
+  void split(Team& team, std::span<LeafSplit> splits);
   // Rows from `begin` of the range on; nullptr: they are begin, begin + 1, ...
   const RowIdx* from(std::int64_t begin) const { return identity_ ? nullptr : rows_.data() + begin; }
+  // The part of a leaf's range whose rows are in [rows.begin, rows.end) of the table. Rows must be increasing there:
+  // the leaf has not been split.
+  RowRange within(RowRange leaf, RowRange rows) const {
+    if (identity_) return {std::clamp(rows.begin, leaf.begin, leaf.end), std::clamp(rows.end, leaf.begin, leaf.end)};
+    if (rows.begin <= 0 && rows.end >= end_row_) return leaf;
+    return {find(leaf, rows.begin) - rows_.data(), find(leaf, rows.end) - rows_.data()};
+  }
   // Puts the rows of leaves back in the order of the table, where they were split in vain: sums over them
-  // must not depend on what was tried. Once a leaf has been split.
+  // must not depend on what was tried. A leaf must have been split.
   void sort(Team& team, std::span<const RowRange> leaves);
   // Calls body(leaf, rows, n) for pieces of the leaves that together hold all their rows, once a leaf has
   // been split. All rows of one stretch of the table come to one thread: what it writes by row is in no

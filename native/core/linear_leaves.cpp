@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/leaf_value.h"
+#include "core/split_math.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {

@@ -12,31 +12,41 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-RoundGrower::RoundGrower(std::shared_ptr<BinMatrix> matrix) : matrix_(std::move(matrix)) { grower(0); }
+RoundGrower::RoundGrower(GrowData data, bool vector_leaves) : data_(std::move(data)), vector_leaves_(vector_leaves) {
+  grower(0);
+}
 
 Grower& RoundGrower::grower(std::size_t i) {
-  while (growers_.size() <= i) growers_.push_back(std::make_unique<Grower>(matrix_));
+  while (growers_.size() <= i) growers_.push_back(std::make_unique<Grower>(data_, vector_leaves_));
   return *growers_[i];
 }
 
 std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                                     std::int64_t n_rows, std::span<const GrowParams> params, double* score,
-                                    const float* label, bool one_label, const RawTable* raw) {
+                                    const TreeLabels& labels, const RawTable* raw) {
+  std::vector<Tree> trees(vector_leaves_ ? 1 : params.size());
+  if (vector_leaves_) {
+    trees[0] = growers_[0]->grow(team, gradient, hessian, rows, n_rows, params, score, labels, raw);
+    return trees;
+  }
   const auto n_outputs = static_cast<std::int64_t>(params.size());
   const std::int64_t n_threads = team.n_threads();
-  const std::int64_t n_all = matrix_->n_rows();
-  std::vector<Tree> trees(params.size());
+  const std::int64_t n_all = data_.matrix->n_rows();
   // What one tree has paid for is free to the next one.
-  const bool remembers = params[0].limits && params[0].limits->costs && params[0].limits->costs->remembers();
+  const FeatureLimits* const limits = params[0].search.limits.get();
+  const bool remembers = limits != nullptr && limits->costs && limits->costs->remembers();
   const auto grow_one = [&](Grower& grower, Team& own, std::int64_t k, const GrowParams& p) {
     const std::int64_t first = k * n_all;
-    if (p.proposals) p.proposals->propose(own, hessian != nullptr ? hessian + first : nullptr, rows, n_rows);
+    const float* const h = hessian != nullptr ? hessian + first : nullptr;
+    if (p.by_value.proposals) p.by_value.proposals->propose(own, h, rows, n_rows);
+    const float* const label = labels.label == nullptr || labels.one_label ? labels.label : labels.label + first;
     Tree& tree = trees[at(k)];
-    tree = grower.grow(own, gradient + first, hessian != nullptr ? hessian + first : nullptr, rows, n_rows, p,
-                       score + first, p.refit ? label + (one_label ? 0 : first) : nullptr, raw);
-    if (remembers) p.limits->costs->add_tree(own, *matrix_, tree);
+    tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw);
+    if (remembers) p.search.limits->costs->add_tree(own, *data_.matrix, tree);
   };
-  const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers && !params[0].proposals;
+  // Shards exchange tree by tree, in one order.
+  const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers &&
+                            !params[0].by_value.proposals && data_.exchange == nullptr;
   const std::int64_t n_over = n_outputs % n_threads;
   const bool over_too = 2 * n_over > n_threads;  // most threads are busy then
   const std::int64_t n_beside = !side_by_side ? 0 : over_too ? n_outputs : n_outputs - n_over;
@@ -45,7 +55,7 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
     team.for_each(n_beside, [&](std::int64_t k, int thread) {
       Team alone(1);
       GrowParams own = params[at(k)];
-      own.max_histogram_bytes /= n_threads;
+      own.search.max_histogram_bytes /= n_threads;
       grow_one(*growers_[at(thread)], alone, k, own);
     });
   }

@@ -1,8 +1,8 @@
-// The trees of one round: one per output, on the same rows.
+// The trees of one round, on the same rows: one per output, or one with a value for every output in each leaf.
 //
-// A tree that is grown by all threads together pays a join for every batch of leaves. Several small
-// trees are better grown side by side, one thread each; what is left over after the last full set is
-// grown together, unless that leaves most threads with a tree of their own. Trees do not depend on that.
+// A tree that is grown by all threads together costs a join for every batch of leaves. Several small trees are better
+// grown side by side, one thread each; what is left over after the last full set is grown together, unless that leaves
+// most threads with a tree of their own. Trees do not depend on that.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,17 @@ namespace gossamer {
 
 class RoundGrower {
  public:
-  explicit RoundGrower(std::shared_ptr<BinMatrix> matrix);
+  explicit RoundGrower(GrowData data, bool vector_leaves = false);
+  explicit RoundGrower(std::shared_ptr<BinMatrix> matrix, bool vector_leaves = false)
+      : RoundGrower(GrowData{std::move(matrix)}, vector_leaves) {}
   RoundGrower(const RoundGrower&) = delete;
   RoundGrower& operator=(const RoundGrower&) = delete;
 
-  // `params` has one entry per output; `gradient`, `hessian` (may be nullptr) and `score` are
-  // output-major, and so is `label` (may be nullptr) unless `one_label` says that outputs share it.
-  // See Grower::grow.
+  // `params` has one entry per output; `gradient`, `hessian` (may be nullptr) and `score` are output-major, and so are
+  // labels unless the outputs share them. See Grower::grow.
   std::vector<Tree> grow(Team& team, const float* gradient, const float* hessian, const RowIdx* rows,
                          std::int64_t n_rows, std::span<const GrowParams> params, double* score,
-                         const float* label = nullptr, bool one_label = false, const RawTable* raw = nullptr);
+                         const TreeLabels& labels = {}, const RawTable* raw = nullptr);
 
   // Of all trees so far; seconds are those of every thread together where trees grew side by side.
   GrowStats stats() const;
@@ -32,7 +33,8 @@ class RoundGrower {
  private:
   Grower& grower(std::size_t i);
 
-  std::shared_ptr<BinMatrix> matrix_;
+  GrowData data_;
+  bool vector_leaves_;
   std::vector<std::unique_ptr<Grower>> growers_;  // by thread
 };
 

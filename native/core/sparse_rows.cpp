@@ -21,14 +21,12 @@ struct Candidate {
 };
 
 std::vector<Candidate> choose_features(const BinMatrix& matrix, std::int64_t min_count) {
-  const SparseColumns& columns = matrix.sparse();
-  std::vector<Candidate> all(at(columns.n_columns()));
-  for (std::int64_t c = 0; c < columns.n_columns(); ++c) {
-    const std::int32_t f = columns.features[at(c)];
-    const auto count = static_cast<std::int64_t>(columns.rows_of(c).size());
-    all[at(c)] = {f, count > kSmallestMaxRows, matrix.features()[at(f)].rises_from_zero(), count};
+  std::vector<Candidate> all;
+  for (const std::int32_t f : matrix.storage().loose) {
+    const std::int64_t count = matrix.entry_count(f);
+    if (count < std::max<std::int64_t>(min_count, 1)) continue;
+    all.push_back({f, count > kSmallestMaxRows, matrix.features()[at(f)].rises_from_zero(), count});
   }
-  std::erase_if(all, [&](const Candidate& c) { return c.count < min_count; });
   // The fullest first: what stays worth searching in small leaves stands together.
   std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     if (a.heavy != b.heavy) return a.heavy;
@@ -48,6 +46,7 @@ void for_entries(const SparseRows& rows, const BinMatrix& matrix, std::int64_t b
   std::vector<std::int64_t> last(rows.features.size());
   for (std::size_t p = 0; p < next.size(); ++p) {
     const std::int32_t c = matrix.features()[at(rows.features[p])].entries;
+    if (c < 0) continue;  // its entries are in other shards
     const auto entries = columns.rows_of(c);
     const auto first = std::lower_bound(entries.begin(), entries.end(), static_cast<RowIdx>(begin));
     next[p] = columns.begin[at(c)] + (first - entries.begin());

@@ -38,13 +38,14 @@ struct Tree {
   LinearLeaves linear;    // empty: leaves have their plain values
   bool by_value = false;  // thresholds are no bounds of bins: rows are asked for their values
 
-  // Adds a node, all but what is known of its rows (value, weight, count).
-  void add_split(const Feature& f, std::int32_t number, std::int32_t bin, bool missing_left, std::int32_t left_child,
-                 std::int32_t right_child, double split_gain) {
+  // Adds a node, all but what is known of its rows (value, weight, count). `value` is the threshold; categories
+  // have 0.
+  void add_split(const Feature& f, std::int32_t number, std::int32_t bin, double value, bool missing_left,
+                 std::int32_t left_child, std::int32_t right_child, double split_gain) {
     feature.push_back(number);
     column.push_back(f.column);
     threshold_bin.push_back(bin);
-    threshold.push_back(f.is_categorical() ? 0.0 : f.upper[static_cast<std::size_t>(bin)]);
+    threshold.push_back(value);
     category_begin.push_back(static_cast<std::int64_t>(category.size()));
     goes_left.emplace_back();
     missing_kind.push_back(static_cast<std::int8_t>(f.missing_kind));

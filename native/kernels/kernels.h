@@ -294,13 +294,15 @@ struct LambdaArgs {
   double* hessian = nullptr;
 };
 
+// What the layout of a round is chosen from. Counts and extremes do not depend on the order of the rows, so that
+// threads, shards and pages can each add their own.
 struct GradientStats {
-  std::int64_t n_sampled = 0;      // rows in the sums
-  double sum_root_gradient = 0.0;  // of sqrt(|gradient|)
+  // Rows by the exponent of their float; zeros come first.
+  std::int64_t gradient_exponents[256] = {};
+  std::int64_t hessian_exponents[256] = {};
   double max_abs_gradient = 0.0;
-  double sum_root_hessian = 0.0;
   double max_hessian = 0.0;
-  double min_hessian = 0.0;
+  double min_hessian = 1.0e300;
 };
 
 // Rows of an accelerated failure time model.
@@ -385,7 +387,8 @@ struct KernelTable {
   // Sums of hessian * column i * column j for j <= i, then of gradient * column i. `scratch` holds n_rows numbers.
   void (*linear_moments)(const LinearMomentsArgs&, double* scratch, double* out);
 
-  void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, GradientStats&);
+  // Adds rows. Extremes come from every row; exponents from eight rows, then none of the next 8 (step - 1).
+  void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, int step, GradientStats&);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.
   Sums (*quantize)(const float* gradient, const float* hessian, std::int64_t n, const CellLayout&, void* row_values);
 

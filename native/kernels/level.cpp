@@ -21,6 +21,8 @@ namespace {
 
 #include "kernels/vector_math.inl"
 
+#include "kernels/split_math.inl"
+
 #include "kernels/histogram.inl"
 
 #include "kernels/partition.inl"

@@ -1,49 +1,36 @@
 // Real gradients to integer fields.
 
-inline V8d root8(const V8d& x) {
-  V8d root;
-  for (int k = 0; k < 8; ++k) root[k] = __builtin_sqrt(x[k]);
-  return root;
+inline void count_exponents(const float* values, int64_t n, int64_t* counts) {
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    memcpy(&bits, values + i, sizeof(bits));
+    ++counts[bits >> 23 & 255];
+  }
 }
 
-// Extremes come from every row, the typical size from one row in kSampled.
-constexpr int64_t kSampled = 8;
-
-void gradient_stats(const float* gradient, const float* hessian, int64_t n, GradientStats& out) {
-  V8d root_g = fill8(0.0), max_g = fill8(0.0), root_h = fill8(0.0), max_h = fill8(0.0);
-  V8d min_h = fill8(1.0e300);
-  const auto add_roots = [&](const V8d& g, const V8d& h) {
-    root_g += root8(abs8(g));
-    root_h += root8(max8(h, fill8(0.0)));
-    out.n_sampled += 8;
-  };
-  const auto add = [&](const V8d& g, const V8d& h) {
-    max_g = max8(abs8(g), max_g);
-    max_h = max8(h, max_h);
-    min_h = min8(h, min_h);
-  };
-  out = GradientStats{};
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const V8d g = to_double(load<V8f>(gradient + i));
-    const V8d h = hessian != nullptr ? to_double(load<V8f>(hessian + i)) : fill8(0.0);
-    add(g, h);
-    if (i % (8 * kSampled) == 0) add_roots(g, h);
-  }
-  if (i < n) {
-    // Lanes past the end repeat the first of the rest, which changes no extreme.
+void gradient_stats(const float* gradient, const float* hessian, int64_t n, int step, GradientStats& out) {
+  V8d max_g = fill8(out.max_abs_gradient), max_h = fill8(out.max_hessian), min_h = fill8(out.min_hessian);
+  for (int64_t i = 0; i < n; i += 8) {
+    const int64_t n_own = n - i < 8 ? n - i : 8;
+    // Places past the end repeat the first of the rest, which changes no extreme.
     V8d g = fill8(gradient[i]);
     V8d h = fill8(hessian != nullptr ? static_cast<double>(hessian[i]) : 0.0);
-    for (int k = 0; k < n - i; ++k) {
+    if (n_own == 8) {
+      g = to_double(load<V8f>(gradient + i));
+      if (hessian != nullptr) h = to_double(load<V8f>(hessian + i));
+    }
+    for (int64_t k = 1; k < n_own && n_own < 8; ++k) {
       g[k] = gradient[i + k];
       if (hessian != nullptr) h[k] = hessian[i + k];
     }
-    add(g, h);
-    if (i % (8 * kSampled) == 0) add_roots(g, h);
+    max_g = max8(abs8(g), max_g);
+    max_h = max8(h, max_h);
+    min_h = min8(h, min_h);
+    if (i % (8 * step) != 0) continue;
+    count_exponents(gradient + i, n_own, out.gradient_exponents);
+    if (hessian != nullptr) count_exponents(hessian + i, n_own, out.hessian_exponents);
   }
-  out.sum_root_gradient = sum8(root_g);
   out.max_abs_gradient = max_lane(max_g);
-  out.sum_root_hessian = sum8(root_h);
   out.max_hessian = max_lane(max_h);
   out.min_hessian = -max_lane(-min_h);
 }

@@ -93,31 +93,8 @@ inline void prefix_fields(int n, bool constant_hessian, const Read& read, Prefix
   convert(p.count, n);
 }
 
-inline V8d shrink(const V8d& gradient, const SplitRules& r) {
-  const V8d shrunk = max8(abs8(gradient) - r.lambda_l1, fill8(0.0));
-  return gradient < 0.0 ? -shrunk : shrunk;
-}
-
-// The value of a leaf whose shrunk gradient is `s`.
-inline V8d value_of(const V8d& s, const V8d& denominator, const V8d& count, const SplitRules& r, double parent_output) {
-  V8d w = -s / denominator;
-  if (r.max_delta_step > 0.0) w = max8(min8(w, fill8(r.max_delta_step)), fill8(-r.max_delta_step));
-  if (r.path_smooth > 0.0) {
-    const V8d trust = count / r.path_smooth;
-    w = w * trust / (trust + 1.0) + parent_output / (trust + 1.0);
-  }
-  return w;
-}
-
-// LightGBM's gain of a leaf at its constrained value: -(2 S(G) w + (H + l2) w^2).
-inline V8d gain_at(const V8d& s, const V8d& denominator, const V8d& w) { return -(2.0 * s * w + denominator * w * w); }
-
-inline V8d leaf_gain(const V8d& gradient, const V8d& hessian, const V8d& count, const SplitRules& r,
-                     double parent_output) {
-  const V8d s = shrink(gradient, r);
-  const V8d denominator = hessian + r.lambda_l2;
-  return gain_at(s, denominator, value_of(s, denominator, count, r, parent_output));
-}
+// A little below the best gain: rounding must not hide a better threshold.
+inline V8d nearly(double gain) { return fill8(gain - 1e-12 * magnitude_of(gain)); }
 
 // Limits of eight thresholds.
 struct Limits8 {
@@ -148,10 +125,7 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
   const auto mh = static_cast<double>(add.hessian);
   const auto mc = static_cast<double>(add.count);
   const V8d min_data = fill8(r.min_data);
-  // Denominators must not vanish: half a step is less than any weight there is.
-  const V8d min_hessian = fill8(r.min_sum_hessian > 0.0 || r.lambda_l2 > 0.0 ? r.min_sum_hessian : 0.5);
-  // A little below the best: rounding must not hide a better threshold.
-  const auto nearly = [](double gain) { return fill8(gain - 1e-12 * (gain < 0.0 ? -gain : gain)); };
+  const V8d min_hessian = fill8(least_hessian(r));
   V8d bar = nearly(best);
   int found = -1;
   for (int i = begin; i < end; i += 8) {
@@ -165,13 +139,10 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
         at_least(cl, min_data) & at_least(cr, min_data) & at_least(hl, min_hessian) & at_least(hr, min_hessian);
     V8d gain;
     if constexpr (kPlain) {
-      const V8d dl = hl + r.lambda_l2;
-      const V8d dr = hr + r.lambda_l2;
-      const V8d numerator = gl * gl * dr + gr * gr * dl;
-      const V8d denominator = dl * dr;
-      admissible &= above(numerator, bar * denominator);
+      const GainFraction<V8d> both = plain_gain(gl, hl, gr, hr, r.lambda_l2);
+      admissible &= above(both.numerator, bar * both.denominator);
       if (!any(admissible)) continue;
-      if constexpr (!kLimited) gain = numerator / denominator;
+      if constexpr (!kLimited) gain = both.numerator / both.denominator;
     } else {
       if (!any(admissible)) continue;
       if constexpr (!kLimited) {
@@ -182,15 +153,15 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
     if constexpr (kLimited) {
       const V8d dl = hl + r.lambda_l2;
       const V8d dr = hr + r.lambda_l2;
-      const V8d sl = shrink(gl, r);
-      const V8d sr = shrink(gr, r);
+      const V8d sl = shrink(gl, r.lambda_l1);
+      const V8d sr = shrink(gr, r.lambda_l1);
       const V8d wl = limits_of(*a.limits, 0, p, i).clamp(value_of(sl, dl, cl, r, a.parent_output));
       const V8d wr = limits_of(*a.limits, 1, p, i).clamp(value_of(sr, dr, cr, r, a.parent_output));
       gain = gain_at(sl, dl, wl) + gain_at(sr, dr, wr);
       rise = a.limits->direction > 0 ? wr - wl : wl - wr;
     }
-    const int lanes = end - i < 8 ? end - i : 8;
-    for (int k = 0; k < lanes; ++k) {
+    const int n = end - i < 8 ? end - i : 8;
+    for (int k = 0; k < n; ++k) {
       if constexpr (kLimited) {
         if (rise[k] < 0.0 && a.limits->orders(p.bin != nullptr ? p.bin[i + k] : i + k)) continue;
       }
@@ -288,8 +259,7 @@ bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant
   const auto total_hessian = static_cast<double>(constant_hessian ? a.leaf.count : a.leaf.hessian);
   const auto total_count = static_cast<double>(a.leaf.count);
   const V8d min_data = fill8(r.min_data);
-  const V8d min_hessian = fill8(r.min_sum_hessian > 0.0 || r.lambda_l2 > 0.0 ? r.min_sum_hessian : 0.5);
-  const auto nearly = [](double gain) { return fill8(gain - 1e-12 * (gain < 0.0 ? -gain : gain)); };
+  const V8d min_hessian = fill8(least_hessian(r));
   V8d bar = nearly(best.gain);
   bool found = false;
   bool filled = best.any_filled;
@@ -309,20 +279,17 @@ bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant
     admissible &= at_least(hl, min_hessian) & at_least(hr, min_hessian);
     V8d gain;
     if constexpr (kPlain) {
-      const V8d dl = hl + r.lambda_l2;
-      const V8d dr = hr + r.lambda_l2;
-      const V8d numerator = gl * gl * dr + gr * gr * dl;
-      const V8d denominator = dl * dr;
-      admissible &= above(numerator, bar * denominator);
+      const GainFraction<V8d> both = plain_gain(gl, hl, gr, hr, r.lambda_l2);
+      admissible &= above(both.numerator, bar * both.denominator);
       if (!any(admissible)) continue;
-      gain = numerator / denominator;
+      gain = both.numerator / both.denominator;
     } else {
       if (!any(admissible)) continue;
       gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain(gr, hr, cr, r, a.parent_output);
     }
     for (int k = 0; k < lanes; ++k) {
       const int32_t feature = a.features[i + k];
-      const bool better = gain[k] > best.gain || (gain[k] == best.gain && feature < best.feature);
+      const bool better = beats(gain[k], feature, best.gain, best.feature);
       if (lane_of(admissible, k) && better && (a.allowed == nullptr || a.allowed[feature])) {
         best.gain = gain[k];
         best.feature = feature;

@@ -110,13 +110,12 @@ inline float sum_lanes(const V8f& v) {
   return (s[0] + s[2]) + (s[1] + s[3]);
 }
 
-// The gradients of eight outputs as real numbers, shrunk by the L1 penalty: only their squares matter.
+// The gradients of eight outputs as real numbers, shrunk by the L1 penalty.
 template <bool kL1>
 inline V8f real_gradients(const V8i32& sums, const V8f& unit, float lambda_l1) {
   const V8f g = __builtin_convertvector(sums, V8f) * unit;
   if constexpr (!kL1) return g;
-  const V8f magnitude = (g < 0.0f ? -g : g) - lambda_l1;
-  return magnitude > 0.0f ? magnitude : fill8f(0.0f);
+  return shrink(g, lambda_l1);
 }
 
 // Sums of the rows on the left of a threshold: in registers where their number is known (kChunks > 0).

@@ -118,8 +118,8 @@ Forest one_set(std::vector<std::int64_t> begin, std::vector<std::int32_t> catego
 
 GrowParams small_groups() {
   GrowParams params;
-  params.num_leaves = 40;
-  params.rules.min_data_per_group = 10;
+  params.shape.num_leaves = 40;
+  params.search.rules.min_data_per_group = 10;
   return params;
 }
 
@@ -160,8 +160,8 @@ TEST_CASE("the same tree for any number of threads, level and storage") {
   const GrowParams base = small_groups();
   for (const bool extra : {false, true}) {
     GrowParams params = base;
-    params.extra_trees = extra;
-    params.extra_key = 99;
+    params.search.extra_trees = extra;
+    params.search.extra_key = 99;
     const Grown expected = grow(make_problem(4000, 1, false), params, 1);
     REQUIRE(!expected.tree.category.empty());
     for (const bool share : {false, true}) {

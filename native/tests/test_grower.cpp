@@ -133,13 +133,13 @@ void check_true_to_rows(const Problem& p, const GrowParams& params, const Grown&
   CHECK(first_difference(g.score, expected_score) == -1);
   for (std::size_t l = 0; l < n_leaves; ++l) {
     CHECK(g.tree.leaf_weight[l] == doctest::Approx(hessian[l]).epsilon(1e-12));
-    if (params.rules.plain() && params.monotone.direction.empty()) {
-      const double value = -gradient[l] / (hessian[l] + params.rules.lambda_l2) * params.learning_rate;
+    if (params.search.rules.plain() && params.monotone.direction.empty()) {
+      const double value = -gradient[l] / (hessian[l] + params.search.rules.lambda_l2) * params.values.learning_rate;
       CHECK(g.tree.leaf_value[l] == doctest::Approx(value).epsilon(1e-12));
     }
     if (n_leaves > 1) {
-      CHECK(static_cast<double>(count[l]) >= params.rules.min_data);
-      CHECK(hessian[l] >= params.rules.min_sum_hessian);
+      CHECK(static_cast<double>(count[l]) >= params.search.rules.min_data);
+      CHECK(hessian[l] >= params.search.rules.min_sum_hessian);
     }
   }
   // Counts add up at every node.
@@ -148,7 +148,7 @@ void check_true_to_rows(const Problem& p, const GrowParams& params, const Grown&
   };
   for (std::size_t n = 0; n < g.tree.left.size(); ++n) {
     CHECK(g.tree.node_count[n] == count_of(g.tree.left[n]) + count_of(g.tree.right[n]));
-    CHECK(g.tree.gain[n] > params.rules.min_gain_to_split);
+    CHECK(g.tree.gain[n] > params.search.rules.min_gain_to_split);
   }
 }
 
@@ -174,51 +174,51 @@ struct Setting {
 
 std::vector<Setting> settings() {
   GrowParams base;
-  base.num_leaves = 31;
+  base.shape.num_leaves = 31;
   std::vector<Setting> all{{"base", base}};
   const auto add = [&](const char* name, auto&& change) {
     GrowParams p = base;
     change(p);
     all.push_back({name, p});
   };
-  add("many leaves", [](GrowParams& p) { p.num_leaves = 255; });
-  add("two leaves", [](GrowParams& p) { p.num_leaves = 2; });
-  add("depth", [](GrowParams& p) { p.max_depth = 3; });
-  add("depthwise", [](GrowParams& p) { p.depthwise = true; });
+  add("many leaves", [](GrowParams& p) { p.shape.num_leaves = 255; });
+  add("two leaves", [](GrowParams& p) { p.shape.num_leaves = 2; });
+  add("depth", [](GrowParams& p) { p.shape.max_depth = 3; });
+  add("depthwise", [](GrowParams& p) { p.shape.depthwise = true; });
   add("depthwise, many leaves", [](GrowParams& p) {
-    p.depthwise = true;
-    p.num_leaves = 200;
+    p.shape.depthwise = true;
+    p.shape.num_leaves = 200;
   });
   add("extra trees", [](GrowParams& p) {
-    p.extra_trees = true;
-    p.extra_key = 12345;
+    p.search.extra_trees = true;
+    p.search.extra_key = 12345;
   });
   add("columns", [](GrowParams& p) {
-    p.fractions = {0.7, 0.7, 0.5};
-    p.column_key = 777;
+    p.search.fractions = {0.7, 0.7, 0.5};
+    p.search.column_key = 777;
   });
   add("l1 and l2", [](GrowParams& p) {
-    p.rules.lambda_l1 = 5.0;
-    p.rules.lambda_l2 = 10.0;
+    p.search.rules.lambda_l1 = 5.0;
+    p.search.rules.lambda_l2 = 10.0;
   });
   add("step and smoothing", [](GrowParams& p) {
-    p.rules.max_delta_step = 0.3;
-    p.rules.path_smooth = 20.0;
+    p.search.rules.max_delta_step = 0.3;
+    p.search.rules.path_smooth = 20.0;
   });
   add("small leaves", [](GrowParams& p) {
-    p.rules.min_data = 1.0;
-    p.num_leaves = 400;
+    p.search.rules.min_data = 1.0;
+    p.shape.num_leaves = 400;
   });
-  add("gain", [](GrowParams& p) { p.rules.min_gain_to_split = 30.0; });
+  add("gain", [](GrowParams& p) { p.search.rules.min_gain_to_split = 30.0; });
   for (const MonotoneMethod method : {MonotoneMethod::basic, MonotoneMethod::intermediate, MonotoneMethod::advanced}) {
     add("monotone", [&](GrowParams& p) {
       p.monotone.direction = {1, 0, -1, 1};
       p.monotone.method = method;
     });
     add("monotone, many leaves, columns, penalty", [&](GrowParams& p) {
-      p.num_leaves = 100;
-      p.fractions = {0.9, 0.9, 0.7};
-      p.column_key = 777;
+      p.shape.num_leaves = 100;
+      p.search.fractions = {0.9, 0.9, 0.7};
+      p.search.column_key = 777;
       p.monotone = {{1, -1, 0, -1}, method, 1.5};
     });
   }
@@ -312,9 +312,9 @@ TEST_SUITE("grower") {
         CAPTURE(with_hessian);
         const Grown whole = grow(p, s.params, 2, with_hessian);
         check_true_to_rows(p, s.params, whole, with_hessian, all_rows(p));
-        CHECK(whole.tree.n_leaves() <= s.params.num_leaves);
+        CHECK(whole.tree.n_leaves() <= s.params.shape.num_leaves);
         CHECK(whole.tree.n_leaves() > 1);
-        if (s.params.max_depth > 0) CHECK(depth_of(whole.tree, 0) <= s.params.max_depth);
+        if (s.params.shape.max_depth > 0) CHECK(depth_of(whole.tree, 0) <= s.params.shape.max_depth);
         check_true_to_rows(p, s.params, grow(p, s.params, 2, with_hessian, &rows), with_hessian, rows);
       }
     }
@@ -329,7 +329,7 @@ TEST_SUITE("grower") {
         const Grown plenty = grow(p, s.params, n_threads);
         for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{60000}, std::int64_t{400000}}) {
           GrowParams little = s.params;
-          little.max_histogram_bytes = bytes;
+          little.search.max_histogram_bytes = bytes;
           CAPTURE(bytes);
           CHECK(same(grow(p, little, n_threads), plenty));
         }
@@ -414,7 +414,7 @@ TEST_SUITE("grower") {
       const bool is_wild = round % 3 == 1;
       const bool bagged = round % 2 == 1;
       p.gradient = is_wild ? wild : calm;
-      params.num_leaves = round % 2 == 0 ? 60 : 15;
+      params.shape.num_leaves = round % 2 == 0 ? 60 : 15;
       const Grown fresh = grow(p, params, 2, true, bagged ? &rows : nullptr);
       Grown again;
       again.score.assign(at(p.n_rows()), 0.25);
@@ -429,8 +429,8 @@ TEST_SUITE("grower") {
   TEST_CASE("the root split is the best of all, by a plain loop") {
     const Problem p = make_problem(3000, 9, 97);
     GrowParams params;
-    params.num_leaves = 2;
-    params.rules.lambda_l2 = 1.0;
+    params.shape.num_leaves = 2;
+    params.search.rules.lambda_l2 = 1.0;
     const Grown g = grow(p, params, 1);
     REQUIRE(g.tree.n_leaves() == 2);
     double total_g = 0.0, total_h = 0.0;
@@ -465,8 +465,8 @@ TEST_SUITE("grower") {
   TEST_CASE("sampled columns are the only ones used") {
     const Problem p = make_problem(5000, 24, 98);
     GrowParams params;
-    params.fractions.by_tree = 0.25;
-    params.column_key = 5;
+    params.search.fractions.by_tree = 0.25;
+    params.search.column_key = 5;
     const Grown g = grow(p, params, 2);
     std::vector<std::int32_t> used = g.tree.feature;
     std::sort(used.begin(), used.end());
@@ -561,7 +561,7 @@ TEST_SUITE("grower") {
     const Problem p = make_problem(5000, 7, 105);
     GrowParams params;
     const Grown plain = grow(p, params, 2);
-    params.value_unit = 0x1.0p-12;
+    params.values.value_unit = 0x1.0p-12;
     const Grown g = grow(p, params, 2);
     CHECK(g.tree.threshold == plain.tree.threshold);
     for (std::size_t leaf = 0; leaf < g.tree.leaf_value.size(); ++leaf) {
@@ -586,14 +586,14 @@ TEST_SUITE("grower") {
     CHECK(g.score[0] == 0.25);  // it adds nothing
     std::fill(flat.gradient.begin(), flat.gradient.end(), 0.0f);
     CHECK(grow(flat, params, 2).tree.leaf_value[0] == 0.0);
-    params.num_leaves = 1;
+    params.shape.num_leaves = 1;
     CHECK(grow(make_problem(1000, 3, 103), params, 2).tree.n_leaves() == 1);
   }
 
   TEST_CASE("one row, one column, no columns, an empty bag") {
     GrowParams params;
-    params.rules.min_data = 1.0;
-    params.rules.min_sum_hessian = 0.0;
+    params.search.rules.min_data = 1.0;
+    params.search.rules.min_sum_hessian = 0.0;
     CHECK(grow(make_problem(1, 1, 104), params, 2).tree.n_leaves() == 1);
     CHECK(grow(make_problem(50, 1, 105), params, 2).tree.n_leaves() > 1);
     CHECK(grow(make_problem(50, 0, 106), params, 2).tree.n_leaves() == 1);
@@ -654,7 +654,7 @@ TEST_SUITE("grower") {
       }
       // Each storage with every number of threads, at every level.
       GrowParams params;
-      params.num_leaves = 63;
+      params.shape.num_leaves = 63;
       const Grown expected = grow(s.problems[0], params, 1);
       check_true_to_rows(s.problems[0], params, expected, true, all_rows(s.problems[0]));
       for (std::size_t i = 0; i < s.problems.size(); ++i) {
@@ -680,8 +680,8 @@ TEST_SUITE("grower") {
     for (const bool with_hessian : {true, false}) {
       for (const double min_data : {1.0, 20.0}) {
         GrowParams params;
-        params.num_leaves = 100;
-        params.rules.min_data = min_data;
+        params.shape.num_leaves = 100;
+        params.search.rules.min_data = min_data;
         Team team(1);
         Grower grower(s.problems[0].matrix);
         std::vector<double> score(at(shape.n_rows));
@@ -707,7 +707,7 @@ TEST_SUITE("grower") {
     const SparseProblem s = make_sparse_problem(shape, 122);
     for (const bool with_hessian : {true, false}) {
       GrowParams params;
-      params.num_leaves = 20;
+      params.shape.num_leaves = 20;
       const Grown expected = grow(s.problems[0], params, 1, with_hessian);
       for (std::size_t i = 1; i < s.problems.size(); ++i) {
         for (const int n_threads : {1, 4}) {
@@ -728,7 +728,7 @@ TEST_SUITE("grower") {
       const Grown expected = grow(s.problems[0], setting.params, 1);
       for (std::size_t i = 1; i < s.problems.size(); ++i) {
         GrowParams little = setting.params;
-        little.max_histogram_bytes = i % 2 == 0 ? 0 : 40000;
+        little.search.max_histogram_bytes = i % 2 == 0 ? 0 : 40000;
         CAPTURE(s.names[i]);
         CAPTURE(setting.name);
         CHECK(same(grow(s.problems[i], little, 1 + static_cast<int>(i % 3)), expected));
@@ -751,9 +751,9 @@ TEST_SUITE("grower") {
           p.gradient[r] = calm[r] * (round % 3 == 1 && r % 1000 == 0 ? 1e6f : 1.0f);
         }
         GrowParams params;
-        params.num_leaves = round % 2 == 0 ? 60 : 15;
-        params.rules.min_data = round % 2 == 0 ? 20.0 : round;  // other sparse columns are worth it
-        params.fractions.by_node = round == 4 ? 0.5 : 1.0;
+        params.shape.num_leaves = round % 2 == 0 ? 60 : 15;
+        params.search.rules.min_data = round % 2 == 0 ? 20.0 : round;  // other sparse columns are worth it
+        params.search.fractions.by_node = round == 4 ? 0.5 : 1.0;
         const bool bagged = round % 2 == 1;
         Problem plain = s.problems[0];
         plain.gradient = p.gradient;
@@ -786,7 +786,7 @@ TEST_SUITE("grower") {
         if (options.bundle) CHECK(!p.matrix->storage().bundles.empty());
         if (options.sparse) CHECK(!p.matrix->storage().loose.empty());
         GrowParams params;
-        params.rules.min_data = 5.0;
+        params.search.rules.min_data = 5.0;
         return grow(p, params, n_threads);
       };
       const Grown expected = grow_with({false, false, false}, m.table.by_row(), 1);
@@ -850,7 +850,7 @@ TEST_SUITE("grower") {
     shape.n_rows = 12000;
     const SparseProblem s = make_sparse_problem(shape, 127);
     std::vector<GrowParams> params(4);
-    for (std::size_t i = 0; i < params.size(); ++i) params[i].rules.min_data = i % 2 == 0 ? 20.0 : 2.0;
+    for (std::size_t i = 0; i < params.size(); ++i) params[i].search.rules.min_data = i % 2 == 0 ? 20.0 : 2.0;
     for (std::size_t k = 1; k < s.problems.size(); ++k) {
       std::vector<Grown> grown(4);
       std::vector<std::thread> threads;
@@ -923,7 +923,7 @@ TEST_SUITE("grower") {
         const Problem p = problem_of(other, gradients, matrix);
         GrowParams params;
         for (const bool extra : {false, true}) {
-          params.extra_trees = extra;
+          params.search.extra_trees = extra;
           for (const int n_threads : {1, 3}) {
             CAPTURE(extra);
             CAPTURE(n_threads);

@@ -171,8 +171,9 @@ Histogram make_histogram(std::int64_t n_cells, bool large, const CellLayout& lay
 void build_all(const BinMatrix& matrix, const Rows& rows, const Selection& s, Histogram& out) {
   Buffer<std::uint64_t> scratch(2 * matrix.n_cells());
   for (const Group& group : matrix.groups()) {
-    build_group(group, s.rows.empty() ? nullptr : s.rows.data(), s.first_row, s.n_rows, rows.values(), matrix.n_cells(),
-                rows.layout, scratch.data(), out);
+    clear_range(out, {group.first_cell, group.n_cells}, matrix.n_cells(), rows.layout);
+    add_group(group, group.bins(), s.rows.empty() ? nullptr : s.rows.data(), s.first_row, s.n_rows, rows.values(),
+              matrix.n_cells(), rows.layout, scratch.data(), out);
   }
 }
 

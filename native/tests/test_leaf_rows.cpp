@@ -36,12 +36,13 @@ TEST_SUITE("leaf_rows") {
           }
           const auto n = static_cast<std::int64_t>(expected.size());
           LeafRows rows;
-          rows.start(nullptr, 5);  // forgotten by the next start
-          rows.start(bagged ? expected.data() : nullptr, n);
+          rows.start(team, nullptr, 5);  // forgotten by the next start
+          rows.start(team, bagged ? expected.data() : nullptr, n);
           CHECK((rows.from(0) == nullptr) == !bagged);
           std::vector<Range> leaves{{0, n}};
           for (int round = 0; round < 5; ++round) {
             std::vector<LeafSplit> splits;
+            std::vector<std::int64_t> n_left;
             std::vector<Range> next;
             for (const Range& leaf : leaves) {
               if (round > 0 && random.chance(0.3)) {  // this one stays as it is
@@ -61,12 +62,13 @@ TEST_SUITE("leaf_rows") {
               const std::int64_t middle = leaf.begin + static_cast<std::int64_t>(side[0].size());
               std::copy(side[0].begin(), side[0].end(), expected.begin() + leaf.begin);
               std::copy(side[1].begin(), side[1].end(), expected.begin() + middle);
-              splits.push_back(
-                  {leaf.begin, leaf.end, middle - leaf.begin, RowSplitter(*matrix, f, threshold, missing_left)});
+              splits.push_back({leaf.begin, leaf.end, RowSplitter(*matrix, f, threshold, missing_left)});
+              n_left.push_back(middle - leaf.begin);
               next.push_back({leaf.begin, middle});
               next.push_back({middle, leaf.end});
             }
             rows.split(team, splits);
+            for (std::size_t i = 0; i < splits.size(); ++i) CHECK(splits[i].n_left == n_left[i]);
             leaves = next;
             const std::vector<RowIdx> got(rows.from(0), rows.from(0) + n);
             REQUIRE(first_difference(got, expected) == -1);

@@ -6,7 +6,6 @@
 #include "core/feature_limits.h"
 #include "core/grower.h"
 #include "core/round_grower.h"
-#include "core/vector_grower.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -96,10 +95,10 @@ std::vector<Setting> settings(const Problem& p) {
   const auto add = [&](const char* name, const auto& change) {
     Setting s;
     s.name = name;
-    s.params.num_leaves = 24;
+    s.params.shape.num_leaves = 24;
     auto limits = std::make_shared<FeatureLimits>();
     change(s, *limits);
-    s.params.limits = limits;
+    s.params.search.limits = limits;
     all.push_back(s);
   };
   add("groups", [&](Setting&, FeatureLimits& l) {
@@ -107,35 +106,35 @@ std::vector<Setting> settings(const Problem& p) {
   });
   add("groups and samples", [&](Setting& s, FeatureLimits& l) {
     l.groups = InteractionGroups({{0, 1, 2, 20, 26}, {3, 4, 19, 27}, {20, 25, 26, 27}}, p.n_features());
-    s.params.fractions = {0.9, 0.9, 0.6};
-    s.params.column_key = 5;
+    s.params.search.fractions = {0.9, 0.9, 0.6};
+    s.params.search.column_key = 5;
   });
   add("factors", [&](Setting&, FeatureLimits& l) { l.gain_factors = falling; });
   add("weights", [&](Setting& s, FeatureLimits& l) {
     l.sampling_weights = falling;
-    s.params.fractions = {0.6, 0.8, 0.6};
-    s.params.column_key = 6;
+    s.params.search.fractions = {0.6, 0.8, 0.6};
+    s.params.search.column_key = 6;
   });
   add("forced", [&](Setting&, FeatureLimits& l) {
     l.forced = {{26, 20, {1, 2}}, {0, 0, {-1, 3}}, {20, 2, {-1, -1}}, {27, 30, {-1, -1}}};
   });
   add("forced, level by level, few columns", [&](Setting& s, FeatureLimits& l) {
     l.forced = {{21, 4, {1, 2}}, {18, 0, {-1, -1}}, {19, 2, {-1, -1}}};
-    s.params.depthwise = true;
-    s.params.fractions.by_tree = 0.2;
+    s.params.shape.depthwise = true;
+    s.params.search.fractions.by_tree = 0.2;
   });
   add("cost of splits", [](Setting& s, FeatureLimits&) { s.split = 0.01; });
   add("coupled", [&](Setting& s, FeatureLimits&) { s.coupled = falling; });
   add("coupled, little memory", [&](Setting& s, FeatureLimits&) {
     s.coupled = falling;
-    s.params.max_histogram_bytes = 0;
+    s.params.search.max_histogram_bytes = 0;
   });
   add("lazy", [&](Setting& s, FeatureLimits&) { s.lazy = some; });
   add("all costs, level by level", [&](Setting& s, FeatureLimits& l) {
     s.split = 0.01;
     s.coupled = falling;
     s.lazy = some;
-    s.params.depthwise = true;
+    s.params.shape.depthwise = true;
     l.gain_factors = falling;
     l.forced = {{26, 20, {-1, -1}}};
   });
@@ -145,12 +144,12 @@ std::vector<Setting> settings(const Problem& p) {
 // Three rounds, so that costs are remembered.
 std::vector<Tree> grow(const Problem& p, const std::shared_ptr<BinMatrix>& matrix, const Setting& s, int n_threads,
                        const std::vector<RowIdx>* rows = nullptr) {
-  auto limits = std::make_shared<FeatureLimits>(*s.params.limits);
+  auto limits = std::make_shared<FeatureLimits>(*s.params.search.limits);
   if (s.split > 0.0 || !s.coupled.empty() || !s.lazy.empty()) {
     limits->costs = std::make_shared<FeatureCosts>(p.n_rows(), s.split, s.coupled, s.lazy);
   }
   GrowParams params = s.params;
-  params.limits = limits;
+  params.search.limits = limits;
   const auto n_outputs = static_cast<std::int64_t>(p.gradient.size()) / p.n_rows();
   const std::vector<GrowParams> all(at(n_outputs), params);
   Team team(n_threads);
@@ -179,8 +178,8 @@ TEST_SUITE("limits") {
     const auto storages = storages_of(p.mixed);
     const auto plain = fill_training(p.mixed, storages[0].storage, p.mixed.table.dense());
     Setting none{"none", {}, 0.0, {}, {}};
-    none.params.num_leaves = 24;
-    none.params.limits = std::make_shared<FeatureLimits>();
+    none.params.shape.num_leaves = 24;
+    none.params.search.limits = std::make_shared<FeatureLimits>();
     const auto free = grow(p, plain, none, 1);
     for (const Setting& s : settings(p)) {
       CAPTURE(s.name);
@@ -235,14 +234,14 @@ TEST_SUITE("limits") {
       std::sort(groups[0].begin(), groups[0].end());
       for (const double by_node : {1.0, 0.5}) {
         GrowParams params;
-        params.limits = limits_of(groups, p.n_features());
-        params.fractions.by_node = by_node;
+        params.search.limits = limits_of(groups, p.n_features());
+        params.search.fractions.by_node = by_node;
         Team team(2);
         std::vector<double> score(p.gradient.size());
         Grower one(matrix);
         check_paths(one.grow(team, p.gradient.data(), nullptr, nullptr, p.n_rows(), params, score.data()), groups);
         const std::vector<GrowParams> both(2, params);
-        VectorGrower several(matrix);
+        Grower several(matrix, true);
         check_paths(several.grow(team, p.gradient.data(), nullptr, nullptr, p.n_rows(), both, score.data()), groups);
       }
     }
@@ -254,7 +253,7 @@ TEST_SUITE("limits") {
     auto limits = std::make_shared<FeatureLimits>();
     limits->forced = {{27, 30, {1, 2}}, {26, 12, {3, -1}}, {0, 0, {-1, 4}}, {25, 150, {-1, -1}}, {0, 0, {-1, -1}}};
     GrowParams params;
-    params.limits = limits;
+    params.search.limits = limits;
     Team team(1);
     Grower grower(matrix);
     std::vector<double> score(at(p.n_rows()));
@@ -269,14 +268,14 @@ TEST_SUITE("limits") {
     CHECK(tree.left[1] == 3);
     CHECK(tree.threshold_bin[0] == 30);
     CHECK(tree.threshold_bin[3] == 150);
-    CHECK(tree.n_leaves() == params.num_leaves);
+    CHECK(tree.n_leaves() == params.shape.num_leaves);
     // Rows with feature 0 above its only bound cannot be split by it again: that leaf goes on as any other.
     if (tree.right[2] >= 0) CHECK(tree.feature[at(tree.right[2])] != 0);
-    params.num_leaves = 3;
+    params.shape.num_leaves = 3;
     const Tree small = grow_tree();
     CHECK(small.feature == std::vector<std::int32_t>{27, 26});
-    params.num_leaves = 31;
-    params.rules.min_data = 2500.0;  // the root's split leaves enough, those below do not
+    params.shape.num_leaves = 31;
+    params.search.rules.min_data = 2500.0;  // the root's split leaves enough, those below do not
     for (const std::int32_t f : grow_tree().feature) CHECK(f != 26);
   }
 
@@ -293,8 +292,8 @@ TEST_SUITE("limits") {
       std::vector<std::set<std::int32_t>> paid(at(p.n_rows()));
       std::set<std::int32_t> used;
       for (int round = 0; round < 2; ++round) {
-        params.fractions.by_tree = 0.4;
-        params.column_key = static_cast<std::uint64_t>(round);
+        params.search.fractions.by_tree = 0.4;
+        params.search.column_key = static_cast<std::uint64_t>(round);
         const Tree tree = grower.grow(team, p.gradient.data(), nullptr, nullptr, p.n_rows(), params, score.data());
         state.add_tree(team, *matrix, tree);
         used.insert(tree.feature.begin(), tree.feature.end());

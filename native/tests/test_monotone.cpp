@@ -372,15 +372,15 @@ TEST_SUITE("monotone") {
     for (std::size_t m = 0; m < 3; ++m) {
       for (int rules = 0; rules < 8; ++rules) {
         GrowParams params;
-        params.num_leaves = rules == 1 ? 120 : 31;
+        params.shape.num_leaves = rules == 1 ? 120 : 31;
         params.monotone.direction = {1, 0, -1, 1, 0};
         params.monotone.method = kMethods[m];
-        if (rules == 2) params.rules.path_smooth = 50.0;
-        if (rules == 3) params.rules.max_delta_step = 0.2;
-        if (rules == 4) params.rules.lambda_l1 = 100.0;
-        if (rules == 5) params.extra_trees = true;
-        if (rules == 6) params.damp_from = 0.1;
-        if (rules == 7) params.depthwise = true;
+        if (rules == 2) params.search.rules.path_smooth = 50.0;
+        if (rules == 3) params.search.rules.max_delta_step = 0.2;
+        if (rules == 4) params.search.rules.lambda_l1 = 100.0;
+        if (rules == 5) params.search.extra_trees = true;
+        if (rules == 6) params.values.damp_from = 0.1;
+        if (rules == 7) params.shape.depthwise = true;
         CAPTURE(m);
         CAPTURE(rules);
         const auto grow = [&](int n_threads) {
@@ -391,7 +391,7 @@ TEST_SUITE("monotone") {
               grower.grow(team, t.gradient.data(), t.hessian.data(), nullptr, t.matrix->n_rows(), params, score.data());
           double loss = 0.0;
           for (std::size_t i = 0; i < score.size(); ++i) {
-            const double w = score[i] / params.learning_rate;
+            const double w = score[i] / params.values.learning_rate;
             loss += static_cast<double>(t.gradient[i]) * w + 0.5 * static_cast<double>(t.hessian[i]) * w * w;
           }
           return std::pair{std::move(tree), loss};
@@ -420,13 +420,14 @@ TEST_SUITE("monotone") {
       GrowParams params;
       params.monotone.direction = {1, 0, -1, 1, 0};
       params.monotone.method = method;
-      params.refit = true;
-      params.refit_alpha = 0.7;
+      params.values.refit = true;
+      params.values.refit_alpha = 0.7;
       Team team(2);
       Grower grower(t.matrix);
       std::vector<double> score(t.gradient.size(), 0.0);
       std::vector<float> label;
       for (const float g : t.gradient) label.push_back(-1000.0f * g);
+      params.values.refit = true;
       const Tree tree = grower.grow(team, t.gradient.data(), nullptr, nullptr, t.matrix->n_rows(), params, score.data(),
                                     label.data());
       Random random(51);

@@ -26,7 +26,7 @@ Gradients random_gradients(std::int64_t n, Random& random) {
 
 GradientStats stats_of(const Gradients& g, bool with_hessian) {
   GradientStats stats;
-  kernels().gradient_stats(g.gradient.data(), with_hessian ? g.hessian.data() : nullptr, g.size(), stats);
+  kernels().gradient_stats(g.gradient.data(), with_hessian ? g.hessian.data() : nullptr, g.size(), 8, stats);
   return stats;
 }
 
@@ -120,7 +120,8 @@ TEST_SUITE("quantize") {
       for (const bool with_hessian : {true, false}) {
         same_at_every_level([&] {
           const GradientStats s = stats_of(g, with_hessian);
-          return std::vector<double>{s.sum_root_gradient, s.max_abs_gradient, s.sum_root_hessian, s.max_hessian};
+          return std::vector<double>{typical_value(s.gradient_exponents), s.max_abs_gradient,
+                                     typical_value(s.hessian_exponents), s.max_hessian};
         });
         double max_g = 0.0, max_h = 0.0, min_h = 1e300;
         for (std::int64_t i = 0; i < n; ++i) {
@@ -130,8 +131,8 @@ TEST_SUITE("quantize") {
         }
         const GradientStats s = stats_of(g, with_hessian);
         CHECK(s.max_abs_gradient == max_g);
-        CHECK(s.sum_root_gradient > 0.0);
-        CHECK(s.sum_root_gradient <= std::sqrt(max_g) * static_cast<double>(s.n_sampled) * (1.0 + 1e-12));
+        CHECK(typical_value(s.gradient_exponents) > 0.0);
+        CHECK(typical_value(s.gradient_exponents) <= 1.5 * max_g);
         if (!with_hessian) continue;
         CHECK(s.max_hessian == max_h);
         CHECK(s.min_hessian == min_h);
@@ -149,8 +150,32 @@ TEST_SUITE("quantize") {
       root_h += std::sqrt(static_cast<double>(g.hessian[at(i)])) / static_cast<double>(n);
     }
     const GradientStats s = stats_of(g, true);
-    CHECK(s.sum_root_gradient / static_cast<double>(s.n_sampled) == doctest::Approx(root_g).epsilon(0.05));
-    CHECK(s.sum_root_hessian / static_cast<double>(s.n_sampled) == doctest::Approx(root_h).epsilon(0.05));
+    CHECK(std::sqrt(typical_value(s.gradient_exponents)) == doctest::Approx(root_g).epsilon(0.05));
+    CHECK(std::sqrt(typical_value(s.hessian_exponents)) == doctest::Approx(root_h).epsilon(0.05));
+  }
+
+  TEST_CASE("statistics do not depend on the order of the rows, nor on how they are shared out") {
+    Random random(40);
+    Gradients g = random_gradients(1000, random);
+    GradientStats all;
+    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 1000, 1, all);
+    GradientStats parts[2];
+    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 333, 1, parts[0]);
+    kernels().gradient_stats(g.gradient.data() + 333, g.hessian.data() + 333, 667, 1, parts[1]);
+    add_stats(parts[0], parts[1]);
+    std::reverse(g.gradient.begin(), g.gradient.end());
+    std::reverse(g.hessian.begin(), g.hessian.end());
+    GradientStats reversed;
+    kernels().gradient_stats(g.gradient.data(), g.hessian.data(), 1000, 1, reversed);
+    for (const GradientStats& other : {parts[1], reversed}) {
+      for (int e = 0; e < 256; ++e) {
+        CHECK(other.gradient_exponents[e] == all.gradient_exponents[e]);
+        CHECK(other.hessian_exponents[e] == all.hessian_exponents[e]);
+      }
+      CHECK(other.max_abs_gradient == all.max_abs_gradient);
+      CHECK(other.max_hessian == all.max_hessian);
+      CHECK(other.min_hessian == all.min_hessian);
+    }
   }
 
   TEST_CASE("rounding, all tails and forms") {
@@ -190,12 +215,10 @@ TEST_SUITE("quantize") {
     const Gradients g = random_gradients(1000, random);
     GradientStats stats = stats_of(g, true);
     for (const std::int64_t n : {std::int64_t{1} << 20, std::int64_t{1} << 31, (std::int64_t{1} << 32) - 2}) {
-      stats.n_sampled = n;
-      stats.sum_root_gradient = std::sqrt(stats.max_abs_gradient);  // one outlier, the rest next to nothing
+      stats.gradient_exponents[0] = n;  // a few outliers, the rest nothing
       check_capacity(choose_layout(stats, n, true), n);
       check_capacity(choose_layout(stats, n, false), n);
-      stats.sum_root_gradient = std::sqrt(stats.max_abs_gradient) * static_cast<double>(n);
-      stats.sum_root_hessian = std::sqrt(stats.max_hessian) * static_cast<double>(n);
+      stats.gradient_exponents[0] = 0;
       check_capacity(choose_layout(stats, n, true), n);
     }
   }

@@ -37,10 +37,10 @@ TEST_SUITE("round_grower") {
       }
       std::vector<GrowParams> params(at(n_outputs));
       for (std::size_t k = 0; k < params.size(); ++k) {
-        params[k].rules.min_data = k % 2 == 0 ? 20.0 : 3.0;
-        params[k].num_leaves = 10 + static_cast<std::int64_t>(k);
-        params[k].max_histogram_bytes = k % 3 == 0 ? 0 : 1 << 20;
-        params[k].refit = k % 4 == 1;
+        params[k].search.rules.min_data = k % 2 == 0 ? 20.0 : 3.0;
+        params[k].shape.num_leaves = 10 + static_cast<std::int64_t>(k);
+        params[k].search.max_histogram_bytes = k % 3 == 0 ? 0 : 1 << 20;
+        params[k].values.refit = k % 4 == 1;
       }
       for (const bool one_label : {false, true}) {
         for (const bool with_hessian : {false, true}) {
@@ -55,8 +55,8 @@ TEST_SUITE("round_grower") {
             expected.push_back(grower.grow(team, gradient.data() + k * n,
                                            with_hessian ? hessian.data() + k * n : nullptr, rows, n_rows, params[at(k)],
                                            expected_score.data() + k * n,
-                                           params[at(k)].refit ? label.data() + (one_label ? 0 : k * n) : nullptr));
-            CHECK(expected.back().n_leaves() == params[at(k)].num_leaves);
+                                           params[at(k)].values.refit ? label.data() + (one_label ? 0 : k * n) : nullptr));
+            CHECK(expected.back().n_leaves() == params[at(k)].shape.num_leaves);
           }
           for (const int n_threads : {1, 2, 3, 8}) {
             CAPTURE(n_outputs);
@@ -68,7 +68,7 @@ TEST_SUITE("round_grower") {
             for (int round = 0; round < 2; ++round) {  // and again with growers that have grown
               std::vector<double> score(at(n * n_outputs), 0.5);
               const auto trees = grower.grow(team, gradient.data(), with_hessian ? hessian.data() : nullptr, rows,
-                                             n_rows, params, score.data(), label.data(), one_label);
+                                             n_rows, params, score.data(), {label.data(), one_label});
               REQUIRE(trees.size() == expected.size());
               for (std::size_t k = 0; k < trees.size(); ++k) CHECK(same_tree(trees[k], expected[k]));
               CHECK(first_difference(score, expected_score) == -1);

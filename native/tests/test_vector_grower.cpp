@@ -7,7 +7,7 @@
 
 #include "core/predict.h"
 #include "core/round_grower.h"
-#include "core/vector_grower.h"
+#include "core/grower.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -79,7 +79,7 @@ struct Grown {
   std::vector<double> score;
 };
 
-Grown grow_with(VectorGrower& grower, const Problem& p, const GrowParams& params, int n_threads, bool with_hessian,
+Grown grow_with(Grower& grower, const Problem& p, const GrowParams& params, int n_threads, bool with_hessian,
                 const std::vector<RowIdx>* rows) {
   Team team(n_threads);
   Grown g;
@@ -93,7 +93,7 @@ Grown grow_with(VectorGrower& grower, const Problem& p, const GrowParams& params
 
 Grown grow(const Problem& p, const GrowParams& params, int n_threads, bool with_hessian = true,
            const std::vector<RowIdx>* rows = nullptr) {
-  VectorGrower grower(p.matrix);
+  Grower grower(p.matrix, true);
   return grow_with(grower, p, params, n_threads, with_hessian, rows);
 }
 
@@ -205,7 +205,7 @@ class Naive {
 void check_tree(const Problem& p, const GrowParams& params, const Grown& grown, bool with_hessian,
                 const std::vector<RowIdx>* some, bool is_open) {
   const Tree& t = grown.tree;
-  const SplitRules& r = params.rules;
+  const SplitRules& r = params.search.rules;
   const Naive naive(p, r, with_hessian);
   std::vector<RowIdx> all;
   for (std::int64_t i = 0; i < p.n_rows(); ++i) all.push_back(static_cast<RowIdx>(i));
@@ -213,7 +213,7 @@ void check_tree(const Problem& p, const GrowParams& params, const Grown& grown, 
   REQUIRE(t.n_values == p.n_outputs);
   REQUIRE(t.n_leaves() == static_cast<std::int64_t>(t.left.size()) + 1);
   REQUIRE(static_cast<std::int64_t>(t.leaf_value.size()) == t.n_leaves() * p.n_outputs);
-  CHECK(t.n_leaves() <= params.num_leaves);
+  CHECK(t.n_leaves() <= params.shape.num_leaves);
   constexpr double kClose = 2e-5;  // gains are compared in floats
 
   struct Open {
@@ -222,7 +222,7 @@ void check_tree(const Problem& p, const GrowParams& params, const Grown& grown, 
     double best;
   };
   const auto open = [&](std::vector<RowIdx> rows, int depth) {
-    const bool may = params.max_depth == 0 || depth < params.max_depth;
+    const bool may = params.shape.max_depth == 0 || depth < params.shape.max_depth;
     const double best = is_open && may ? naive.best(rows) : -1.0;
     return Open{std::move(rows), depth, best};
   };
@@ -254,7 +254,7 @@ void check_tree(const Problem& p, const GrowParams& params, const Grown& grown, 
     if (is_open) {
       CHECK(gain >= node.best - kClose * both);
       for (const auto& [other, leaf] : leaves) {
-        if (params.depthwise) {
+        if (params.shape.depthwise) {
           if (leaf.best > r.min_gain_to_split + kClose * scale) CHECK(leaf.depth >= node.depth);
         } else {
           CHECK(gain >= leaf.best - kClose * scale);
@@ -272,15 +272,15 @@ void check_tree(const Problem& p, const GrowParams& params, const Grown& grown, 
     const Sums sums = naive.sums(leaf.rows);
     CHECK(static_cast<double>(t.leaf_count[l]) == sums.n);
     CHECK(t.leaf_weight[l] == doctest::Approx(sums.weight()).epsilon(1e-9));
-    if (params.max_depth > 0) CHECK(leaf.depth <= params.max_depth);
-    if (is_open && t.n_leaves() < params.num_leaves) CHECK(leaf.best <= r.min_gain_to_split + kClose * scale);
+    if (params.shape.max_depth > 0) CHECK(leaf.depth <= params.shape.max_depth);
+    if (is_open && t.n_leaves() < params.shape.num_leaves) CHECK(leaf.best <= r.min_gain_to_split + kClose * scale);
     for (std::size_t k = 0; k < at(p.n_outputs); ++k) {
       const double value = t.leaf_value[l * at(p.n_outputs) + k];
       if (r.max_delta_step <= 0.0 && r.path_smooth <= 0.0) {
         const double shrunk = std::max(std::abs(sums.g[k]) - r.lambda_l1, 0.0);
         const double denominator = sums.h[k] + r.lambda_l2;
         const double expected =
-            denominator > 0.0 ? -std::copysign(shrunk, sums.g[k]) / denominator * params.learning_rate : 0.0;
+            denominator > 0.0 ? -std::copysign(shrunk, sums.g[k]) / denominator * params.values.learning_rate : 0.0;
         CHECK(std::abs(value - expected) <= 1e-9 * (std::abs(expected) + 1e-3));
       }
       if (t.n_leaves() == 1) continue;  // adds nothing
@@ -298,45 +298,45 @@ struct Setting {
 
 std::vector<Setting> settings() {
   GrowParams base;
-  base.num_leaves = 15;
+  base.shape.num_leaves = 15;
   std::vector<Setting> all{{"base", base}};
   const auto add = [&](const char* name, bool is_open, auto&& change) {
     GrowParams p = base;
     change(p);
     all.push_back({name, p, is_open});
   };
-  add("many leaves", true, [](GrowParams& p) { p.num_leaves = 90; });
-  add("two leaves", true, [](GrowParams& p) { p.num_leaves = 2; });
-  add("one leaf", true, [](GrowParams& p) { p.num_leaves = 1; });
-  add("depth", true, [](GrowParams& p) { p.max_depth = 3; });
+  add("many leaves", true, [](GrowParams& p) { p.shape.num_leaves = 90; });
+  add("two leaves", true, [](GrowParams& p) { p.shape.num_leaves = 2; });
+  add("one leaf", true, [](GrowParams& p) { p.shape.num_leaves = 1; });
+  add("depth", true, [](GrowParams& p) { p.shape.max_depth = 3; });
   add("depthwise", true, [](GrowParams& p) {
-    p.depthwise = true;
-    p.num_leaves = 40;
+    p.shape.depthwise = true;
+    p.shape.num_leaves = 40;
   });
   add("extra trees", false, [](GrowParams& p) {
-    p.extra_trees = true;
-    p.extra_key = 12345;
+    p.search.extra_trees = true;
+    p.search.extra_key = 12345;
   });
   add("columns", false, [](GrowParams& p) {
-    p.fractions = {0.7, 0.7, 0.5};
-    p.column_key = 777;
+    p.search.fractions = {0.7, 0.7, 0.5};
+    p.search.column_key = 777;
   });
-  add("l1", true, [](GrowParams& p) { p.rules.lambda_l1 = 15.0; });
+  add("l1", true, [](GrowParams& p) { p.search.rules.lambda_l1 = 15.0; });
   add("l1 and l2", true, [](GrowParams& p) {
-    p.rules.lambda_l1 = 5.0;
-    p.rules.lambda_l2 = 10.0;
+    p.search.rules.lambda_l1 = 5.0;
+    p.search.rules.lambda_l2 = 10.0;
   });
   add("step and smoothing", true, [](GrowParams& p) {
-    p.rules.max_delta_step = 0.3;
-    p.rules.path_smooth = 20.0;
+    p.search.rules.max_delta_step = 0.3;
+    p.search.rules.path_smooth = 20.0;
   });
   add("small leaves", true, [](GrowParams& p) {
-    p.rules.min_data = 1.0;
-    p.rules.min_sum_hessian = 0.0;
-    p.num_leaves = 200;
+    p.search.rules.min_data = 1.0;
+    p.search.rules.min_sum_hessian = 0.0;
+    p.shape.num_leaves = 200;
   });
-  add("hessian", true, [](GrowParams& p) { p.rules.min_sum_hessian = 60.0; });
-  add("gain", true, [](GrowParams& p) { p.rules.min_gain_to_split = 60.0; });
+  add("hessian", true, [](GrowParams& p) { p.search.rules.min_sum_hessian = 60.0; });
+  add("gain", true, [](GrowParams& p) { p.search.rules.min_gain_to_split = 60.0; });
   return all;
 }
 
@@ -367,9 +367,9 @@ TEST_SUITE("vector_grower") {
           CAPTURE(n_outputs);
           CAPTURE(s.name);
           CAPTURE(with_hessian);
-          if (n_outputs > 3 && s.params.num_leaves > 20) continue;  // the plain loops are slow
+          if (n_outputs > 3 && s.params.shape.num_leaves > 20) continue;  // the plain loops are slow
           const Grown whole = grow(p, s.params, 2, with_hessian);
-          if (s.params.num_leaves > 1) CHECK(whole.tree.n_leaves() > 1);
+          if (s.params.shape.num_leaves > 1) CHECK(whole.tree.n_leaves() > 1);
           check_tree(p, s.params, whole, with_hessian, nullptr, s.is_open);
           check_tree(p, s.params, grow(p, s.params, 1, with_hessian, &rows), with_hessian, &rows, s.is_open);
         }
@@ -403,7 +403,7 @@ TEST_SUITE("vector_grower") {
         const Grown plenty = grow(p, s.params, n_threads);
         for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{100000}, std::int64_t{1000000}}) {
           GrowParams little = s.params;
-          little.max_histogram_bytes = bytes;
+          little.search.max_histogram_bytes = bytes;
           CAPTURE(s.name);
           CAPTURE(bytes);
           CHECK(same(grow(p, little, n_threads), plenty));
@@ -426,14 +426,14 @@ TEST_SUITE("vector_grower") {
           const std::vector<RowIdx>* const used = round % 3 == 0 ? &rows : nullptr;
           CAPTURE(s.name);
           const Grown expected = grow(problems[0].second, s.params, 1, with_hessian, used);
-          if (n_rows < 1000 && s.params.num_leaves < 60) {
+          if (n_rows < 1000 && s.params.shape.num_leaves < 60) {
             check_tree(problems[0].second, s.params, expected, with_hessian, used, s.is_open);
           }
           for (std::size_t i = 1; i < problems.size(); ++i) {
             CAPTURE(static_cast<int>(kind));
             CAPTURE(problems[i].first);
             GrowParams params = s.params;
-            if (i % 3 == 0) params.max_histogram_bytes = 50000;
+            if (i % 3 == 0) params.search.max_histogram_bytes = 50000;
             CHECK(same(grow(problems[i].second, params, 1 + static_cast<int>(i % 3), with_hessian, used), expected));
           }
         }
@@ -452,15 +452,15 @@ TEST_SUITE("vector_grower") {
     const auto problems = every_storage(shape, 3, 230);
     for (const auto& [name, original] : problems) {
       Problem p = original;
-      VectorGrower grower(p.matrix);
+      Grower grower(p.matrix, true);
       const std::vector<RowIdx> rows = some_rows(p, 0.3);
       for (int round = 0; round < 8; ++round) {
         add_gradients(p, 1 + round % 4 * 5, 231 + static_cast<std::uint64_t>(round));
         GrowParams params;
-        params.num_leaves = round % 2 == 0 ? 60 : 15;
-        params.rules.min_data = round % 2 == 0 ? 20.0 : round;  // other sparse columns are worth it
-        params.fractions.by_node = round == 4 ? 0.5 : 1.0;
-        params.max_histogram_bytes = round == 5 ? 0 : 1 << 28;
+        params.shape.num_leaves = round % 2 == 0 ? 60 : 15;
+        params.search.rules.min_data = round % 2 == 0 ? 20.0 : round;  // other sparse columns are worth it
+        params.search.fractions.by_node = round == 4 ? 0.5 : 1.0;
+        params.search.max_histogram_bytes = round == 5 ? 0 : 1 << 28;
         const bool with_hessian = round % 3 != 0;
         const std::vector<RowIdx>* const used = round % 2 == 1 ? &rows : nullptr;
         CAPTURE(name);
@@ -475,7 +475,7 @@ TEST_SUITE("vector_grower") {
     for (const bool with_hessian : {true, false}) {
       const Problem p = make_problem(5000, 9, 1, 240);
       for (const Setting& s : settings()) {
-        if (s.params.rules.max_delta_step > 0.0) continue;  // there gains are limited, too
+        if (s.params.search.rules.max_delta_step > 0.0) continue;  // there gains are limited, too
         CAPTURE(s.name);
         CAPTURE(with_hessian);
         const Grown vector = grow(p, s.params, 1, with_hessian);
@@ -527,7 +527,7 @@ TEST_SUITE("vector_grower") {
       Problem scaled = p;
       for (float& h : scaled.hessian) h = std::ldexp(h, exponent);
       GrowParams params;
-      params.rules.min_sum_hessian = std::ldexp(params.rules.min_sum_hessian, exponent);
+      params.search.rules.min_sum_hessian = std::ldexp(params.search.rules.min_sum_hessian, exponent);
       const Grown g = grow(scaled, params, 1);
       CHECK(g.tree.feature == plain.tree.feature);
       CHECK(g.tree.threshold_bin == plain.tree.threshold_bin);
@@ -579,11 +579,11 @@ TEST_SUITE("vector_grower") {
       p.gradient[3000 + 11] = -16.0f * factor;
       const std::vector<float> before = p.gradient;
       GrowParams params;
-      params.num_leaves = 40;
+      params.shape.num_leaves = 40;
       const Grown g = grow(p, params, 2, false);
       CHECK(g.tree.n_leaves() == 40);
       // Steps are total / 2^31: small beside the other gradients.
-      const Naive naive(p, params.rules, false);
+      const Naive naive(p, params.search.rules, false);
       double root = 0.0;
       for (const double gain : g.tree.gain) root = std::max(root, gain);
       CHECK(std::isfinite(root));
@@ -603,8 +603,8 @@ TEST_SUITE("vector_grower") {
     }
     for (const double least : {0.0, 1e-3}) {
       GrowParams params;
-      params.rules.min_sum_hessian = least;
-      params.rules.min_data = 5.0;
+      params.search.rules.min_sum_hessian = least;
+      params.search.rules.min_data = 5.0;
       const Grown g = grow(p, params, 2);
       CHECK(g.tree.n_leaves() > 10);
       check_tree(p, params, g, true, nullptr, true);
@@ -614,9 +614,9 @@ TEST_SUITE("vector_grower") {
     std::fill(p.hessian.begin(), p.hessian.end(), 0.0f);
     for (const double least : {0.0, 1e-3}) {
       GrowParams params;
-      params.rules.min_sum_hessian = least;
+      params.search.rules.min_sum_hessian = least;
       CHECK(grow(p, params, 1).tree.n_leaves() == 1);
-      params.rules.lambda_l2 = 1.0;
+      params.search.rules.lambda_l2 = 1.0;
       CHECK((grow(p, params, 1).tree.n_leaves() > 1) == (least == 0.0));
     }
   }
@@ -627,12 +627,12 @@ TEST_SUITE("vector_grower") {
       std::vector<RowIdx> rows;
       for (std::size_t i = 0; i < n; ++i) rows.push_back(static_cast<RowIdx>(17 * i));
       GrowParams params;
-      params.rules.min_data = 1.0;
-      params.rules.min_sum_hessian = 0.0;
+      params.search.rules.min_data = 1.0;
+      params.search.rules.min_sum_hessian = 0.0;
       const RowIdx none = 0;
       for (const bool with_hessian : {true, false}) {
         Team team(2);
-        VectorGrower grower(p.matrix);
+        Grower grower(p.matrix, true);
         std::vector<double> score(p.gradient.size(), 0.25);
         const std::vector<GrowParams> all(2, params);
         const Tree tree =
@@ -652,20 +652,20 @@ TEST_SUITE("vector_grower") {
     for (const bool one_label : {false, true}) {
       for (const bool with_hessian : {false, true}) {
         std::vector<GrowParams> params(3);
-        params[0].refit = params[2].refit = true;
-        params[0].refit_alpha = 0.2;
-        params[2].refit_alpha = 0.9;
-        params[2].refit_delta = 0.5;
+        params[0].values.refit = params[2].values.refit = true;
+        params[0].values.refit_alpha = 0.2;
+        params[2].values.refit_alpha = 0.9;
+        params[2].values.refit_delta = 0.5;
         const std::vector<RowIdx> rows = some_rows(p, 0.7);
         std::vector<double> expected;
         Tree first;
         for (const int n_threads : {1, 3}) {
           Team team(n_threads);
-          VectorGrower grower(p.matrix);
+          Grower grower(p.matrix, true);
           std::vector<double> score(p.gradient.size(), 0.25);
           const Tree t =
               grower.grow(team, p.gradient.data(), with_hessian ? p.hessian.data() : nullptr, rows.data(),
-                          static_cast<std::int64_t>(rows.size()), params, score.data(), label.data(), one_label);
+                          static_cast<std::int64_t>(rows.size()), params, score.data(), TreeLabels{label.data(), one_label});
           if (n_threads == 1) {
             expected = score;
             first = t;
@@ -677,7 +677,7 @@ TEST_SUITE("vector_grower") {
         Grown plain;
         {
           Team team(1);
-          VectorGrower grower(p.matrix);
+          Grower grower(p.matrix, true);
           plain.score.assign(p.gradient.size(), 0.25);
           plain.tree =
               grower.grow(team, p.gradient.data(), with_hessian ? p.hessian.data() : nullptr, rows.data(),
@@ -696,12 +696,12 @@ TEST_SUITE("vector_grower") {
           REQUIRE(static_cast<std::int64_t>(rows_of[l].size()) == first.leaf_count[l]);
           for (std::size_t k = 0; k < 3; ++k) {
             double value = plain.tree.leaf_value[3 * l + k];
-            if (params[k].refit) {
+            if (params[k].values.refit) {
               const LeafRefit refit{label.data() + (one_label ? 0 : k * 2000),
                                     with_hessian ? p.hessian.data() + k * 2000 : nullptr, before.data() + k * 2000,
-                                    params[k].refit_alpha, params[k].refit_delta};
+                                    params[k].values.refit_alpha, params[k].values.refit_delta};
               std::vector<Residual> scratch;
-              value = refit_leaf(refit, rows_of[l].data(), first.leaf_count[l], scratch) * params[k].learning_rate;
+              value = refit_leaf(refit, rows_of[l].data(), first.leaf_count[l], scratch) * params[k].values.learning_rate;
             }
             CHECK(first.leaf_value[3 * l + k] == doctest::Approx(value).epsilon(1e-12));
           }
@@ -716,7 +716,7 @@ TEST_SUITE("vector_grower") {
     const Problem p = every_storage(shape, 3, 259).front().second;
     GrowParams params;
     const Grown plain = grow(p, params, 2);
-    params.value_unit = 0x1.0p-12;
+    params.values.value_unit = 0x1.0p-12;
     const Grown g = grow(p, params, 2);
     CHECK(g.tree.threshold == plain.tree.threshold);
     for (std::size_t i = 0; i < g.tree.leaf_value.size(); ++i) {

@@ -124,8 +124,7 @@ class TreeGrower:
                     hint="Leave multi_strategy out, or encode the categories as numbers.",
                 )
             )
-        native = _native.VectorGrower if self.has_vector_leaves else _native.Grower
-        self._native: _native.VectorGrower | _native.Grower = native(table.bins)
+        self._native = _native.Grower(table.bins, self.has_vector_leaves)
         self.set_params(params)
 
     @property
@@ -339,7 +338,7 @@ class TreeGrower:
             if self._params.extra_trees:
                 settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
         rows = None if bag is None else bag.inside
-        grown = self._native.grow(
+        trees = self._native.grow(
             gradients.gradient,
             gradients.hessian,
             rows,
@@ -349,7 +348,6 @@ class TreeGrower:
             n_threads,
             self._raw if is_linear else None,
         )
-        trees = [grown] if isinstance(grown, _native.Tree) else grown
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:

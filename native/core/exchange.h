@@ -1,0 +1,33 @@
+// Adds up what several shards of the rows know, so that all of them grow the same tree.
+//
+// A shard is a range of consecutive rows with an evaluator of its own. Every shard makes the same calls in the same
+// order. On one machine there is no exchange: pointers to it are null.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gossamer {
+
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  // Every number becomes the sum over all shards; sums wrap around like unsigned integers.
+  virtual void add(std::span<const std::span<std::uint64_t>> parts) = 0;
+  virtual void add(std::span<const std::span<std::int32_t>> parts) = 0;
+  // Every number becomes the largest of all shards.
+  virtual void keep_largest(std::span<double> values) = 0;
+  // The numbers of all shards, in the order of their rows.
+  virtual std::vector<double> gather(std::span<const double> own) = 0;
+
+  std::int64_t sum(std::int64_t own) {
+    auto word = static_cast<std::uint64_t>(own);
+    const std::span<std::uint64_t> part(&word, 1);
+    add(std::span(&part, 1));
+    return static_cast<std::int64_t>(word);
+  }
+};
+
+}  // namespace gossamer

@@ -1,0 +1,218 @@
+#include "core/finish_tree.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "core/leaf_refit.h"
+#include "core/linear_leaves.h"
+
+namespace gossamer {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// What a leaf adds to a score: its value times the learning rate, as a multiple of `unit` (0: any number).
+double shrink_value(double value, double learning_rate, double unit) {
+  const double shrunk = value * learning_rate;
+  return unit > 0.0 ? std::nearbyint(shrunk / unit) * unit : shrunk;
+}
+
+class Finisher {
+ public:
+  Finisher(Team& team, const GrownTree& grown, const TreeLabels& labels, const RawTable* raw, double* score)
+      : team_(team),
+        grown_(grown),
+        params_(grown.task.params),
+        labels_(labels),
+        raw_(raw),
+        score_(score),
+        n_outputs_(static_cast<std::int64_t>(params_.size())) {}
+
+  Tree run() {
+    number_nodes();
+    const bool has_splits = !grown_.committed.empty();
+    // Sums over the rows of a leaf must not depend on what was expanded in vain.
+    if (has_splits && (refits() || raw_ != nullptr)) grown_.rows.sort(team_, ranges_);
+    if (has_splits && grown_.pruned && grown_.monotone.changes_others()) reconcile();
+    if (has_splits && refits()) refit();
+    Tree tree;
+    tree.n_values = n_outputs_;
+    tree.by_value = grown_.evaluator.has_values() || params_[0].by_value.proposals != nullptr;
+    add_nodes(tree);
+    add_leaves(tree);
+    if (!has_splits) return tree;
+    if (raw_ != nullptr) {
+      fit_linear(tree);
+    } else {
+      add_to_scores(tree);
+    }
+    return tree;
+  }
+
+ private:
+  const GrowNode& node(std::int32_t i) const { return grown_.nodes[at(i)]; }
+  double* values(std::int32_t i) const { return grown_.values.data() + i * n_outputs_; }
+  bool refits() const {
+    return labels_.label != nullptr &&
+           std::any_of(params_.begin(), params_.end(), [](const GrowParams& p) { return p.values.refit; });
+  }
+
+  // Nodes by their place among the committed ones; leaves in the order in which their parents were split.
+  void number_nodes() {
+    number_.assign(grown_.nodes.size(), -1);
+    for (std::size_t i = 0; i < grown_.committed.size(); ++i) {
+      number_[at(grown_.committed[i])] = static_cast<std::int32_t>(i);
+    }
+    if (grown_.committed.empty()) leaves_.push_back(0);
+    for (const std::int32_t i : grown_.committed) {
+      for (const std::int32_t child : node(i).children) {
+        if (number_[at(child)] < 0) leaves_.push_back(child);
+      }
+    }
+    for (const std::int32_t i : leaves_) ranges_.push_back(node(i).rows);
+  }
+
+  // ---- leaf values ----
+
+  LeafRefit refit_of(std::int64_t k) const {
+    const std::int64_t first = k * grown_.data.matrix->n_rows();
+    const LeafValues& v = params_[at(k)].values;
+    const float* const weight = grown_.task.hessian != nullptr ? grown_.task.hessian + first : nullptr;
+    if (labels_.label == nullptr || !v.refit) return {nullptr, weight, score_ + first, v.refit_alpha, v.refit_delta};
+    return {labels_.label + (labels_.one_label ? 0 : first), weight, score_ + first, v.refit_alpha, v.refit_delta};
+  }
+
+  // Limits of leaf values and monotone constraints hold for refitted values, too.
+  void refit() {
+    const auto n_leaves = static_cast<std::int64_t>(leaves_.size());
+    std::vector<std::vector<Residual>> scratch(at(team_.n_threads()));
+    const auto refit_one = [&](std::int64_t task, int thread) {
+      const std::int64_t k = task / n_leaves;
+      if (!params_[at(k)].values.refit) return;
+      const std::int32_t leaf = leaves_[at(task % n_leaves)];
+      double value = refit_leaf_of(refit_of(k), node(leaf).rows, scratch[at(thread)]);
+      const double limit = params_[0].search.rules.max_delta_step;
+      if (limit > 0.0) value = std::clamp(value, -limit, limit);
+      values(leaf)[k] = value;
+    };
+    if (grown_.data.exchange != nullptr) {
+      for (std::int64_t task = 0; task < n_leaves * n_outputs_; ++task) refit_one(task, 0);
+    } else {
+      team_.for_each(n_leaves * n_outputs_, refit_one);
+    }
+    if (grown_.monotone.is_on()) reconcile();
+  }
+
+  double refit_leaf_of(const LeafRefit& refit, RowRange range, std::vector<Residual>& scratch) const {
+    const RowIdx* const rows = grown_.rows.from(range.begin);
+    const std::int64_t n = range.end - range.begin;
+    if (grown_.data.exchange == nullptr) return refit_leaf(refit, rows, n, scratch);
+    std::vector<double> own;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Residual r = residual_of(refit, rows[i]);
+      own.insert(own.end(), {r.value, r.weight});
+    }
+    const std::vector<double> all = grown_.data.exchange->gather(own);
+    std::vector<Residual> residuals;
+    for (std::size_t i = 0; i < all.size(); i += 2) residuals.push_back({all[i], all[i + 1]});
+    return refit_residuals(refit, residuals, scratch);
+  }
+
+  void reconcile() {
+    std::vector<double> wanted;
+    std::vector<double> weights;
+    for (const std::int32_t i : leaves_) {
+      wanted.push_back(*values(i));
+      weights.push_back(grown_.evaluator.weight(i));
+    }
+    grown_.monotone.reconcile(leaves_, weights, wanted);
+    for (std::size_t i = 0; i < leaves_.size(); ++i) *values(leaves_[i]) = wanted[i];
+  }
+
+  // ---- arrays ----
+
+  void add_nodes(Tree& tree) const {
+    const auto child_number = [&](std::int32_t i) { return number_[at(i)] >= 0 ? number_[at(i)] : ~node(i).slot; };
+    const bool has_values = grown_.evaluator.has_values();
+    for (const std::int32_t i : grown_.committed) {
+      const GrowNode& n = node(i);
+      const BestSplit& split = n.split;
+      const Feature& feature = grown_.data.matrix->features()[at(split.feature)];
+      double threshold = 0.0;
+      if (!feature.is_categorical()) threshold = has_values ? split.value : feature.upper[at(split.threshold)];
+      tree.add_split(feature, split.feature, split.threshold, threshold, split.missing_left,
+                     child_number(n.children[0]), child_number(n.children[1]), split.gain);
+      if (!split.goes_left.empty()) tree.set_categories(feature, split.goes_left);
+      for (std::int64_t k = 0; k < n_outputs_; ++k) {
+        tree.node_value.push_back(values(i)[k] * params_[0].values.learning_rate);
+      }
+      tree.node_weight.push_back(grown_.evaluator.weight(i));
+      tree.node_count.push_back(grown_.evaluator.count(i));
+    }
+  }
+
+  void add_leaves(Tree& tree) const {
+    tree.leaf_value.resize(leaves_.size() * at(n_outputs_));
+    tree.leaf_weight.resize(leaves_.size());
+    tree.leaf_count.resize(leaves_.size());
+    const LeafValues& v = params_[0].values;
+    for (const std::int32_t i : leaves_) {
+      const std::size_t slot = at(node(i).slot);
+      for (std::size_t k = 0; k < at(n_outputs_); ++k) {
+        tree.leaf_value[slot * at(n_outputs_) + k] = shrink_value(values(i)[k], v.learning_rate, v.value_unit);
+      }
+      tree.leaf_weight[slot] = grown_.evaluator.weight(i);
+      tree.leaf_count[slot] = grown_.evaluator.count(i);
+    }
+  }
+
+  void add_to_scores(const Tree& tree) const {
+    grown_.rows.for_pieces(team_, ranges_, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
+      const double* const value = tree.leaf_value.data() + node(leaves_[leaf]).slot * n_outputs_;
+      for (std::int64_t k = 0; k < n_outputs_; ++k) {
+        double* const output = score_ + k * grown_.data.matrix->n_rows();
+        for (std::int64_t i = 0; i < n; ++i) output[rows[i]] += value[k];
+      }
+    });
+  }
+
+  void fit_linear(Tree& tree) const {
+    if (n_outputs_ > 1) throw std::invalid_argument("leaves with several values cannot be linear");
+    if (grown_.data.exchange != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on shards of rows");
+    std::vector<std::vector<std::int32_t>> columns = path_columns(tree);
+    std::vector<LinearLeaf> linear(columns.size());
+    for (const std::int32_t i : grown_.committed) {
+      for (const std::int32_t child : node(i).children) {
+        if (number_[at(child)] >= 0) continue;
+        const GrowNode& leaf = node(child);
+        const std::size_t slot = at(leaf.slot);
+        linear[slot] = {grown_.rows.from(leaf.rows.begin), leaf.n_rows(), std::move(columns[slot]),
+                        tree.leaf_value[slot], *values(i)};
+      }
+    }
+    const LeafValues& v = params_[0].values;
+    const LinearFit fit{raw_,        grown_.task.gradient, grown_.task.hessian, refit_of(0), params_[0].search.rules,
+                        v.damp_from, v.linear_lambda,      v.linear_extrapolation, v.learning_rate};
+    tree.linear = fit_linear_leaves(team_, fit, linear, score_);
+  }
+
+  Team& team_;
+  const GrownTree& grown_;
+  std::span<const GrowParams> params_;
+  const TreeLabels& labels_;
+  const RawTable* raw_;
+  double* score_;
+  std::int64_t n_outputs_;
+  std::vector<std::int32_t> number_;  // by node; -1: not a node of the tree
+  std::vector<std::int32_t> leaves_;
+  std::vector<RowRange> ranges_;  // by leaf
+};
+
+}  // namespace
+
+Tree finish_tree(Team& team, const GrownTree& grown, const TreeLabels& labels, const RawTable* raw, double* score) {
+  return Finisher(team, grown, labels, raw, score).run();
+}
+
+}  // namespace gossamer

@@ -1,0 +1,184 @@
+#include "core/histogram_builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/kernels.h"
+
+namespace gossamer {
+namespace {
+
+constexpr std::int64_t kTaskRows = 4096;  // least rows per task
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Kernels index by row of the table: where row 0 would be, were it in memory.
+const void* row_zero(const void* first, std::int64_t n_rows_before, std::int64_t row_bytes) {
+  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) -
+                                       static_cast<std::uintptr_t>(n_rows_before * row_bytes));
+}
+
+// Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
+void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowIdx* rows,
+                std::int64_t first_row, std::int64_t n_rows, std::uint64_t* scratch, Histogram& out) {
+  const SparseRows& sparse = *shape.sparse;
+  const CellRange heavy{shape.matrix->n_cells(), sparse.n_heavy};
+  SparseBuildArgs args;
+  args.row_begin = static_cast<const std::int64_t*>(row_zero(page.row_begin, page.rows.begin, sizeof(std::int64_t)));
+  args.codes = page.codes;
+  args.wide_codes = sparse.wide_codes();
+  args.row_values = quantised.values();
+  args.layout = &shape.layout;
+  args.n_heavy = static_cast<std::uint32_t>(sparse.n_heavy);
+  args.light = out.light.data();
+  const std::int64_t step = out.large && heavy.n > 0 ? shape.layout.max_rows : std::max<std::int64_t>(n_rows, 1);
+  for (std::int64_t done = 0; done < n_rows; done += step) {
+    args.rows = rows != nullptr ? rows + done : nullptr;
+    args.first_row = first_row + done;
+    args.n_rows = std::min(step, n_rows - done);
+    args.heavy = scratch;
+    if (!out.large) {
+      args.heavy = out.cells(heavy.first, shape.layout);
+    } else {
+      std::fill(scratch, scratch + heavy.n * shape.words_per_cell(), std::uint64_t{0});
+    }
+    kernels().build_sparse(args);
+    if (out.large) {
+      kernels().unpack_add(scratch, heavy.n, shape.layout, out.sums(shape.n_cells).offset(heavy.first));
+    }
+  }
+}
+
+void clear_group(const HistogramShape& shape, std::int32_t group, Histogram& out) {
+  if (group == shape.sparse_group()) {
+    clear_range(out, {shape.matrix->n_cells(), shape.sparse->n_heavy}, shape.n_cells, shape.layout);
+    std::fill(out.light.begin(), out.light.end(), std::uint64_t{0});
+    return;
+  }
+  const Group& lanes = shape.matrix->groups()[at(group)];
+  clear_range(out, {lanes.first_cell, lanes.n_cells}, shape.n_cells, shape.layout);
+}
+
+}  // namespace
+
+void BuiltHistogram::merge_lanes(const HistogramShape& shape, std::int32_t group, CellRange range) {
+  for (Partial& partial : partials) {
+    if (partial.group == group) add_range(*partial.histogram, range, shape.n_cells, shape.layout, *own);
+  }
+}
+
+void BuiltHistogram::merge_sparse(const HistogramShape& shape, const SparseRows::Block& block) {
+  for (Partial& partial : partials) {
+    if (partial.group != shape.sparse_group()) continue;
+    if (block.heavy) {
+      add_range(*partial.histogram, shape.sparse_range(block), shape.n_cells, shape.layout, *own);
+    } else {
+      const std::int64_t first = shape.light_word(block);
+      kernels().add_words(partial.histogram->light.data() + first, block.n_cells * shape.words_per_cell(),
+                          own->light.data() + first);
+    }
+  }
+}
+
+std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const HistogramShape& shape,
+                                                           std::span<BuiltHistogram> histograms) {
+  const auto n_groups = static_cast<std::int64_t>(shape.matrix->groups().size());
+  std::int64_t total_rows = 0;
+  for (const BuiltHistogram& h : histograms) total_rows += h.rows.end - h.rows.begin;
+  // Sparse columns are worth as many groups as a row has groups of entries.
+  const double entries_per_row = shape.has_sparse() ? static_cast<double>(shape.sparse->n_entries()) /
+                                                          static_cast<double>(shape.matrix->n_rows())
+                                                    : 0.0;
+  const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / 16.0));
+  // Every piece of a leaf costs a histogram to be merged: with many threads, one piece each.
+  const std::int64_t n_pieces = n_threads * (n_threads <= 4 ? 2 : 1);
+  const std::int64_t rows_per_task =
+      n_threads == 1 ? shape.matrix->n_rows() : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
+  std::vector<Task> tasks;
+  for (BuiltHistogram& h : histograms) {
+    const std::int64_t n_rows = h.rows.end - h.rows.begin;
+    const std::int64_t n_parts = std::max<std::int64_t>(1, (n_rows + rows_per_task / 2) / std::max<std::int64_t>(rows_per_task, 1));
+    for (std::int64_t g = 0; g < n_groups + shape.has_sparse(); ++g) {
+      if (g < n_groups && !shape.group_used[at(g)]) continue;
+      std::int64_t n_own_parts = n_parts;
+      if (g == n_groups) {
+        // Merging takes a pass over all cells: a part must be worth it.
+        const double entries = entries_per_row * static_cast<double>(n_rows);
+        const double cells = static_cast<double>(shape.sparse->n_cells) + 65536.0;
+        n_own_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, n_pieces);
+      }
+      for (std::int64_t part = 0; part < n_own_parts; ++part) {
+        Task task{&h,
+                  static_cast<std::int32_t>(g),
+                  {h.rows.begin + n_rows * part / n_own_parts, h.rows.begin + n_rows * (part + 1) / n_own_parts},
+                  h.own};
+        if (part > 0) {
+          const bool large = h.own->large && task.rows.end - task.rows.begin > shape.layout.max_rows;
+          h.partials.push_back({task.group, pool_.acquire(large)});
+          task.target = h.partials.back().histogram.get();
+        }
+        tasks.push_back(task);
+      }
+    }
+  }
+  // Longest first: the last task to start should be a short one.
+  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) {
+    return a.rows.end - a.rows.begin > b.rows.end - b.rows.begin;
+  });
+  return tasks;
+}
+
+void HistogramBuilder::build(Team& team, const HistogramShape& shape, const QuantisedRows& rows,
+                             const LeafRows& leaf_rows, RowPages& pages, std::span<BuiltHistogram> histograms) {
+  const std::vector<Task> tasks = plan(team.n_threads(), shape, histograms);
+  bool is_first = true;
+  pages.for_each([&](const RowPage& page) {
+    team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
+      const Task& task = tasks[at(t)];
+      if (is_first) clear_group(shape, task.group, *task.target);
+      add_page(task, shape, rows, leaf_rows, page, scratch_[at(thread)]);
+    });
+    is_first = false;
+  });
+}
+
+void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& quantised,
+                                const LeafRows& leaf_rows, const RowPage& page, Buffer<std::uint64_t>& scratch) {
+  const RowRange range = leaf_rows.within(task.rows, page.rows);
+  const std::int64_t n_rows = range.end - range.begin;
+  const RowIdx* const rows = leaf_rows.from(range.begin);
+  if (task.group == shape.sparse_group()) {
+    if (task.target->large) scratch.grow_to(shape.sparse->n_heavy * 2);
+    add_sparse(shape, page, quantised, rows, range.begin, n_rows, scratch.data(), *task.target);
+    return;
+  }
+  const Group& group = shape.matrix->groups()[at(task.group)];
+  if (task.target->large) scratch.grow_to(group.n_cells * 2);
+  const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
+  const void* const bins = row_zero(page.bins[at(task.group)], page.rows.begin, row_bytes);
+  add_group(group, bins, rows, range.begin, n_rows, quantised.values(), shape.n_cells, shape.layout, scratch.data(),
+            *task.target);
+}
+
+void HistogramBuilder::merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms) {
+  team.for_each(static_cast<std::int64_t>(histograms.size()), [&](std::int64_t i, int) {
+    BuiltHistogram& h = histograms[at(i)];
+    if (h.partials.empty()) return;
+    for (std::size_t g = 0; g < shape.matrix->groups().size(); ++g) {
+      const Group& group = shape.matrix->groups()[g];
+      h.merge_lanes(shape, static_cast<std::int32_t>(g), {group.first_cell, group.n_cells});
+    }
+    if (!shape.has_sparse()) return;
+    for (const SparseRows::Block& block : shape.sparse->blocks) h.merge_sparse(shape, block);
+  });
+  give_back(histograms);
+}
+
+void HistogramBuilder::give_back(std::span<BuiltHistogram> histograms) {
+  for (BuiltHistogram& h : histograms) {
+    for (BuiltHistogram::Partial& partial : h.partials) pool_.release(std::move(partial.histogram));
+    h.partials.clear();
+  }
+}
+
+}  // namespace gossamer

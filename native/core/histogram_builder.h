@@ -1,0 +1,84 @@
+// Building the histograms of a batch of leaves from their rows.
+//
+// The rows of a large leaf are shared out in pieces. The first piece of a leaf and group of lanes goes into the leaf's
+// own histogram, every other one into a partial histogram that is added later: lane by lane while the leaf is searched,
+// or all at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/histogram.h"
+#include "core/leaf_rows.h"
+#include "core/quantised_rows.h"
+#include "core/row_pages.h"
+#include "core/sparse_rows.h"
+
+namespace gossamer {
+
+// What all histograms of a tree have in common.
+struct HistogramShape {
+  const BinMatrix* matrix = nullptr;
+  const SparseRows* sparse = nullptr;  // nullptr: no sparse columns
+  std::vector<char> group_used;        // groups of lanes in which some feature is searched
+  std::int64_t n_cells = 0;            // of lanes and of heavy sparse columns
+  CellLayout layout;
+
+  // The sparse columns count as a group after those of the lanes.
+  std::int32_t sparse_group() const { return static_cast<std::int32_t>(matrix->groups().size()); }
+  bool has_sparse() const { return sparse != nullptr && sparse->n_cells > 0; }
+  CellRange sparse_range(const SparseRows::Block& block) const {
+    return {matrix->n_cells() + block.first_cell, block.n_cells};
+  }
+  // Where the light cells of a block begin, in words.
+  std::int64_t light_word(const SparseRows::Block& block) const {
+    return (block.first_cell - sparse->n_heavy) * words_per_cell();
+  }
+  std::int64_t words_per_cell() const { return layout.wide ? 2 : 1; }
+};
+
+// The histogram of a leaf while a batch is evaluated.
+struct BuiltHistogram {
+  struct Partial {
+    std::int32_t group;
+    std::unique_ptr<Histogram> histogram;
+  };
+  Histogram* own = nullptr;
+  RowRange rows{0, 0};
+  std::vector<Partial> partials;
+
+  // Adds what partial histograms hold of a range of cells of lanes, or of a block of sparse columns.
+  void merge_lanes(const HistogramShape& shape, std::int32_t group, CellRange range);
+  void merge_sparse(const HistogramShape& shape, const SparseRows::Block& block);
+};
+
+class HistogramBuilder {
+ public:
+  // `pool` provides partial histograms.
+  explicit HistogramBuilder(HistogramPool& pool) : pool_(pool) {}
+
+  void start(int n_threads) { scratch_.resize(std::max(scratch_.size(), static_cast<std::size_t>(n_threads))); }
+  void build(Team& team, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
+             RowPages& pages, std::span<BuiltHistogram> histograms);
+  // Adds all partial histograms and gives them back.
+  void merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms);
+  void give_back(std::span<BuiltHistogram> histograms);
+
+ private:
+  struct Task {
+    const BuiltHistogram* leaf;
+    std::int32_t group;
+    RowRange rows;
+    Histogram* target;
+  };
+  std::vector<Task> plan(int n_threads, const HistogramShape& shape, std::span<BuiltHistogram> histograms);
+  void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
+                const RowPage& page, Buffer<std::uint64_t>& scratch);
+
+  HistogramPool& pool_;
+  std::vector<Buffer<std::uint64_t>> scratch_;  // by thread
+};
+
+}  // namespace gossamer

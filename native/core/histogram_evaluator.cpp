@@ -1,0 +1,408 @@
+#include "core/histogram_evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "core/category_search.h"
+#include "core/random.h"
+#include "core/timer.h"
+
+namespace gossamer {
+namespace {
+
+constexpr std::int64_t kBatchRows = 16384;  // rows per thread that make a batch worth its join
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+HistogramEvaluator::HistogramEvaluator(GrowData data) : data_(std::move(data)) {}
+
+// ---- a new tree ----
+
+void HistogramEvaluator::start(Team& team, const TreeTask& task) {
+  task_ = task;
+  search_ = &task.params[0].search;
+  const SplitRules& given = search_->rules;
+  for (NodeState& node : nodes_) pool_.release(std::move(node.histogram));
+  nodes_.clear();
+  for (auto& holders : holders_) holders.clear();
+  if (!data_.matrix->storage().loose.empty()) {
+    sparse_ = data_.matrix->sparse_rows(team, static_cast<std::int64_t>(std::max(given.min_data, 1.0)));
+  }
+  {
+    const Timer timer(task.stats->quantize);
+    quantised_.start(team, task, data_.matrix->n_rows(), wants_fine_gradients(), data_.exchange);
+    task.stats->rounds += 1;
+    task.stats->wide_rounds += quantised_.layout().wide;
+  }
+  rules_ = scale_rules(given, quantised_.layout());
+  costs_.start(task, quantised_.layout(), data_.exchange);
+  plan_features();
+  resident_ = std::make_unique<ResidentRows>(*data_.matrix, sparse_.get());
+  pool_.configure(shape_.n_cells, sparse_ ? sparse_->n_cells - sparse_->n_heavy : 0, layout().wide,
+                  search_->max_histogram_bytes);
+  make_scratch(team.n_threads());
+  nodes_.resize(1);
+  nodes_[0].sums = quantised_.total();
+  start_sources(team);
+}
+
+void HistogramEvaluator::clear() {
+  nodes_.clear();
+  pool_.clear();
+  for (auto& holders : holders_) holders.clear();
+}
+
+Searched HistogramEvaluator::where(std::int32_t f) const {
+  return feature(f).hidden ? Searched::nowhere : Searched::histogram;
+}
+
+void HistogramEvaluator::plan_features() {
+  const auto& features = data_.matrix->features();
+  std::vector<Searched> places(features.size());
+  for (std::size_t f = 0; f < features.size(); ++f) places[f] = where(static_cast<std::int32_t>(f));
+  allowed_.start(*search_, std::move(places));
+  shape_ = {data_.matrix.get(), sparse_.get(), std::vector<char>(data_.matrix->groups().size(), 0), 0,
+            quantised_.layout()};
+  for (const std::int32_t f : allowed_.tree_features()) {
+    if (allowed_.where(f) == Searched::histogram && !feature(f).loose()) {
+      shape_.group_used[at(feature(f).group)] = 1;
+    }
+  }
+  // The cells of forced splits are needed even where the tree's sample of features leaves them out.
+  if (search_->limits) {
+    for (const ForcedSplit& forced : search_->limits->forced) {
+      if (!feature(forced.feature).loose()) shape_.group_used[at(feature(forced.feature).group)] = 1;
+    }
+  }
+  const bool any_lane = std::any_of(shape_.group_used.begin(), shape_.group_used.end(), [](char used) { return used; });
+  // Where every feature has a sorted column, histograms have nothing to hold.
+  if (any_lane || sparse_) shape_.n_cells = data_.matrix->n_cells() + (sparse_ ? sparse_->n_heavy : 0);
+  const auto& direction = task_.params[0].monotone.direction;
+  const bool monotone = std::any_of(direction.begin(), direction.end(), [](std::int8_t d) { return d != 0; });
+  one_by_one_ = search_->extra_trees || monotone || costs_.adjusts_gains();
+  all_blocks_.resize(sparse_ ? sparse_->blocks.size() : 0);
+  std::iota(all_blocks_.begin(), all_blocks_.end(), 0);
+}
+
+void HistogramEvaluator::make_scratch(int n_threads) {
+  int max_bins = kSortedChunk;
+  for (const Feature& f : data_.matrix->features()) max_bins = std::max(max_bins, f.n_value_bins);
+  builder_.start(n_threads);
+  const std::size_t n = std::max(at(n_threads), search_scratch_.size());
+  search_scratch_.resize(n);
+  marginal_scratch_.resize(n);
+  zero_scratch_.resize(n);
+  const std::int64_t block_cells = sparse_ ? sparse_->max_block_cells : 0;
+  for (std::size_t t = 0; t < n; ++t) {
+    search_scratch_[t].grow_to(search_scratch_size(max_bins));
+    marginal_scratch_[t].grow_to(kFeatureScratchWords);
+    zero_scratch_[t].grow_to(zero_scratch_words(std::max<std::int64_t>(max_bins + 1, block_cells)));
+  }
+}
+
+// On one thread a join costs nothing: leaves come one by one, and none in vain.
+std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
+  return n_threads > 1 ? kBatchRows * n_threads : 1;
+}
+
+// ---- nodes ----
+
+double HistogramEvaluator::weight(std::int32_t node) const {
+  return hessian_of(state(node).sums) * layout().hessian_unit;
+}
+
+void HistogramEvaluator::values(std::int32_t node, double l2, const double* parent, double* out) const {
+  const Sums& sums = state(node).sums;
+  SplitRules rules = search_->rules;
+  rules.lambda_l2 += l2;
+  *out = leaf_output(static_cast<double>(sums.gradient) * layout().gradient_unit, weight(node),
+                     static_cast<double>(sums.count), rules, task_.params[0].values.damp_from, parent);
+}
+
+void HistogramEvaluator::add_children(std::int32_t node, const BestSplit& split, std::int32_t first_child) {
+  nodes_.resize(at(first_child) + 2);
+  const NodeState& parent = state(node);
+  state(first_child).sums = parent.left;
+  state(first_child + 1).sums = parent.sums - parent.left;
+  costs_.split_on(node, split.feature);
+}
+
+RowSplitter HistogramEvaluator::splitter(std::int32_t, RowRange, const BestSplit& split) {
+  if (!split.goes_left.empty()) return RowSplitter(*data_.matrix, split.feature, split.goes_left);
+  return RowSplitter(*data_.matrix, split.feature, split.threshold, split.missing_left);
+}
+
+void HistogramEvaluator::forget(std::int32_t node) {
+  pool_.release(std::move(state(node).histogram));
+  state(node).alive = {};
+}
+
+std::vector<std::pair<std::int32_t, BestSplit>> HistogramEvaluator::refund(std::int32_t feature) {
+  std::vector<std::pair<std::int32_t, BestSplit>> better;
+  for (auto& [node, offer] : costs_.take_offers(feature)) {
+    NodeState& own = state(node);
+    if (own.feature >= 0 && !beats(offer.split.gain, feature, own.gain, own.feature)) continue;
+    own.left = offer.left;
+    own.gain = offer.split.gain;
+    own.feature = feature;
+    better.emplace_back(node, std::move(offer.split));
+  }
+  return better;
+}
+
+// ---- a batch of leaves ----
+
+void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std::span<BestSplit> splits) {
+  mark_in_use(jobs, true);
+  std::vector<Family> families = make_families(jobs);
+  std::vector<BuiltHistogram> built = build(team, jobs, families);
+  std::vector<char> counted(jobs.size(), 0);
+  for (const Family& family : families) counted[family.jobs[0]] = 1;
+  costs_.prepare(team, jobs, counted);
+  {
+    const Timer timer(task_.stats->search);
+    allowed_.draw(jobs);
+    const std::vector<SearchedLeaf> leaves = searched_leaves(jobs, families);
+    std::vector<Found> best(jobs.size());
+    search(team, leaves, families, best);
+    search_sources(team, leaves, best);
+    for (std::size_t i = 0; i < jobs.size(); ++i) settle(leaves[i], best[i], splits[i]);
+  }
+  builder_.give_back(built);
+  for (Family& family : families) {
+    if (!family.subtracts) continue;
+    NodeState& rest = state(jobs[family.jobs[1]].node);
+    rest.histogram = std::move(family.packed_rest ? family.packed_rest : state(family.parent).histogram);
+  }
+  for (const LeafJob& job : jobs) {
+    const NodeState& node = state(job.node);
+    if (!node.histogram || node.feature < 0) continue;
+    auto& holders = holders_[node.histogram->large];
+    holders.push_back({node.gain, job.node});
+    std::push_heap(holders.begin(), holders.end(), std::greater<>());
+  }
+  mark_in_use(jobs, false);
+}
+
+std::vector<HistogramEvaluator::Family> HistogramEvaluator::make_families(std::span<const LeafJob> jobs) {
+  std::vector<Family> families;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Family family;
+    family.parent = jobs[i].parent;
+    family.jobs[0] = i;
+    const NodeState& own = state(jobs[i].node);
+    if (family.parent < 0) {
+      family.alive = own.histogram ? own.alive : all_blocks_;
+    } else {
+      // Which child is built depends on the rows of all shards, so that all of them choose the same.
+      const bool left_is_smaller = own.sums.count <= state(jobs[i + 1].node).sums.count;
+      family.jobs[0] = left_is_smaller ? i : i + 1;
+      family.jobs[1] = left_is_smaller ? i + 1 : i;
+      family.subtracts = state(family.parent).histogram != nullptr;
+      family.alive = family.subtracts ? std::move(state(family.parent).alive) : all_blocks_;
+      ++i;
+    }
+    families.push_back(std::move(family));
+  }
+  return families;
+}
+
+// The histogram of the leaf that gains least is given up when memory runs short: its children are then both built from
+// rows.
+std::unique_ptr<Histogram> HistogramEvaluator::acquire(bool large) {
+  if (!pool_.exhausted(large)) return pool_.acquire(large);
+  std::vector<Holder> in_use;
+  std::unique_ptr<Histogram> taken;
+  auto& holders = holders_[large];
+  while (!holders.empty() && !taken) {
+    std::pop_heap(holders.begin(), holders.end(), std::greater<>());
+    const Holder worst = holders.back();
+    holders.pop_back();
+    NodeState& node = state(worst.node);
+    if (node.in_use) {
+      in_use.push_back(worst);
+    } else if (node.histogram && node.histogram->large == large && node.gain == worst.gain) {
+      taken = std::move(node.histogram);
+    }
+  }
+  for (const Holder& holder : in_use) {
+    holders.push_back(holder);
+    std::push_heap(holders.begin(), holders.end(), std::greater<>());
+  }
+  return taken ? std::move(taken) : pool_.acquire(large);
+}
+
+void HistogramEvaluator::mark_in_use(std::span<const LeafJob> jobs, bool in_use) {
+  for (const LeafJob& job : jobs) {
+    if (job.parent >= 0) state(job.parent).in_use = in_use;
+    state(job.node).in_use = in_use;
+  }
+}
+
+std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<const LeafJob> jobs,
+                                                      std::vector<Family>& families) {
+  const Timer timer(task_.stats->build);
+  std::vector<BuiltHistogram> built;
+  built.reserve(jobs.size());  // families point to its elements
+  for (Family& family : families) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (family.jobs[side] == kNone || (side == 1 && family.subtracts)) continue;
+      const LeafJob& job = jobs[family.jobs[side]];
+      NodeState& node = state(job.node);
+      if (node.histogram) continue;  // it is searched again
+      node.histogram = acquire(node.sums.count > layout().max_rows);
+      built.push_back({node.histogram.get(), job.rows, {}});
+      family.built[side] = &built.back();
+      task_.stats->built_rows += job.rows.end - job.rows.begin;
+    }
+  }
+  RowPages& pages = data_.pages != nullptr ? *data_.pages : *resident_;
+  builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built);
+  if (data_.exchange != nullptr) {
+    builder_.merge(team, shape_, built);
+    exchange(built);
+  }
+  return built;
+}
+
+// Cells are added as whole words: no field of a packed cell overflows, since the number of rows of all shards decided
+// whether cells are packed. Counts of large cells are 32 bits, and there are fewer rows than that.
+void HistogramEvaluator::exchange(std::span<BuiltHistogram> built) {
+  std::vector<std::span<std::uint64_t>> parts;
+  for (const BuiltHistogram& h : built) {
+    parts.emplace_back(h.own->words.data(), at(h.own->words.size()));
+    parts.emplace_back(h.own->light.data(), at(h.own->light.size()));
+  }
+  data_.exchange->add(parts);
+}
+
+// ---- settling the winners ----
+
+std::vector<HistogramEvaluator::SearchedLeaf> HistogramEvaluator::searched_leaves(std::span<const LeafJob> jobs,
+                                                                                  std::vector<Family>& families) {
+  for (Family& family : families) {
+    if (family.subtracts) prepare_rest(jobs, family);
+  }
+  std::vector<SearchedLeaf> leaves(jobs.size());
+  for (Family& family : families) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (family.jobs[side] == kNone) continue;
+      const LeafJob& job = jobs[family.jobs[side]];
+      SearchedLeaf& leaf = leaves[family.jobs[side]];
+      leaf.job = &job;
+      leaf.sums = state(job.node).sums;
+      leaf.histogram = state(job.node).histogram.get();
+      if (side == 1 && family.subtracts) {
+        leaf.histogram = family.packed_rest ? family.packed_rest.get() : state(family.parent).histogram.get();
+      }
+      leaf.output = job.value * value_scale();
+      leaf.own_gain = own_gain(job, leaf.sums);
+      task_.monotone->prepare_search(job.node);
+    }
+  }
+  return leaves;
+}
+
+// A large histogram whose larger child has few rows is packed on the way. Light cells move over as they are.
+void HistogramEvaluator::prepare_rest(std::span<const LeafJob> jobs, Family& family) {
+  Histogram& parent = *state(family.parent).histogram;
+  const bool becomes_small = parent.large && state(jobs[family.jobs[1]].node).sums.count <= layout().max_rows;
+  if (!becomes_small) return;
+  family.packed_rest = acquire(false);
+  std::swap(family.packed_rest->light, parent.light);
+}
+
+// The gain of the unsplit leaf. Monotone constraints may keep it from the value it would have.
+double HistogramEvaluator::own_gain(const LeafJob& job, const Sums& sums) const {
+  const auto gradient = static_cast<double>(sums.gradient);
+  const double hessian = hessian_of(sums);
+  const double output = job.value * value_scale();
+  if (job.value != job.wish) {
+    return gain_at(shrink(gradient, rules_.lambda_l1), hessian + rules_.lambda_l2, output);
+  }
+  if (!(hessian + rules_.lambda_l2 > 0.0)) return 0.0;
+  return leaf_gain(gradient, hessian, static_cast<double>(sums.count), rules_, output);
+}
+
+void HistogramEvaluator::settle(const SearchedLeaf& leaf, Found& found, BestSplit& split) {
+  NodeState& node = state(leaf.job->node);
+  split = std::move(found.split);
+  split.gain = found.gain;
+  if (!complete(leaf, split, node.left)) split = BestSplit{};
+  for (SplitCosts::Offer& offer : costs_.offers(leaf.job->node)) {
+    if (offer.split.feature < 0) continue;
+    // As it will be once its feature has been paid for; the histogram may be gone by then.
+    offer.split.gain += costs_.refund_of(offer.split.feature);
+    if (!complete(leaf, offer.split, offer.left)) offer.split = BestSplit{};
+  }
+  if (leaf.job->forced >= 0) force(leaf, split);
+  node.gain = split.gain;
+  node.feature = split.feature;
+}
+
+// The gain above the leaf's own and the exact sums of the left side; false: the gain is not enough.
+bool HistogramEvaluator::complete(const SearchedLeaf& leaf, BestSplit& split, Sums& left) {
+  if (split.feature < 0) return false;
+  // What rounding leaves of a gain of zero must not pass for a gain.
+  const double gain = split.gain - leaf.own_gain;
+  const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
+  split.gain = gain * layout().gradient_unit * layout().gradient_unit / layout().hessian_unit;
+  if (is_noise || split.gain <= search_->rules.min_gain_to_split) return false;
+  finish_split(leaf, split, left);
+  split.left_count = left.count;
+  return true;
+}
+
+void HistogramEvaluator::finish_split(const SearchedLeaf& leaf, BestSplit& split, Sums& left) {
+  const Feature& f = feature(split.feature);
+  const FeatureCells cells = cells_of(leaf, split.feature, 0);
+  if (f.is_categorical()) {
+    left = sum_left_bins(cells, f, split, layout());
+    return;
+  }
+  left = sum_bins(cells, 0, split.threshold + 1, layout());
+  const Sums missing = f.has_missing ? sum_bins(cells, f.n_value_bins, 1, layout()) : Sums{};
+  if (split.missing_left) left += missing;
+  // Nothing to learn a direction from: missing values will follow the majority.
+  if (missing.count == 0) split.missing_left = 2 * left.count >= leaf.sums.count;
+}
+
+// ---- forced splits ----
+
+bool HistogramEvaluator::has_cells(const SearchedLeaf& leaf, std::int32_t f) const {
+  if (!feature(f).loose()) return true;
+  const std::int32_t place = sparse_->place_of[at(f)];
+  const auto& alive = state(leaf.job->node).alive;
+  return std::any_of(alive.begin(), alive.end(), [&](std::int32_t b) {
+    const SparseRows::Block& block = sparse_->blocks[at(b)];
+    return block.first <= place && place < block.first + block.n;
+  });
+}
+
+// The split that a leaf must start with takes the place of the best one, if it is admissible.
+void HistogramEvaluator::force(const SearchedLeaf& leaf, BestSplit& split) {
+  const ForcedSplit& forced = search_->limits->forced[at(leaf.job->forced)];
+  if (!leaf.is_searched() || !has_cells(leaf, forced.feature)) return;
+  const Feature& f = feature(forced.feature);
+  SearchArgs args = search_args(leaf, cells_of(leaf, forced.feature, 0), f, 0);
+  args.only_threshold = forced.threshold;
+  Candidate candidate;
+  if (!kernels().search(args, layout(), rules_of(f), candidate)) return;
+  BestSplit own;
+  own.gain = candidate.gain;
+  own.feature = forced.feature;
+  own.threshold = candidate.threshold;
+  own.missing_left = candidate.missing_left;
+  own.l2 = f.l2;
+  own.forced = true;
+  Sums left;
+  if (!complete(leaf, own, left)) return;
+  split = std::move(own);
+  state(leaf.job->node).left = left;
+}
+
+}  // namespace gossamer

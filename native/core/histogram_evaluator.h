@@ -1,0 +1,184 @@
+// Best splits from histograms of integers.
+//
+// The histogram of the smaller child of a node is built from its rows; the larger child's is what that leaves of the
+// parent's. Cells are merged, subtracted and searched lane by lane, while they are in cache. With an exchange, built
+// histograms are complete and unsearched when it adds up those of all shards.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/allowed_features.h"
+#include "core/histogram.h"
+#include "core/histogram_builder.h"
+#include "core/leaf_evaluator.h"
+#include "core/quantised_rows.h"
+#include "core/split_costs.h"
+#include "core/split_math.h"
+
+namespace gossamer {
+
+class HistogramEvaluator : public LeafEvaluator {
+ public:
+  explicit HistogramEvaluator(GrowData data);
+
+  void start(Team& team, const TreeTask& task) override;
+  void evaluate(Team& team, std::span<const LeafJob> jobs, std::span<BestSplit> splits) override;
+  void clear() override;
+
+  std::int64_t count(std::int32_t node) const override { return state(node).sums.count; }
+  double weight(std::int32_t node) const override;
+  void values(std::int32_t node, double l2, const double* parent, double* out) const override;
+
+  void add_children(std::int32_t node, const BestSplit& split, std::int32_t first_child) override;
+  RowSplitter splitter(std::int32_t node, RowRange rows, const BestSplit& split) override;
+  void forget(std::int32_t node) override;
+
+  void pay(std::int32_t feature) override { costs_.pay(feature); }
+  bool has_refunds() const override { return costs_.has_refunds(); }
+  std::vector<std::pair<std::int32_t, BestSplit>> refund(std::int32_t feature) override;
+
+  const std::vector<Feature>& box_features() const override { return data_.matrix->features(); }
+  std::int64_t preferred_rows(int n_threads) const override;
+
+ protected:
+  // What is known of a node.
+  struct NodeState {
+    Sums sums;
+    Sums left;                  // of its split
+    double gain = 0.0;          // likewise
+    std::int32_t feature = -1;  // likewise; -1: it has none
+    bool in_use = false;        // in the batch that is evaluated
+    std::unique_ptr<Histogram> histogram;
+    std::vector<std::int32_t> alive;  // blocks of sparse columns in which some feature may still split
+  };
+  // The best candidate so far. Until it is settled, the gain is that of both children in units of the layout.
+  struct Found {
+    double gain = -1.0e300;
+    BestSplit split;
+
+    bool loses_to(double other, std::int32_t feature) const { return beats(other, feature, gain, split.feature); }
+  };
+  // A leaf as the search sees it.
+  struct SearchedLeaf {
+    const LeafJob* job = nullptr;
+    Histogram* histogram = nullptr;
+    Sums sums;
+    double own_gain = 0.0;  // of the unsplit leaf
+    double output = 0.0;    // its value in units of the layout
+
+    bool is_searched() const { return job != nullptr && job->may_split; }
+  };
+
+  // Features with a source of splits other than histograms.
+  virtual void start_sources(Team&) {}
+  virtual Searched where(std::int32_t feature) const;
+  virtual bool wants_fine_gradients() const { return false; }
+  virtual void search_sources(Team&, std::span<const SearchedLeaf>, std::span<Found>) {}
+  // Exact sums of the left side of a candidate whose gain is enough.
+  virtual void finish_split(const SearchedLeaf& leaf, BestSplit& split, Sums& left);
+
+  NodeState& state(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
+  const NodeState& state(std::int32_t node) const { return nodes_[static_cast<std::size_t>(node)]; }
+  const CellLayout& layout() const { return shape_.layout; }
+  const Feature& feature(std::int32_t f) const { return data_.matrix->features()[static_cast<std::size_t>(f)]; }
+  double hessian_of(const Sums& sums) const {
+    return static_cast<double>(layout().constant_hessian() ? sums.count : sums.hessian);
+  }
+  // One step of a leaf value: units of the layout over real ones.
+  double value_scale() const { return layout().hessian_unit / layout().gradient_unit; }
+  SplitRules rules_of(const Feature& feature) const;
+  SearchArgs search_args(const SearchedLeaf& leaf, const FeatureCells& cells, const Feature& feature, int thread);
+  const ValueLimits* limits_of(const SearchedLeaf& leaf, std::int32_t f, int thread, ValueLimits& limits);
+  // A candidate of one feature: counts costs and preferences in, notes offers, and keeps it if it is the best.
+  void offer(const SearchedLeaf& leaf, double gain, BestSplit split, Found& best);
+  FeatureCells cells_of(const SearchedLeaf& leaf, std::int32_t f, int thread);
+
+  GrowData data_;
+  TreeTask task_;
+  const SplitSearch* search_ = nullptr;
+  QuantisedRows quantised_;
+  SplitRules rules_;  // in units of the layout
+  AllowedFeatures allowed_;
+  SplitCosts costs_;
+  HistogramShape shape_;
+
+ private:
+  // Leaves whose histograms are made together: the children of a node, or one leaf.
+  struct Family {
+    std::int32_t parent = -1;
+    std::size_t jobs[2] = {kNone, kNone};  // jobs[0] is built from rows
+    bool subtracts = false;                // jobs[1] is what jobs[0] leaves of the parent
+    BuiltHistogram* built[2] = {nullptr, nullptr};
+    std::unique_ptr<Histogram> packed_rest;
+    std::vector<std::int32_t> alive;  // blocks of sparse columns to be searched
+  };
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  // A leaf that keeps its histogram until it is expanded.
+  struct Holder {
+    double gain;
+    std::int32_t node;
+
+    auto operator<=>(const Holder&) const = default;
+  };
+  struct LaneBlock {
+    std::int32_t group;
+    std::int32_t first, n;  // lanes
+  };
+  // One piece of the search: a block of lanes, or some blocks of sparse columns, of one family.
+  struct SearchTask {
+    std::size_t family;
+    std::int32_t lane_block;            // -1: sparse columns
+    std::int32_t first_alive, n_alive;  // of the family's blocks
+    Found found[2] = {};
+    std::vector<std::int32_t> alive[2] = {};
+  };
+
+  void plan_features();
+  void make_scratch(int n_threads);
+  std::vector<Family> make_families(std::span<const LeafJob> jobs);
+  std::vector<BuiltHistogram> build(Team& team, std::span<const LeafJob> jobs, std::vector<Family>& families);
+  void exchange(std::span<BuiltHistogram> built);
+  std::unique_ptr<Histogram> acquire(bool large);
+  void mark_in_use(std::span<const LeafJob> jobs, bool in_use);
+  void prepare_rest(std::span<const LeafJob> jobs, Family& family);
+  std::vector<SearchedLeaf> searched_leaves(std::span<const LeafJob> jobs, std::vector<Family>& families);
+  void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
+              std::span<Found> best);
+  std::vector<LaneBlock> lane_blocks(int n_threads, std::size_t n_families) const;
+  void search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block, int thread,
+                    Found* found);
+  void search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best);
+  void search_sparse(std::span<const SearchedLeaf> leaves, Family& family, SearchTask& task, int thread);
+  bool search_sparse_block(const SearchedLeaf& leaf, const SparseRows::Block& block, int thread, Found& best);
+  void merge_sparse_block(Family& family, const SparseRows::Block& block);
+  bool search_right(const SearchedLeaf& leaf, const FeatureCells& cells, const std::int32_t* features, int n,
+                    Found& best, FeatureCandidate* found = nullptr);
+  bool can_split(const FeatureCells& others, std::int64_t n) const;
+  void search_other_bins(const SearchedLeaf& leaf, const FeatureCells& others, std::int32_t f, int thread,
+                         Found& best);
+  void search_cells(const SearchedLeaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best);
+  FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy);
+  double own_gain(const LeafJob& job, const Sums& sums) const;
+  void settle(const SearchedLeaf& leaf, Found& found, BestSplit& split);
+  bool complete(const SearchedLeaf& leaf, BestSplit& split, Sums& left);
+  void force(const SearchedLeaf& leaf, BestSplit& split);
+  bool has_cells(const SearchedLeaf& leaf, std::int32_t f) const;
+
+  std::shared_ptr<const SparseRows> sparse_;  // nullptr: no sparse columns
+  std::unique_ptr<ResidentRows> resident_;
+  std::vector<std::int32_t> all_blocks_;  // of sparse_
+  bool one_by_one_ = false;               // every feature must be searched on its own
+  std::vector<NodeState> nodes_;
+  HistogramPool pool_;
+  std::vector<Holder> holders_[2];  // small and large; heaps, the smallest gain first. Entries may be outdated
+  HistogramBuilder builder_{pool_};
+  std::vector<Buffer<double>> search_scratch_;  // by thread
+  std::vector<Buffer<std::uint64_t>> marginal_scratch_;
+  std::vector<Buffer<std::uint64_t>> zero_scratch_;
+};
+
+}  // namespace gossamer

@@ -1,0 +1,339 @@
+// The part of the histogram evaluator that finds splits in the cells of lanes and sparse columns.
+#include <algorithm>
+#include <cmath>
+
+#include "core/category_search.h"
+#include "core/histogram_evaluator.h"
+#include "core/random.h"
+
+namespace gossamer {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+// Enough blocks for every thread, but no more: a block's cells are searched one after another.
+std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n_threads,
+                                                                           std::size_t n_families) const {
+  const auto& groups = data_.matrix->groups();
+  std::int64_t n_lanes = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) n_lanes += shape_.group_used[g] ? groups[g].n_lanes : 0;
+  const std::int64_t shared = n_lanes * static_cast<std::int64_t>(n_families) / (2 * n_threads);
+  const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(shared, 4, 32);
+  std::vector<LaneBlock> blocks;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (!shape_.group_used[g]) continue;
+    const std::int64_t n = groups[g].n_lanes;
+    for (std::int64_t first = 0; first < n; first += block) {
+      blocks.push_back({static_cast<std::int32_t>(g), static_cast<std::int32_t>(first),
+                        static_cast<std::int32_t>(std::min(block, n - first))});
+    }
+  }
+  return blocks;
+}
+
+void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
+                                std::span<Found> best) {
+  constexpr std::int64_t kBlocksPerTask = 8;
+  const std::vector<LaneBlock> blocks = lane_blocks(team.n_threads(), families.size());
+  std::vector<SearchTask> tasks;
+  for (std::size_t family = 0; family < families.size(); ++family) {
+    for (std::size_t b = 0; b < blocks.size(); ++b) tasks.push_back({family, static_cast<std::int32_t>(b), 0, 0});
+    const auto n_alive = static_cast<std::int64_t>(families[family].alive.size());
+    for (std::int64_t first = 0; first < n_alive; first += kBlocksPerTask) {
+      const std::int64_t n = std::min(kBlocksPerTask, n_alive - first);
+      tasks.push_back({family, -1, static_cast<std::int32_t>(first), static_cast<std::int32_t>(n)});
+    }
+  }
+  team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
+    SearchTask& task = tasks[at(t)];
+    Family& family = families[task.family];
+    if (task.lane_block >= 0) {
+      search_lanes(leaves, family, blocks[at(task.lane_block)], thread, task.found);
+    } else {
+      search_sparse(leaves, family, task, thread);
+    }
+  });
+  for (const SearchedLeaf& leaf : leaves) state(leaf.job->node).alive.clear();
+  for (SearchTask& task : tasks) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::size_t job = families[task.family].jobs[side];
+      if (job == kNone) continue;
+      Found& found = task.found[side];
+      if (found.split.feature >= 0 && best[job].loses_to(found.gain, found.split.feature)) best[job] = std::move(found);
+      auto& alive = state(leaves[job].job->node).alive;
+      alive.insert(alive.end(), task.alive[side].begin(), task.alive[side].end());
+    }
+  }
+}
+
+// ---- lanes ----
+
+// Lane by lane, so that cells are merged, subtracted and searched while they are in cache.
+void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block,
+                                      int thread, Found* found) {
+  const Group& group = data_.matrix->groups()[at(block.group)];
+  for (std::int32_t lane = block.first; lane < block.first + block.n; ++lane) {
+    const std::int64_t first = group.lane_begin(lane);
+    const CellRange range{group.first_cell + first, group.lane_begin(lane + 1) - first};
+    for (BuiltHistogram* const built : family.built) {
+      if (built != nullptr) built->merge_lanes(shape_, block.group, range);
+    }
+    if (family.subtracts) {
+      subtract_range(*leaves[family.jobs[0]].histogram, range, shape_.n_cells, layout(),
+                     *state(family.parent).histogram, family.packed_rest.get());
+    }
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (family.jobs[side] == kNone || !leaves[family.jobs[side]].is_searched()) continue;
+      for (const Digit& digit : group.lanes[at(lane)].digits) {
+        search_digit(leaves[family.jobs[side]], digit, thread, found[side]);
+      }
+    }
+  }
+}
+
+void HistogramEvaluator::search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best) {
+  const std::int32_t first = digit.features.front();
+  if (!digit.bundle && !allowed_.in_histogram(leaf.job->node, first)) return;
+  const FeatureCells cells =
+      feature_cells(*leaf.histogram, feature(first), shape_.n_cells, layout(), marginal_scratch_[at(thread)].data());
+  if (!digit.bundle) {
+    search_cells(leaf, cells, first, thread, best);
+    return;
+  }
+  // Features of two bins have one cell each, next to one another.
+  const auto is_one_hot = [&](std::size_t k) { return !one_by_one_ && feature(digit.features[k]).one_hot(); };
+  for (std::size_t k = 0; k < digit.features.size();) {
+    const Feature& f = feature(digit.features[k]);
+    const FeatureCells others = cells.from(f.first_value, layout());
+    if (!is_one_hot(k)) {
+      if (can_split(others, f.n_other_bins())) search_other_bins(leaf, others, digit.features[k], thread, best);
+      ++k;
+      continue;
+    }
+    std::size_t end = k + 1;
+    while (end < digit.features.size() && is_one_hot(end)) ++end;
+    search_right(leaf, others, digit.features.data() + k, static_cast<int>(end - k), best);
+    k = end;
+  }
+}
+
+// ---- sparse columns ----
+
+FeatureCells HistogramEvaluator::sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy) {
+  FeatureCells cells;
+  if (!heavy) {
+    cells.cells = histogram.light.data() + (first_cell - sparse_->n_heavy) * shape_.words_per_cell();
+  } else if (histogram.large) {
+    cells.large = histogram.sums(shape_.n_cells).offset(data_.matrix->n_cells() + first_cell);
+  } else {
+    cells.cells = histogram.cells(data_.matrix->n_cells() + first_cell, layout());
+  }
+  return cells;
+}
+
+// Partial sums are added up; the larger child is the parent less the smaller one.
+void HistogramEvaluator::merge_sparse_block(Family& family, const SparseRows::Block& block) {
+  for (BuiltHistogram* const built : family.built) {
+    if (built != nullptr) built->merge_sparse(shape_, block);
+  }
+  if (!family.subtracts) return;
+  Histogram& child = *family.built[0]->own;
+  Histogram& parent = *state(family.parent).histogram;
+  if (block.heavy) {
+    subtract_range(child, shape_.sparse_range(block), shape_.n_cells, layout(), parent, family.packed_rest.get());
+    return;
+  }
+  const std::int64_t first = shape_.light_word(block);
+  Histogram& rest = family.packed_rest ? *family.packed_rest : parent;
+  kernels().subtract_words(child.light.data() + first, block.n_cells * shape_.words_per_cell(),
+                           rest.light.data() + first);
+}
+
+void HistogramEvaluator::search_sparse(std::span<const SearchedLeaf> leaves, Family& family, SearchTask& task,
+                                       int thread) {
+  for (std::int32_t k = task.first_alive; k < task.first_alive + task.n_alive; ++k) {
+    const std::int32_t b = family.alive[at(k)];
+    const SparseRows::Block& block = sparse_->blocks[at(b)];
+    merge_sparse_block(family, block);
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (family.jobs[side] == kNone || !leaves[family.jobs[side]].is_searched()) continue;
+      if (search_sparse_block(leaves[family.jobs[side]], block, thread, task.found[side])) {
+        task.alive[side].push_back(b);
+      }
+    }
+  }
+}
+
+// Returns whether some feature has enough rows that are not zero: without them neither this leaf nor its children can
+// use the feature.
+bool HistogramEvaluator::search_sparse_block(const SearchedLeaf& leaf, const SparseRows::Block& block, int thread,
+                                             Found& best) {
+  if (block.rising && !one_by_one_) {
+    const std::int32_t* const feature_of = sparse_->feature_of.data() + block.first_cell;
+    FeatureCells cells = sparse_cells(*leaf.histogram, block.first_cell, block.heavy);
+    if (block.n_cells > block.n) {
+      cells = sums_from_above(cells, {sparse_->first_cell.data() + block.first, at(block.n) + 1}, layout(),
+                              zero_scratch_[at(thread)].data());
+    }
+    FeatureCandidate found;
+    const bool alive = search_right(leaf, cells, feature_of, static_cast<int>(block.n_cells), best, &found);
+    if (found.cell >= 0) {
+      const std::int64_t first_cell = sparse_->first_cell[at(sparse_->place_of[at(found.feature)])];
+      best.split.threshold = static_cast<std::int32_t>(block.first_cell + found.cell - first_cell);
+    }
+    return alive;
+  }
+  bool alive = false;
+  for (std::int32_t k = 0; k < block.n; ++k) {
+    const std::int64_t first_cell = sparse_->first_cell[at(block.first + k)];
+    const std::int64_t n_cells = sparse_->first_cell[at(block.first + k) + 1] - first_cell;
+    const FeatureCells others = sparse_cells(*leaf.histogram, first_cell, block.heavy);
+    if (!can_split(others, n_cells)) continue;
+    alive = true;
+    search_other_bins(leaf, others, sparse_->features[at(block.first + k)], thread, best);
+  }
+  return alive;
+}
+
+// Whether enough rows are not zero: one side of every split is without zero.
+bool HistogramEvaluator::can_split(const FeatureCells& others, std::int64_t n) const {
+  std::uint64_t count = 0;
+  if (others.cells == nullptr) {
+    for (std::int64_t c = 0; c < n; ++c) count += others.large.count[c];
+  } else {
+    // The count is in the lowest bits of a packed cell, and of the second word of a wide one.
+    const auto* const words = static_cast<const std::uint64_t*>(others.cells);
+    const std::uint64_t mask = (std::uint64_t{1} << layout().count_bits) - 1;
+    for (std::int64_t c = 0; c < n; ++c) count += (layout().wide ? words[2 * c + 1] : words[c]) & mask;
+  }
+  return static_cast<double>(count) >= rules_.min_data;
+}
+
+// Splits with one cell each; a new best one has the threshold 0 unless the caller knows better.
+bool HistogramEvaluator::search_right(const SearchedLeaf& leaf, const FeatureCells& cells,
+                                      const std::int32_t* features, int n, Found& best, FeatureCandidate* found) {
+  SearchRightArgs args;
+  args.cells = cells.cells;
+  args.large = cells.large;
+  args.n = n;
+  args.features = features;
+  args.allowed = allowed_.flags(leaf.job->node);
+  args.leaf = leaf.sums;
+  args.parent_output = leaf.output;
+  FeatureCandidate candidate;
+  candidate.gain = best.gain;
+  candidate.feature = best.split.feature;
+  if (kernels().search_right(args, layout(), rules_, candidate)) {
+    best.gain = candidate.gain;
+    best.split = BestSplit{};
+    best.split.feature = candidate.feature;
+  }
+  if (found != nullptr) *found = candidate;
+  return candidate.any_filled;
+}
+
+// A feature whose cell of zero is what the others leave.
+void HistogramEvaluator::search_other_bins(const SearchedLeaf& leaf, const FeatureCells& others, std::int32_t f,
+                                           int thread, Found& best) {
+  if (!allowed_.in_histogram(leaf.job->node, f)) return;
+  const bool large = leaf.sums.count > layout().max_rows;
+  const FeatureCells cells =
+      with_zero_cell(others, feature(f), leaf.sums, large, layout(), zero_scratch_[at(thread)].data());
+  search_cells(leaf, cells, f, thread, best);
+}
+
+// ---- one feature ----
+
+// All cells of a feature, wherever it is kept.
+FeatureCells HistogramEvaluator::cells_of(const SearchedLeaf& leaf, std::int32_t f, int thread) {
+  const Feature& own = feature(f);
+  const bool large = leaf.sums.count > layout().max_rows;
+  std::uint64_t* const scratch = zero_scratch_[at(thread)].data();
+  if (own.loose()) {
+    const std::int64_t first_cell = sparse_->first_cell[at(sparse_->place_of[at(f)])];
+    const FeatureCells others = sparse_cells(*leaf.histogram, first_cell, first_cell < sparse_->n_heavy);
+    return with_zero_cell(others, own, leaf.sums, large, layout(), scratch);
+  }
+  const FeatureCells digit =
+      feature_cells(*leaf.histogram, own, shape_.n_cells, layout(), marginal_scratch_[at(thread)].data());
+  if (!own.bundled) return digit;
+  return with_zero_cell(digit.from(own.first_value, layout()), own, leaf.sums, large, layout(), scratch);
+}
+
+SplitRules HistogramEvaluator::rules_of(const Feature& feature) const {
+  SplitRules rules = rules_;
+  rules.lambda_l2 += feature.l2 / layout().hessian_unit;
+  return rules;
+}
+
+SearchArgs HistogramEvaluator::search_args(const SearchedLeaf& leaf, const FeatureCells& cells, const Feature& feature,
+                                           int thread) {
+  SearchArgs args;
+  args.cells = cells.cells;
+  args.large = cells.large;
+  args.n_value_bins = feature.n_value_bins;
+  args.has_missing = feature.has_missing;
+  args.gradient = static_cast<double>(leaf.sums.gradient);
+  args.hessian = hessian_of(leaf.sums);
+  args.count = static_cast<double>(leaf.sums.count);
+  args.parent_output = leaf.output;
+  args.scratch = search_scratch_[at(thread)].data();
+  return args;
+}
+
+// What monotone constraints leave to the values of the children; nullptr: everything.
+const ValueLimits* HistogramEvaluator::limits_of(const SearchedLeaf& leaf, std::int32_t f, int thread,
+                                                 ValueLimits& limits) {
+  if (!task_.monotone->is_on()) return nullptr;
+  return task_.monotone->limit_search(leaf.job->node, f, value_scale(), thread, limits) ? &limits : nullptr;
+}
+
+void HistogramEvaluator::search_cells(const SearchedLeaf& leaf, const FeatureCells& cells, std::int32_t f, int thread,
+                                      Found& best) {
+  const Feature& own = feature(f);
+  ValueLimits room;
+  const ValueLimits* const limits = limits_of(leaf, f, thread, room);
+  const std::uint64_t random =
+      search_->extra_trees ? random_bits(search_->extra_key ^ leaf.job->key, static_cast<std::uint64_t>(f)) : 0;
+  if (own.is_categorical()) {
+    CategorySearch search{own, layout(), rules_, search_->rules.cat_l2, search_->rules.cat_smooth, leaf.sums,
+                          leaf.output, limits, std::nullopt};
+    if (search_->extra_trees) search.random = random;
+    CategorySplit found = search_categories(search, cells);
+    if (found.split.goes_left.empty()) return;
+    found.split.feature = f;
+    offer(leaf, found.gain, std::move(found.split), best);
+    return;
+  }
+  SearchArgs args = search_args(leaf, cells, own, thread);
+  args.limits = limits;
+  if (search_->extra_trees) {
+    const int n_thresholds = std::max(own.n_value_bins - (own.has_missing ? 0 : 1), 1);
+    args.only_threshold = static_cast<int>(random % static_cast<std::uint64_t>(n_thresholds));
+  }
+  Candidate candidate;
+  // A feature that must win ties is searched on its own; any other one must be better than the best so far.
+  if (f > best.split.feature && !costs_.adjusts_gains()) candidate.gain = best.gain;
+  if (!kernels().search(args, layout(), rules_of(own), candidate)) return;
+  BestSplit split;
+  split.feature = f;
+  split.threshold = candidate.threshold;
+  split.missing_left = candidate.missing_left;
+  split.l2 = own.l2;
+  offer(leaf, candidate.gain, std::move(split), best);
+}
+
+void HistogramEvaluator::offer(const SearchedLeaf& leaf, double gain, BestSplit split, Found& best) {
+  if (costs_.adjusts_gains()) {
+    gain = costs_.adjusted(*leaf.job, leaf.sums.count, leaf.own_gain, split.feature, gain);
+  }
+  split.gain = gain;
+  if (costs_.has_refunds()) costs_.note(leaf.job->node, split);
+  if (!best.loses_to(gain, split.feature)) return;
+  best.gain = gain;
+  best.split = std::move(split);
+}
+
+}  // namespace gossamer

@@ -1,0 +1,118 @@
+// The seam between growing a tree and finding splits.
+//
+// The grower knows which nodes there are, which rows they hold and whose turn it is. An evaluator knows gradients: it
+// finds the best splits of a batch of leaves, and keeps under a node's number whatever it needs for that (sums,
+// histograms, sorted entries).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/exchange.h"
+#include "core/grow_params.h"
+#include "core/interaction.h"
+#include "core/leaf_rows.h"
+#include "core/parallel.h"
+#include "core/row_pages.h"
+#include "core/row_splitter.h"
+
+namespace gossamer {
+
+// Where a tree's rows come from.
+struct GrowData {
+  std::shared_ptr<BinMatrix> matrix;
+  RowPages* pages = nullptr;     // nullptr: all rows are in memory
+  Exchange* exchange = nullptr;  // nullptr: these are all rows there are
+};
+
+// One tree to be grown. `params` has an entry per output: the first one says how to grow, each how its output's leaf
+// values are found.
+struct TreeTask {
+  const float* gradient = nullptr;  // by output and row
+  const float* hessian = nullptr;   // nullptr: every hessian is 1
+  const RowIdx* rows = nullptr;     // increasing; nullptr: all rows
+  std::int64_t n_rows = 0;
+  std::span<const GrowParams> params;
+  const LeafRows* leaf_rows = nullptr;
+  Monotone* monotone = nullptr;
+  GrowStats* stats = nullptr;
+};
+
+// A leaf whose best split is wanted. The children of one node come together, the left one first.
+struct LeafJob {
+  std::int32_t node = 0;
+  std::int32_t parent = -1;  // -1: the root, or a leaf that is searched again
+  RowRange rows{0, 0};       // of this shard
+  int depth = 0;
+  std::uint64_t key = 1;  // the path from the root: random choices depend on it
+  bool may_split = true;  // false: only its sibling is searched
+  double value = 0.0;     // with one output: the leaf's value before shrinkage
+  double wish = 0.0;      // the value it would have without monotone constraints
+  std::int32_t forced = -1;
+  InteractionGroups::Open open;  // groups of features that its path allows
+};
+
+struct BestSplit {
+  double gain = 0.0;          // above the leaf's own
+  std::int32_t feature = -1;  // -1: no admissible split
+  std::int32_t threshold = 0;
+  bool missing_left = false;
+  bool forced = false;
+  double l2 = 0.0;                      // added to lambda_l2 for the values of both children
+  double value = 0.0;                   // with sorted columns: the threshold itself
+  std::int64_t place = 0;               // and where it lies among the values of all rows
+  std::int64_t left_count = 0;          // rows of all shards that go left
+  std::vector<std::uint8_t> goes_left;  // categories: by bin, the last is that of missing values
+};
+
+// A node whose rows have been split.
+struct SplitNode {
+  std::int32_t node = 0;
+  RowRange rows{0, 0};
+  std::int64_t n_left = 0;  // of this shard
+  std::int32_t children[2] = {-1, -1};
+  bool searched = false;  // the children will be evaluated
+};
+
+class LeafEvaluator {
+ public:
+  virtual ~LeafEvaluator() = default;
+
+  // Quantises the gradients of a new tree. Node 0 is its root.
+  virtual void start(Team& team, const TreeTask& task) = 0;
+  // Finds the best split of each job.
+  virtual void evaluate(Team& team, std::span<const LeafJob> jobs, std::span<BestSplit> splits) = 0;
+  // Forgets every tree: called when a round has failed.
+  virtual void clear() = 0;
+
+  // Rows of all shards in a node.
+  virtual std::int64_t count(std::int32_t node) const = 0;
+  // Sum of hessians; their mean over the outputs where there are several.
+  virtual double weight(std::int32_t node) const = 0;
+  // Leaf values before shrinkage, one per output. `parent` (nullptr: the root) are the parent's values.
+  virtual void values(std::int32_t node, double l2, const double* parent, double* out) const = 0;
+
+  // The split of a node has been chosen: its children are `first_child` and the one after it.
+  virtual void add_children(std::int32_t node, const BestSplit& split, std::int32_t first_child) = 0;
+  virtual RowSplitter splitter(std::int32_t node, RowRange rows, const BestSplit& split) = 0;
+  virtual void rows_were_split(Team&, std::span<const SplitNode>) {}
+  // The node will not be evaluated or expanded any more.
+  virtual void forget(std::int32_t node) = 0;
+
+  // With costs of features: the node will be split on `feature`, so that its children need not pay for it.
+  virtual void pay(std::int32_t) {}
+  // Nodes that have a better split now that the feature has been paid for. Whether this can happen at all:
+  virtual bool has_refunds() const { return false; }
+  virtual std::vector<std::pair<std::int32_t, BestSplit>> refund(std::int32_t) { return {}; }
+
+  // What monotone constraints see as bins.
+  virtual const std::vector<Feature>& box_features() const = 0;
+  // Whether trees compare values (see Tree::by_value), and thresholds come from BestSplit::value.
+  virtual bool has_values() const { return false; }
+  // Expanding leaves with this many rows together is worth a join. 1: one leaf at a time.
+  virtual std::int64_t preferred_rows(int n_threads) const = 0;
+};
+
+}  // namespace gossamer

@@ -1,0 +1,34 @@
+// The gradients of a tree's rows as integers.
+#pragma once
+
+#include <cstdint>
+
+#include "core/leaf_evaluator.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/types.h"
+
+namespace gossamer {
+
+class QuantisedRows {
+ public:
+  // `fine`: as much of the gradients as a wide cell holds, see choose_layout. Only rows of the tree are read.
+  void start(Team& team, const TreeTask& task, std::int64_t n_all, bool fine, Exchange* exchange);
+
+  const CellLayout& layout() const { return layout_; }
+  // By row: PackedRow, or WideCell in a wide layout.
+  const std::uint32_t* values() const { return values_.data(); }
+  // Of all rows of all shards.
+  const Sums& total() const { return total_; }
+
+ private:
+  CellLayout layout_;
+  Buffer<std::uint32_t> values_;
+  Sums total_;
+};
+
+// The rules in units of the layout: gradients count in gradient_unit, hessians in hessian_unit, leaf values in their
+// ratio.
+SplitRules scale_rules(const SplitRules& given, const CellLayout& layout);
+
+}  // namespace gossamer
