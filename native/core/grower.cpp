@@ -112,7 +112,7 @@ void Grower::grow_nodes(Team& team) {
     if (!at(node).expanded) {
       if (params_->interrupt != nullptr) params_->interrupt->check();
       evaluator_->pay(at(node).split.feature);
-      const auto batch = frontier_.batch(n_leaves, evaluator_->preferred_rows(team.n_threads()));
+      const auto batch = frontier_.batch(n_leaves, preferred_rows(team));
       expand(team, batch, n_leaves + 1 == num_leaves);
     }
     commit(node);
@@ -129,7 +129,13 @@ bool Grower::may_split(const GrowNode& node) const {
 
 void Grower::push(std::int32_t node) {
   const GrowNode& n = at(node);
-  frontier_.push({node, n.split.forced ? n.forced : -1, n.depth, n.split.gain, n.order, n.n_rows()});
+  frontier_.push({node, n.split.forced ? n.forced : -1, n.depth, n.split.gain, n.order, evaluator_->count(node)});
+}
+
+// All shards must expand the same nodes, whatever their rows and threads; and every batch costs them a message.
+std::int64_t Grower::preferred_rows(Team& team) const {
+  if (data_.exchange != nullptr || data_.pages != nullptr) return std::numeric_limits<std::int64_t>::max();
+  return evaluator_->preferred_rows(team.n_threads());
 }
 
 // The leaf's turn has come: it becomes a node of the tree.
@@ -257,8 +263,8 @@ void Grower::evaluate(Team& team, std::span<const LeafJob> jobs) {
     }
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double above = job.parent >= 0 ? at(job.parent).reach : kInfinity;
-    node.reach = frontier_.note(job.node, node.split.forced ? kInfinity : node.split.gain, above, node.n_rows(),
-                                hopeless);
+    node.reach = frontier_.note(job.node, node.split.forced ? kInfinity : node.split.gain, above,
+                                evaluator_->count(job.node), hopeless);
   }
   for (const std::int32_t node : hopeless) {
     if (!at(node).expanded) evaluator_->forget(node);

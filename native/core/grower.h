@@ -68,6 +68,7 @@ class Grower {
   LeafJob job_of(std::int32_t node, std::int32_t parent) const;
   bool may_split(const GrowNode& node) const;
   void push(std::int32_t node);
+  std::int64_t preferred_rows(Team& team) const;
   void note_growth();
 
   GrowNode& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }

@@ -80,24 +80,32 @@ void BuiltHistogram::merge_sparse(const HistogramShape& shape, const SparseRows:
   }
 }
 
+// Partial histograms do not count against the limit of memory: which histograms are given up must not depend on
+// threads.
+void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
+  pool_.configure(shape.n_cells, shape.n_light(), shape.layout.wide, 0);
+  scratch_.resize(std::max(scratch_.size(), at(n_threads)));
+}
+
 std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const HistogramShape& shape,
                                                            std::span<BuiltHistogram> histograms) {
   const auto n_groups = static_cast<std::int64_t>(shape.matrix->groups().size());
   std::int64_t total_rows = 0;
   for (const BuiltHistogram& h : histograms) total_rows += h.rows.end - h.rows.begin;
   // Sparse columns are worth as many groups as a row has groups of entries.
-  const double entries_per_row = shape.has_sparse() ? static_cast<double>(shape.sparse->n_entries()) /
-                                                          static_cast<double>(shape.matrix->n_rows())
-                                                    : 0.0;
+  double entries_per_row = 0.0;
+  if (shape.has_sparse() && shape.matrix->n_rows() > 0) {
+    entries_per_row = static_cast<double>(shape.sparse->n_entries()) / static_cast<double>(shape.matrix->n_rows());
+  }
   const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / 16.0));
   // Every piece of a leaf costs a histogram to be merged: with many threads, one piece each.
   const std::int64_t n_pieces = n_threads * (n_threads <= 4 ? 2 : 1);
   const std::int64_t rows_per_task =
-      n_threads == 1 ? shape.matrix->n_rows() : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
+      n_threads == 1 ? shape.matrix->n_rows() + 1 : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
   std::vector<Task> tasks;
   for (BuiltHistogram& h : histograms) {
     const std::int64_t n_rows = h.rows.end - h.rows.begin;
-    const std::int64_t n_parts = std::max<std::int64_t>(1, (n_rows + rows_per_task / 2) / std::max<std::int64_t>(rows_per_task, 1));
+    const std::int64_t n_parts = std::max<std::int64_t>(1, (n_rows + rows_per_task / 2) / rows_per_task);
     for (std::int64_t g = 0; g < n_groups + shape.has_sparse(); ++g) {
       if (g < n_groups && !shape.group_used[at(g)]) continue;
       std::int64_t n_own_parts = n_parts;

@@ -37,6 +37,7 @@ struct HistogramShape {
     return (block.first_cell - sparse->n_heavy) * words_per_cell();
   }
   std::int64_t words_per_cell() const { return layout.wide ? 2 : 1; }
+  std::int64_t n_light() const { return sparse != nullptr ? sparse->n_cells - sparse->n_heavy : 0; }
 };
 
 // The histogram of a leaf while a batch is evaluated.
@@ -56,15 +57,13 @@ struct BuiltHistogram {
 
 class HistogramBuilder {
  public:
-  // `pool` provides partial histograms.
-  explicit HistogramBuilder(HistogramPool& pool) : pool_(pool) {}
-
-  void start(int n_threads) { scratch_.resize(std::max(scratch_.size(), static_cast<std::size_t>(n_threads))); }
+  void start(const HistogramShape& shape, int n_threads);
   void build(Team& team, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
              RowPages& pages, std::span<BuiltHistogram> histograms);
   // Adds all partial histograms and gives them back.
   void merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms);
   void give_back(std::span<BuiltHistogram> histograms);
+  void clear() { pool_.clear(); }
 
  private:
   struct Task {
@@ -77,7 +76,7 @@ class HistogramBuilder {
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
                 const RowPage& page, Buffer<std::uint64_t>& scratch);
 
-  HistogramPool& pool_;
+  HistogramPool pool_;                          // of partial histograms
   std::vector<Buffer<std::uint64_t>> scratch_;  // by thread
 };
 

@@ -42,8 +42,7 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
   costs_.start(task, quantised_.layout(), data_.exchange);
   plan_features();
   resident_ = std::make_unique<ResidentRows>(*data_.matrix, sparse_.get());
-  pool_.configure(shape_.n_cells, sparse_ ? sparse_->n_cells - sparse_->n_heavy : 0, layout().wide,
-                  search_->max_histogram_bytes);
+  pool_.configure(shape_.n_cells, shape_.n_light(), layout().wide, search_->max_histogram_bytes);
   make_scratch(team.n_threads());
   nodes_.resize(1);
   nodes_[0].sums = quantised_.total();
@@ -53,6 +52,7 @@ void HistogramEvaluator::start(Team& team, const TreeTask& task) {
 void HistogramEvaluator::clear() {
   nodes_.clear();
   pool_.clear();
+  builder_.clear();
   for (auto& holders : holders_) holders.clear();
 }
 
@@ -91,7 +91,7 @@ void HistogramEvaluator::plan_features() {
 void HistogramEvaluator::make_scratch(int n_threads) {
   int max_bins = kSortedChunk;
   for (const Feature& f : data_.matrix->features()) max_bins = std::max(max_bins, f.n_value_bins);
-  builder_.start(n_threads);
+  builder_.start(shape_, n_threads);
   const std::size_t n = std::max(at(n_threads), search_scratch_.size());
   search_scratch_.resize(n);
   marginal_scratch_.resize(n);

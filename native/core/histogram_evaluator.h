@@ -175,7 +175,7 @@ class HistogramEvaluator : public LeafEvaluator {
   std::vector<NodeState> nodes_;
   HistogramPool pool_;
   std::vector<Holder> holders_[2];  // small and large; heaps, the smallest gain first. Entries may be outdated
-  HistogramBuilder builder_{pool_};
+  HistogramBuilder builder_;
   std::vector<Buffer<double>> search_scratch_;  // by thread
   std::vector<Buffer<std::uint64_t>> marginal_scratch_;
   std::vector<Buffer<std::uint64_t>> zero_scratch_;

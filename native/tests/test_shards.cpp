@@ -91,7 +91,7 @@ struct Problem {
   std::int32_t n_features() const { return static_cast<std::int32_t>(mixed.features.size()); }
 };
 
-// `tail`: some gradients dwarf the others, so that cells are wide. The second full column holds categories.
+// `tail`: some gradients dwarf the others, so that cells are wide.
 Problem make_problem(std::int64_t n_rows, std::uint64_t seed, std::int64_t n_outputs = 1, bool tail = false) {
   MixedShape shape;
   shape.n_rows = n_rows;
@@ -112,10 +112,19 @@ Problem make_problem(std::int64_t n_rows, std::uint64_t seed, std::int64_t n_out
       p.label.push_back(static_cast<float>(random.normal() - s));
     }
   }
-  // Bins of this column become categories; values are whole numbers.
-  Feature& f = p.mixed.features[at(p.mixed.full[1])];
-  for (std::size_t b = 0; b < f.upper.size(); ++b) f.category.push_back(static_cast<std::int32_t>(b));
   return p;
+}
+
+// Bins of the second full column become categories, if its storage takes them.
+std::shared_ptr<BinMatrix> make_matrix(Problem& p, const Storage& storage, bool categories = true) {
+  const std::int32_t column = p.mixed.full[1];
+  Feature& f = p.mixed.features[at(column)];
+  f.category.clear();
+  const bool is_loose = std::find(storage.loose.begin(), storage.loose.end(), column) != storage.loose.end();
+  for (std::size_t b = 0; categories && !is_loose && b < f.upper.size(); ++b) {
+    f.category.push_back(static_cast<std::int32_t>(b));
+  }
+  return fill_training(p.mixed, storage, p.mixed.table.dense());
 }
 
 struct Setting {
@@ -226,7 +235,10 @@ Shard shard_of(const Problem& p, const BinMatrix& all, std::int64_t begin, std::
     copy(p.hessian, s.hessian);
     copy(p.label, s.label);
   }
-  s.rows.reserve(1);  // a null pointer would mean all rows
+  // An empty shard has arrays, too: null pointers would mean all rows, or no hessians and labels.
+  s.rows.reserve(1);
+  s.hessian.reserve(1);
+  s.label.reserve(1);
   if (rows == nullptr) return s;
   for (const RowIdx row : *rows) {
     if (row >= begin && row < end) s.rows.push_back(static_cast<RowIdx>(row - begin));
@@ -382,7 +394,7 @@ class CopiedPages : public RowPages {
 TEST_SUITE("shards") {
   TEST_CASE("shards grow the trees of one evaluator on all rows") {
     for (const bool tail : {false, true}) {
-      const Problem p = make_problem(20000, 71, 1, tail);
+      Problem p = make_problem(20000, 71, 1, tail);
       const auto rows = bag(p);
       const auto storages = storages_of(p.mixed);
       std::size_t turn = 0;
@@ -390,10 +402,10 @@ TEST_SUITE("shards") {
         const NamedStorage& storage = storages[turn % storages.size()];
         const bool bagged = turn++ % 3 == 2;
         CAPTURE(setting.name);
-        CAPTURE(storage.name);
+        CAPTURE(std::string(storage.name));
         CAPTURE(bagged);
         CAPTURE(tail);
-        const auto matrix = fill_training(p.mixed, storage.storage, p.mixed.table.dense());
+        const auto matrix = make_matrix(p, storage.storage);
         Shard whole = shard_of(p, *matrix, 0, p.n_rows(), bagged ? &rows : nullptr);
         const Grown expected = grow(p, setting, {whole.matrix}, whole, bagged, false, 2);
         CHECK(expected.trees[0].n_leaves() > 4);
@@ -406,11 +418,11 @@ TEST_SUITE("shards") {
   }
 
   TEST_CASE("shards of every storage") {
-    const Problem p = make_problem(20000, 72);
+    Problem p = make_problem(20000, 72);
     Setting setting = settings(p)[1];
     for (const NamedStorage& storage : storages_of(p.mixed)) {
-      CAPTURE(storage.name);
-      const auto matrix = fill_training(p.mixed, storage.storage, p.mixed.table.dense());
+      CAPTURE(std::string(storage.name));
+      const auto matrix = make_matrix(p, storage.storage);
       Shard whole = shard_of(p, *matrix, 0, p.n_rows(), nullptr);
       const Grown expected = grow(p, setting, {whole.matrix}, whole, false, false, 1);
       CHECK(same(grow_on_shards(p, setting, *matrix, kShards[2], nullptr, false), expected));
@@ -419,7 +431,6 @@ TEST_SUITE("shards") {
 
   TEST_CASE("shards of trees with several values per leaf") {
     Problem p = make_problem(20000, 73, 3);
-    for (Feature& f : p.mixed.features) f.category.clear();
     const auto rows = bag(p);
     const auto storages = storages_of(p.mixed);
     std::size_t turn = 0;
@@ -429,9 +440,9 @@ TEST_SUITE("shards") {
       const NamedStorage& storage = storages[turn % storages.size()];
       const bool bagged = turn++ % 2 == 1;
       CAPTURE(setting.name);
-      CAPTURE(storage.name);
+      CAPTURE(std::string(storage.name));
       CAPTURE(bagged);
-      const auto matrix = fill_training(p.mixed, storage.storage, p.mixed.table.dense());
+      const auto matrix = make_matrix(p, storage.storage, false);
       Shard whole = shard_of(p, *matrix, 0, p.n_rows(), bagged ? &rows : nullptr);
       const Grown expected = grow(p, setting, {whole.matrix}, whole, bagged, true, 2);
       CHECK(expected.trees[0].n_leaves() > 4);
@@ -442,15 +453,15 @@ TEST_SUITE("shards") {
   }
 
   TEST_CASE("pages of any size, in any order") {
-    const Problem p = make_problem(70000, 74);
+    Problem p = make_problem(70000, 74);
     const auto rows = bag(p);
     std::size_t turn = 0;
     const std::vector<Setting> all = settings(p);
     for (const NamedStorage& storage : storages_of(p.mixed)) {
-      const auto matrix = fill_training(p.mixed, storage.storage, p.mixed.table.dense());
+      const auto matrix = make_matrix(p, storage.storage);
       const Setting& setting = all[turn % all.size()];
       const bool bagged = turn++ % 2 == 1;
-      CAPTURE(storage.name);
+      CAPTURE(std::string(storage.name));
       CAPTURE(setting.name);
       CAPTURE(bagged);
       Shard whole = shard_of(p, *matrix, 0, p.n_rows(), bagged ? &rows : nullptr);
