@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks run | accuracy | stages | report``."""
+"""Command line: ``python -m benchmarks run | accuracy | stages | scaling | report``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from benchmarks.machine import describe_machine, find_versions
 from benchmarks.plot import plot_ratios
 from benchmarks.report import format_report, write_json
 from benchmarks.runners import CONTENDERS, select_contenders
-from benchmarks.stages import STAGES, measure_stages
+from benchmarks.scaling import print_scaling
+from benchmarks.stages import format_header, format_row, measure_stages
 from benchmarks.summary import summarise
 
 DEFAULT_OUT = "benchmarks/results/local"
@@ -73,12 +74,18 @@ def _accuracy(args: argparse.Namespace) -> int:
 
 def _stages(args: argparse.Namespace) -> int:
     print(f"milliseconds per tree, {args.threads} threads")
-    print("| case |", " | ".join((*STAGES, "total")), "|")
-    print("| --- |", " | ".join(["---:"] * (len(STAGES) + 1)), "|")
+    print(format_header("case"))
     for name in args.cases or ("higgs_1m_31", "higgs_1m_255"):
-        found = measure_stages(CASES[name], args.threads, args.scale)
-        numbers = " | ".join(f"{value:.2f}" for value in found.values())
-        print(f"| {name} | {numbers} |", flush=True)
+        case = CASES[name]
+        found = measure_stages(case, case.load(0, args.scale), args.threads)
+        print(format_row(name, found), flush=True)
+    return 0
+
+
+def _scaling(args: argparse.Namespace) -> int:
+    for name in args.cases or ("higgs_1m_255",):
+        case = CASES[name]
+        print_scaling(case, case.load(0, args.scale), args.threads, args.repeats)
     return 0
 
 
@@ -171,6 +178,12 @@ def _parser() -> argparse.ArgumentParser:
 
     stages = commands.add_parser("stages", parents=[common], help="gossamer's time by stage")
     stages.set_defaults(command=_stages)
+
+    scaling = commands.add_parser(
+        "scaling", parents=[common], help="gossamer on 1, 2, 4 ... threads, LightGBM on all"
+    )
+    scaling.add_argument("--repeats", type=int, default=2, help="of which the best counts")
+    scaling.set_defaults(command=_scaling)
 
     report = commands.add_parser("report", help="print and plot earlier results again")
     report.add_argument("results", nargs="+", help="JSON files; several are put together")

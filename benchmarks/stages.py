@@ -5,27 +5,28 @@ from __future__ import annotations
 import time
 
 from benchmarks.cases import Case
+from benchmarks.split import Split
 
 STAGES = ("gradients", "quantize", "partition", "build", "search", "scores", "other")
 
 
-def measure_stages(case: Case, threads: int, scale: float, rounds: int = 30) -> dict[str, float]:
+def measure_stages(case: Case, split: Split, threads: int, rounds: int = 30) -> dict[str, float]:
     """Trains on the case and returns milliseconds per tree by stage, and the total.
 
     Args:
         case: The case; its number of rounds does not matter here.
+        split: The case's data.
         threads: Threads.
-        scale: Factor on the number of rows.
         rounds: Rounds to average over.
 
     Returns:
-        Milliseconds per tree: the stages, and "total".
+        Milliseconds per tree: the stages, and "total". Besides, "batches" of leaves per tree and
+        "wasted", the percentage of histogram rows below nodes that did not get into the tree.
     """
     import gossamer
     from gossamer.model.training import Training
     from gossamer.params import resolve
 
-    split = case.load(0, scale)
     objective = {"binary": "binary", "regression": "regression", "multiclass": "multiclass"}
     params = {
         "objective": objective[split.task],
@@ -56,4 +57,19 @@ def measure_stages(case: Case, threads: int, scale: float, rounds: int = 30) -> 
     seconds["other"] = total - sum(seconds.values())
     seconds["total"] = total
     n_trees = rounds * training.n_outputs
-    return {name: 1e3 * seconds[name] / n_trees for name in (*STAGES, "total")}
+    found = {name: 1e3 * seconds[name] / n_trees for name in (*STAGES, "total")}
+    done = {name: after[name] - before[name] for name in ("batches", "wasted_rows", "built_rows")}
+    found["batches"] = done["batches"] / n_trees
+    found["wasted"] = 100.0 * done["wasted_rows"] / max(done["built_rows"] - done["wasted_rows"], 1)
+    return found
+
+
+def format_header(first: str) -> str:
+    """The two first lines of a table of stages."""
+    columns = (first, *STAGES, "total", "batches", "wasted %")
+    return f"| {' | '.join(columns)} |\n| --- |{' ---: |' * (len(columns) - 1)}"
+
+
+def format_row(first: str, found: dict[str, float]) -> str:
+    """One line of the table."""
+    return f"| {first} | {' | '.join(f'{value:.2f}' for value in found.values())} |"
