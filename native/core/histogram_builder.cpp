@@ -98,8 +98,9 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
     entries_per_row = static_cast<double>(shape.sparse->n_entries()) / static_cast<double>(shape.matrix->n_rows());
   }
   const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / 16.0));
-  // Every piece of a leaf costs a histogram to be merged: with many threads, one piece each.
-  const std::int64_t n_pieces = n_threads * (n_threads <= 4 ? 2 : 1);
+  // Several pieces per thread even out what one thread is late with; every piece of a leaf but the first costs a
+  // histogram to be cleared and merged.
+  const std::int64_t n_pieces = n_threads * (n_threads <= 4 ? 2 : 4);
   const std::int64_t rows_per_task =
       n_threads == 1 ? shape.matrix->n_rows() + 1 : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
   std::vector<Task> tasks;

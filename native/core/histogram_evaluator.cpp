@@ -12,7 +12,7 @@
 namespace gossamer {
 namespace {
 
-constexpr std::int64_t kBatchRows = 16384;  // rows per thread that make a batch worth its join
+constexpr std::int64_t kBatchRows = 65536;  // rows per thread that make a batch worth its join
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -170,7 +170,11 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
     std::vector<Found> best(jobs.size());
     search(team, leaves, families, best);
     search_sources(team, leaves, best);
-    for (std::size_t i = 0; i < jobs.size(); ++i) settle(leaves[i], best[i], splits[i]);
+    const auto n_jobs = static_cast<std::int64_t>(jobs.size());
+    const std::int64_t per_task = std::max<std::int64_t>(8, n_jobs / (2 * team.n_threads()));
+    for_blocks(team, n_jobs, per_task, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
+      for (std::size_t i = at(begin); i < at(end); ++i) settle(leaves[i], thread, best[i], splits[i]);
+    });
   }
   builder_.give_back(built);
   for (Family& family : families) {
@@ -328,38 +332,38 @@ double HistogramEvaluator::own_gain(const LeafJob& job, const Sums& sums) const 
   return leaf_gain(gradient, hessian, static_cast<double>(sums.count), rules_, output);
 }
 
-void HistogramEvaluator::settle(const SearchedLeaf& leaf, Found& found, BestSplit& split) {
+void HistogramEvaluator::settle(const SearchedLeaf& leaf, int thread, Found& found, BestSplit& split) {
   NodeState& node = state(leaf.job->node);
   split = std::move(found.split);
   split.gain = found.gain;
-  if (!complete(leaf, split, node.left)) split = BestSplit{};
+  if (!complete(leaf, thread, split, node.left)) split = BestSplit{};
   for (SplitCosts::Offer& offer : costs_.offers(leaf.job->node)) {
     if (offer.split.feature < 0) continue;
     // As it will be once its feature has been paid for; the histogram may be gone by then.
     offer.split.gain += costs_.refund_of(offer.split.feature);
-    if (!complete(leaf, offer.split, offer.left)) offer.split = BestSplit{};
+    if (!complete(leaf, thread, offer.split, offer.left)) offer.split = BestSplit{};
   }
-  if (leaf.job->forced >= 0) force(leaf, split);
+  if (leaf.job->forced >= 0) force(leaf, thread, split);
   node.gain = split.gain;
   node.feature = split.feature;
 }
 
 // The gain above the leaf's own and the exact sums of the left side; false: the gain is not enough.
-bool HistogramEvaluator::complete(const SearchedLeaf& leaf, BestSplit& split, Sums& left) {
+bool HistogramEvaluator::complete(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left) {
   if (split.feature < 0) return false;
   // What rounding leaves of a gain of zero must not pass for a gain.
   const double gain = split.gain - leaf.own_gain;
   const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
   split.gain = gain * layout().gradient_unit * layout().gradient_unit / layout().hessian_unit;
   if (is_noise || split.gain <= search_->rules.min_gain_to_split) return false;
-  finish_split(leaf, split, left);
+  finish_split(leaf, thread, split, left);
   split.left_count = left.count;
   return true;
 }
 
-void HistogramEvaluator::finish_split(const SearchedLeaf& leaf, BestSplit& split, Sums& left) {
+void HistogramEvaluator::finish_split(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left) {
   const Feature& f = feature(split.feature);
-  const FeatureCells cells = cells_of(leaf, split.feature, 0);
+  const FeatureCells cells = cells_of(leaf, split.feature, thread);
   if (f.is_categorical()) {
     left = sum_left_bins(cells, f, split, layout());
     return;
@@ -384,11 +388,11 @@ bool HistogramEvaluator::has_cells(const SearchedLeaf& leaf, std::int32_t f) con
 }
 
 // The split that a leaf must start with takes the place of the best one, if it is admissible.
-void HistogramEvaluator::force(const SearchedLeaf& leaf, BestSplit& split) {
+void HistogramEvaluator::force(const SearchedLeaf& leaf, int thread, BestSplit& split) {
   const ForcedSplit& forced = search_->limits->forced[at(leaf.job->forced)];
   if (!leaf.is_searched() || !has_cells(leaf, forced.feature)) return;
   const Feature& f = feature(forced.feature);
-  SearchArgs args = search_args(leaf, cells_of(leaf, forced.feature, 0), f, 0);
+  SearchArgs args = search_args(leaf, cells_of(leaf, forced.feature, thread), f, thread);
   args.only_threshold = forced.threshold;
   Candidate candidate;
   if (!kernels().search(args, layout(), rules_of(f), candidate)) return;
@@ -400,7 +404,7 @@ void HistogramEvaluator::force(const SearchedLeaf& leaf, BestSplit& split) {
   own.l2 = f.l2;
   own.forced = true;
   Sums left;
-  if (!complete(leaf, own, left)) return;
+  if (!complete(leaf, thread, own, left)) return;
   split = std::move(own);
   state(leaf.job->node).left = left;
 }

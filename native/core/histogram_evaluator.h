@@ -79,7 +79,7 @@ class HistogramEvaluator : public LeafEvaluator {
   virtual bool wants_fine_gradients() const { return false; }
   virtual void search_sources(Team&, std::span<const SearchedLeaf>, std::span<Found>) {}
   // Exact sums of the left side of a candidate whose gain is enough.
-  virtual void finish_split(const SearchedLeaf& leaf, BestSplit& split, Sums& left);
+  virtual void finish_split(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left);
 
   NodeState& state(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
   const NodeState& state(std::int32_t node) const { return nodes_[static_cast<std::size_t>(node)]; }
@@ -163,9 +163,9 @@ class HistogramEvaluator : public LeafEvaluator {
   void search_cells(const SearchedLeaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best);
   FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy);
   double own_gain(const LeafJob& job, const Sums& sums) const;
-  void settle(const SearchedLeaf& leaf, Found& found, BestSplit& split);
-  bool complete(const SearchedLeaf& leaf, BestSplit& split, Sums& left);
-  void force(const SearchedLeaf& leaf, BestSplit& split);
+  void settle(const SearchedLeaf& leaf, int thread, Found& found, BestSplit& split);
+  bool complete(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left);
+  void force(const SearchedLeaf& leaf, int thread, BestSplit& split);
   bool has_cells(const SearchedLeaf& leaf, std::int32_t f) const;
 
   std::shared_ptr<const SparseRows> sparse_;  // nullptr: no sparse columns

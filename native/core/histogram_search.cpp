@@ -20,7 +20,7 @@ std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n
   std::int64_t n_lanes = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) n_lanes += shape_.group_used[g] ? groups[g].n_lanes : 0;
   const std::int64_t shared = n_lanes * static_cast<std::int64_t>(n_families) / (2 * n_threads);
-  const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(shared, 4, 32);
+  const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(shared, 2, 32);
   std::vector<LaneBlock> blocks;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (!shape_.group_used[g]) continue;

@@ -186,13 +186,13 @@ void SortedEvaluator::search_column(const SearchedLeaf& leaf, std::int32_t place
 
 // ---- the winner ----
 
-void SortedEvaluator::finish_split(const SearchedLeaf& leaf, BestSplit& split, Sums& left) {
+void SortedEvaluator::finish_split(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left) {
   if (is_listed(split.feature)) {
     finish_column(leaf, split, left);
     return;
   }
-  HistogramEvaluator::finish_split(leaf, split, left);
-  if (!feature(split.feature).is_categorical()) set_value(cells_of(leaf, split.feature, 0), split);
+  HistogramEvaluator::finish_split(leaf, thread, split, left);
+  if (!feature(split.feature).is_categorical()) set_value(cells_of(leaf, split.feature, thread), split);
 }
 
 // Exact sums of the left side; the threshold lies halfway between the leaf's own values.

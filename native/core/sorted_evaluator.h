@@ -26,7 +26,7 @@ class SortedEvaluator : public HistogramEvaluator {
   Searched where(std::int32_t feature) const override;
   bool wants_fine_gradients() const override { return true; }
   void search_sources(Team& team, std::span<const SearchedLeaf> leaves, std::span<Found> best) override;
-  void finish_split(const SearchedLeaf& leaf, BestSplit& split, Sums& left) override;
+  void finish_split(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left) override;
 
  private:
   // Rows of a leaf without an entry in a sorted column, and missing ones.

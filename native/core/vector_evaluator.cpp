@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kRowBlock = 8192;    // floating-point sums over rows keep their order
 constexpr std::int32_t kBlockLanes = 8;     // x 256 cells x 24 integers: a core's own cache
-constexpr std::int64_t kBatchRows = 16384;  // rows per thread that make a batch worth its join
+constexpr std::int64_t kBatchRows = 65536;  // rows per thread that make a batch worth its join
 // A count must fit 32 bits, and so must the sums of all rows: each row adds half a step of rounding.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
 
