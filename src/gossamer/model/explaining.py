@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
+from gossamer.data.sources import whole_table
 from gossamer.model.explain import shap_interactions, shap_values
 from gossamer.model.model import Model
 from gossamer.model.partial import PartialDependence, partial_dependence
@@ -150,6 +151,7 @@ class Explaining(ABC):
             ImportError: If the package is not installed.
         """
         model = self._model
+        data = whole_table(data)
         values = self.shap_values(data, background, start_iteration, num_iteration, **kwargs)
         options = self._options(start_iteration, num_iteration, kwargs)
         matrix = fitting_table(model, data, options.disable_shape_check).matrix
