@@ -213,7 +213,7 @@ def test_migrating_from_xgboost(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn")
     names = run("docs/migrating_from_xgboost.md", 5, {})
     assert capsys.readouterr().out.startswith("[0]\ttrain-error:0.")
-    again = gs.Booster(model_file="model.safetensors")
+    again = gs.Booster(model_file="model.gsm")
     whole = names["booster"].predict(names["dvalid"])
     np.testing.assert_allclose(again.predict(names["x"][800:]), whole, rtol=1e-6)
     assert list(names["table"])[:3] == ["train-rmse-mean", "train-rmse-std", "train-bias-mean"]

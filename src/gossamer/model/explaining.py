@@ -284,7 +284,8 @@ class Explaining(ABC):
             path: The file to write; one that is there is replaced in one step.
             data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
                 raw data. Best are rows that the model was not trained on.
-            label: Their labels, as for `Dataset`.
+            label: Their labels, as for `Dataset`; classes by number, or by name where the model
+                keeps their names.
             group: For ranking: the rows of each query.
             query: For ranking, instead of `group`: the id of its query for each row.
             evals_result: What `record_evaluation` filled during training, or what `cv` returned.
