@@ -183,6 +183,7 @@ class TestStaleFiles:
         files.write_atomically(path, b"new")
         assert set(tmp_path.iterdir()) == {path, recent}
 
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # open files
     def test_of_an_interrupt_at_any_line(self, tmp_path: Path) -> None:
         """Ctrl-C after every line of the writing, one after the other."""
         path = tmp_path / "file"
