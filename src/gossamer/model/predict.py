@@ -19,7 +19,7 @@ from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values
 from gossamer.data.names import match_names
 from gossamer.data.sources import whole_table
-from gossamer.data.sparse import by_row, read_sparse, to_scipy
+from gossamer.data.sparse import by_row, is_sparse, read_sparse, to_scipy
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of
@@ -254,9 +254,9 @@ def with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tuple
     if model.derived is None:
         yield values, slice(0, n_rows)
         return
-    is_sparse = isinstance(values, _native.SparseMatrix)
+    is_wide = isinstance(values, _native.SparseMatrix)
     # A sparse table may be wide: few of its rows are made dense at a time.
-    step = min(_BLOCK, max(_DENSE_VALUES // model.n_columns, 1)) if is_sparse else _BLOCK
+    step = min(_BLOCK, max(_DENSE_VALUES // model.n_columns, 1)) if is_wide else _BLOCK
     for begin in range(0, n_rows, step):
         rows = slice(begin, min(begin + step, n_rows))
         if isinstance(values, _native.SparseMatrix):
@@ -360,6 +360,8 @@ def refuse_row(data: Any) -> None:
         gossamer.errors.DataError: this is a single row: got 'dict', expected a table of rows. \
 Booster.predictor() predicts single rows: predict_row = booster.predictor(); predict_row(row).
     """
+    if is_sparse(data):  # some of scipy's matrices are dicts
+        return
     is_row = isinstance(data, Mapping) and bool(data) and all(map(_is_single, data.values()))
     is_series = hasattr(data, "to_frame") and len(getattr(data, "shape", ())) == 1
     if is_row or is_series:
