@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,8 @@ _KEY: Final = "gossamer"
 _MAX_DEPTH: Final = 100
 
 _A_DAY: Final = 86_400.0  # seconds
-# Files that this process is writing. Weak: an interrupt may leave one behind unnoticed.
-_BUSY: Final[WeakSet[PartFile]] = WeakSet()
+# Files that this process is writing, by name. Weak: an interrupt may leave one behind unnoticed.
+_BUSY: Final[WeakValueDictionary[str, PartFile]] = WeakValueDictionary()
 
 
 class BrokenFile(ValueError):
@@ -183,7 +183,7 @@ class PartFile:
         self._name: Path | None = self._path.with_name(
             f"{_stem(self._path)}{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.part"
         )
-        _BUSY.add(self)
+        _BUSY[self._name.name] = self
         try:
             self.file: BinaryIO = open(self._name, "xb", opener=_open_privately)  # noqa: SIM115
         except BaseException as error:
@@ -219,11 +219,6 @@ class PartFile:
             os.unlink(self._name)
         self._name = None
 
-    @property
-    def name(self) -> str:
-        """The name while it is not finished; then empty."""
-        return "" if self._name is None else self._name.name
-
 
 def remove_stale(path: Path) -> None:
     """Delete what killed processes left half written of a file.
@@ -234,11 +229,10 @@ def remove_stale(path: Path) -> None:
     """
     path = Path(os.path.realpath(path))
     name_of = re.compile(re.escape(_stem(path)) + r"([0-9a-f]{8})-(\d{1,10})-[0-9a-f]{8}\.part")
-    busy = {part.name for part in list(_BUSY)}
     with suppress(OSError):
         for name in os.listdir(path.parent):
             match, found = name_of.fullmatch(name), path.with_name(name)
-            if match is not None and name not in busy and _is_stale(found, *match.groups()):
+            if match is not None and name not in _BUSY and _is_stale(found, *match.groups()):
                 with suppress(OSError):
                     os.unlink(found)
 

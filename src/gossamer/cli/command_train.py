@@ -16,7 +16,7 @@ from gossamer.cli.read import check_folder, find_column, open_table, read_column
 from gossamer.cli.settings import ParameterCommand, Settings, gather
 from gossamer.cli.summary import Timing, peak_memory, training_summary, training_text
 from gossamer.data import Dataset
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, GossamerError, message
 from gossamer.model import Booster
 
 _EPILOG = """\
@@ -106,17 +106,18 @@ def run(settings: Settings, console: Console) -> bool:
 
 
 def _save(model: Any, out: str) -> None:
-    """Write the model; where the format of the name cannot hold it, the training is not lost.
+    """Write the model; where the format of the name cannot be written, the training is not lost.
 
     Raises:
-        NotSupportedError: If the model is in another file.
+        GossamerError: If the model is in another file.
+        ImportError: If the format needs a package; the model is in another file.
     """
     try:
         model.save_model(out)
-    except NotSupportedError as error:
+    except (GossamerError, ImportError) as error:
         kept = str(Path(out).with_suffix(".gsm"))
         model.save_model(kept)
-        raise NotSupportedError(f"{error} The model is in {kept!r}.") from None
+        raise type(error)(f"{error} The model is in {kept!r}.") from None
 
 
 def _advise(settings: Settings, console: Console, summary: dict[str, Any]) -> None:
