@@ -32,7 +32,7 @@ for gain, name in sorted(gains, reverse=True)[:5]:
 
 # %% Save and load
 with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder, "model.safetensors")
+    path = Path(folder, "model.gsm")
     model.save_model(path)
     again = gs.Booster(model_file=path)
     print(f"\nsaved {path.stat().st_size:,} bytes", end="; ")

@@ -15,10 +15,10 @@ y = (x[:, 0] > x[:, 1]).astype(int)
 data = gs.Dataset(x, y, feature_name=["length", "width", "depth", "mass"])
 model = gs.train({"objective": "binary", "verbose": -1}, data, 100)
 folder = Path(tempfile.mkdtemp())
-model.save_model(folder / "model.safetensors")
+model.save_model(folder / "model.gsm")
 
 # %% On the server: load once, make a predictor, call it from any thread
-served = gs.Booster(model_file=folder / "model.safetensors")
+served = gs.Booster(model_file=folder / "model.gsm")
 predict_row = served.predictor()
 row = {"length": 0.3, "width": None, "depth": 1.0, "mass": 0.1}
 print(f"probability {predict_row(row):.3f}")

@@ -39,7 +39,7 @@ def main() -> None:
     accuracy = float(((predicted > 0.5) == (y[1500:] > 0)).mean())
     assert accuracy > 0.7, accuracy
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.safetensors")
+        path = Path(folder, "model.gsm")
         booster.save_model(path)
         again = gossamer.Booster(model_file=path).predict(x[1500:])
         page = booster.report(Path(folder, "report.html"), x[1500:], y[1500:])

@@ -179,8 +179,8 @@ def test_saving(capsys: pytest.CaptureFixture[str]) -> None:
     model, x = names["model"], names["x"]
     for name in ("again", "same", "readable", "copied"):
         assert names[name].model_to_string() == model.model_to_string()
-    names["readable"].save_model("from_json.gossamer")
-    assert Path("from_json.gossamer").read_bytes() == Path("model.gossamer").read_bytes()
+    names["readable"].save_model("from_json.gsm")
+    assert Path("from_json.gsm").read_bytes() == Path("model.gsm").read_bytes()
     assert names["last"].current_iteration() == 1 and names["both"].current_iteration() == 65
     np.testing.assert_array_equal(names["pickled"].predict(x), model.predict(x, num_iteration=10))
 
@@ -213,7 +213,7 @@ def test_migrating_from_xgboost(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn")
     names = run("docs/migrating_from_xgboost.md", 5, {})
     assert capsys.readouterr().out.startswith("[0]\ttrain-error:0.")
-    again = gs.Booster(model_file="model.safetensors")
+    again = gs.Booster(model_file="model.gsm")
     whole = names["booster"].predict(names["dvalid"])
     np.testing.assert_allclose(again.predict(names["x"][800:]), whole, rtol=1e-6)
     assert list(names["table"])[:3] == ["train-rmse-mean", "train-rmse-std", "train-bias-mean"]

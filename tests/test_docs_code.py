@@ -51,7 +51,7 @@ def a_model_file(names: dict[str, Any]) -> None:
     """A model in a file, for the page about what is in it."""
     a_table(names)
     data = gs.Dataset(names["x"], names["y"])
-    gs.train({"num_threads": 1}, data, 3).save_model("model.gossamer")
+    gs.train({"num_threads": 1}, data, 3).save_model("model.gsm")
 
 
 # What readers of a page have already.

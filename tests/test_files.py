@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,3 +122,96 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     files.write_atomically(link, b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from typing import Any
+from gossamer import files
+os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+files.write_atomically(Path(sys.argv[1]), b"new")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+class TestStaleFiles:
+    def leave_one(self, path: Path) -> Path:
+        """Write a file in a process that is killed before the file has its name."""
+        before = set(path.parent.iterdir())
+        subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+        (left,) = set(path.parent.iterdir()) - before
+        return left
+
+    def test_the_next_save_removes_them(self, tmp_path: Path) -> None:
+        path, other = tmp_path / "model.gsm", tmp_path / "model.txt"
+        path.write_bytes(b"old")
+        left, of_other = self.leave_one(path), self.leave_one(other)
+        assert path.read_bytes() == b"old"
+        assert left.exists() and stat.S_IMODE(left.stat().st_mode) in (0o600, 0o644)
+        notes = tmp_path / f"{left.name}.notes"
+        notes.write_bytes(b"mine")
+        files.write_atomically(path, b"new")
+        assert set(tmp_path.iterdir()) == {path, of_other, notes}
+
+    def test_files_that_are_being_written_stay(self, tmp_path: Path) -> None:
+        path = tmp_path / "file"
+        program = KILLED.replace(
+            "os.kill(os.getpid(), signal.SIGKILL)", "(print('ready', flush=True), input())"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", program, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            part = files.PartFile(path)  # this process writes the same file
+            files.write_atomically(path, b"new")
+            assert len(list(tmp_path.iterdir())) == 3
+            part.drop()
+            assert len(list(tmp_path.iterdir())) == 2
+            process.communicate("\n")
+
+    def test_of_other_machines_after_a_day(self, tmp_path: Path) -> None:
+        path = tmp_path / "file"
+        recent, old = (tmp_path / f".file.00000000-{i}-0123abcd.part" for i in (1, 2))
+        for left in (recent, old):
+            left.write_bytes(b"part")
+        os.utime(old, (0, 0))
+        files.write_atomically(path, b"new")
+        assert set(tmp_path.iterdir()) == {path, recent}
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # open files
+    def test_of_an_interrupt_at_any_line(self, tmp_path: Path) -> None:
+        """Ctrl-C after every line of the writing, one after the other."""
+        path = tmp_path / "file"
+        for n_lines in range(100):
+            seen = 0
+
+            def trace(frame: Any, event: str, _: object, stop: int = n_lines) -> Any:
+                nonlocal seen
+                if frame.f_code.co_filename != files.__file__:
+                    return None
+                seen += event == "line"
+                if seen > stop:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+                return trace
+
+            sys.settrace(trace)
+            try:
+                files.write_atomically(path, b"interrupted")
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(None)
+            files.write_atomically(path, b"new")
+            assert list(tmp_path.iterdir()) == [path]
+        assert seen < n_lines  # the last ones were not interrupted any more
+
+    def test_long_names(self, tmp_path: Path) -> None:
+        path = tmp_path / ("ä" * 127)
+        files.write_atomically(path, b"new")
+        assert list(tmp_path.iterdir()) == [path]

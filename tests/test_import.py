@@ -70,3 +70,22 @@ def test_star() -> None:
     assert run("from gossamer import *; print(plot_tree.__name__, train.__name__)") == (
         "plot_tree train\n"
     )
+
+
+def test_exit_is_quiet_while_models_are_held() -> None:
+    """A daemon thread keeps its model until the process ends: not a leak to warn about."""
+    script = """
+import threading, time, sys
+import numpy, gossamer
+x = numpy.arange(100.0).reshape(-1, 1)
+model = gossamer.train({"verbose": -1}, gossamer.Dataset(x, x[:, 0]), 2)
+def serve(model=model, predict_row=model.predictor()):
+    while True:
+        predict_row(x[0])
+        time.sleep(0.001)
+threading.Thread(target=serve, daemon=True).start()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")

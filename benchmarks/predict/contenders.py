@@ -46,16 +46,16 @@ class Gossamer(Contender):
         """Writes the model."""
         import gossamer
 
-        if not (folder / "gossamer.model").is_file():
+        if not (folder / "gossamer.gsm").is_file():
             data = gossamer.Dataset(*make_training_data(case, train_rows))
             model = gossamer.train(_lightgbm_params(case, threads), data, case.n_trees)
-            model.save_model(folder / "gossamer.model")
+            model.save_model(folder / "gossamer.gsm")
 
     def load(self, case: Case, folder: Path, threads: int, x: Any) -> Predict:
         """Returns what predicts."""
         import gossamer
 
-        model = gossamer.Booster(model_file=folder / "gossamer.model")
+        model = gossamer.Booster(model_file=folder / "gossamer.gsm")
         if case.n_rows == 1:
             return lambda: model.predict(x)
         return lambda: model.predict(x, num_threads=threads)
@@ -68,7 +68,7 @@ class GossamerPredictor(Gossamer):
         """Returns what predicts."""
         import gossamer
 
-        predict_row = gossamer.Booster(model_file=folder / "gossamer.model").predictor()
+        predict_row = gossamer.Booster(model_file=folder / "gossamer.gsm").predictor()
         row = x[0].tolist()
         return lambda: predict_row(row)
 

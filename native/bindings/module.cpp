@@ -20,6 +20,8 @@ void bind_row_predictor(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   using namespace gossamer::bindings;
+  // Models that a daemon thread or a cache still holds when Python exits are not errors.
+  nanobind::set_leak_warnings(false);
   m.doc() = "Gossamer's native core: everything that runs per row, per bin or per node.";
   bind_kernels(m);
   bind_sparse(m);

@@ -5,6 +5,7 @@ Every message says what is wrong, what was given, what was expected and what to 
 
 from __future__ import annotations
 
+import re
 import reprlib
 from typing import Final
 
@@ -14,6 +15,9 @@ class _NothingGot:
 
 
 _NOTHING_GOT: Final = _NothingGot()
+
+# Control characters but tab and line feed, and what changes the direction of text.
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class GossamerError(ValueError):
@@ -55,6 +59,18 @@ def shorten(reason: object, most: int = 300) -> str:
     return f"{text[: most - 3 - n_last]}...{text[len(text) - n_last :]}"
 
 
+def escape_controls(text: str) -> str:
+    """Return text that a terminal only shows: what would control the terminal is written out.
+
+    Line breaks and tabs stay. Names of columns, metrics and files may hold anything.
+
+    Example:
+        >>> print(escape_controls("age\\x1b[2J\\u202e"))
+        age\\x1b[2J\\u202e
+    """
+    return text if text.isprintable() else _CONTROLS.sub(lambda m: ascii(m[0])[1:-1], text)
+
+
 def message(what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: str = "") -> str:
     """Put an error message together: what, got, expected, what to do.
 
@@ -74,4 +90,4 @@ def message(what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: 
     if expected:
         details.append(f"expected {expected}")
     text = f"{what}: {', '.join(details)}." if details else f"{what}."
-    return f"{text} {hint}" if hint else text
+    return escape_controls(f"{text} {hint}" if hint else text)

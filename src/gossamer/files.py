@@ -8,11 +8,14 @@ import errno
 import json
 import math
 import os
-import tempfile
+import re
+import time
+import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,10 @@ _KEY: Final = "gossamer"
 
 # Lists in lists that JSON may have. What is nested deeper was made to exhaust the stack.
 _MAX_DEPTH: Final = 100
+
+_A_DAY: Final = 86_400.0  # seconds
+# Files that this process is writing, by name. Weak: an interrupt may leave one behind unnoticed.
+_BUSY: Final[WeakValueDictionary[str, PartFile]] = WeakValueDictionary()
 
 
 class BrokenFile(ValueError):
@@ -122,6 +129,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that a crash leaves the old one or the new one, never a part.
 
     Example:
+        >>> import tempfile
         >>> path = Path(tempfile.mkdtemp(), "file")
         >>> write_atomically(path, b"new")
         >>> path.read_bytes()
@@ -131,29 +139,142 @@ def write_atomically(path: Path, content: bytes) -> None:
         OSError: If it cannot be written, with the errno, the name and what it needs. The old file
             is unchanged.
     """
-    given, path = path, Path(os.path.realpath(path))  # a link stays a link
     if path.is_dir():
-        raise _not_written(IsADirectoryError(errno.EISDIR, "it is a folder"), given, "a file name")
+        raise _not_written(IsADirectoryError(errno.EISDIR, "it is a folder"), path, "a file name")
+    part = PartFile(path)
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except FileNotFoundError as error:
-        raise _not_written(error, given, "a folder that is there: make it first") from None
+        part.file.write(content)
+        part.finish()
     except OSError as error:
-        raise _not_written(error, given, "a folder that may be written to") from None
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _permissions(path))
-        os.replace(name, path)
-    except BaseException as error:
-        with suppress(OSError):
-            os.unlink(name)
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            raise _not_written(error, given, "room; what was there before is unchanged") from None
+        if error.errno == errno.ENOSPC:
+            raise _not_written(error, path, "room; what was there before is unchanged") from None
         raise
-    _sync_folder(path.parent)
+    finally:
+        part.drop()
+
+
+class PartFile:
+    """A file that is written under another name and gets its own when it is complete.
+
+    What killed processes left of earlier attempts is deleted.
+
+    Args:
+        path: What the file is to be called.
+
+    Attributes:
+        file: The open file.
+
+    Raises:
+        OSError: If it cannot be made, with what it needs.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "file")
+        >>> part = PartFile(path)
+        >>> part.file.write(b"new")
+        3
+        >>> path.exists(), part.finish(), path.read_bytes()
+        (False, None, b'new')
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = Path(os.path.realpath(path))  # a link stays a link
+        remove_stale(self._path)
+        self._name: Path | None = self._path.with_name(
+            f"{_stem(self._path)}{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.part"
+        )
+        _BUSY[self._name.name] = self
+        try:
+            self.file: BinaryIO = open(self._name, "xb", opener=_open_privately)  # noqa: SIM115
+        except BaseException as error:
+            self.drop()
+            if isinstance(error, FileNotFoundError):
+                raise _not_written(error, path, "a folder that is there: make it first") from None
+            if isinstance(error, OSError):
+                raise _not_written(error, path, "a folder that may be written to") from None
+            raise
+
+    def finish(self) -> None:
+        """Give the file its name, after all that was written is on disk.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        assert self._name is not None
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        os.chmod(self._name, _permissions(self._path))
+        os.replace(self._name, self._path)
+        self._name = None
+        _sync_folder(self._path.parent)
+
+    def drop(self) -> None:
+        """Delete what was written, unless the file is finished."""
+        if self._name is None:
+            return
+        with suppress(OSError, AttributeError):  # it may never have been opened
+            self.file.close()
+        with suppress(OSError):
+            os.unlink(self._name)
+        self._name = None
+
+
+def remove_stale(path: Path) -> None:
+    """Delete what killed processes left half written of a file.
+
+    Example:
+        >>> import tempfile
+        >>> remove_stale(Path(tempfile.mkdtemp(), "file"))
+    """
+    path = Path(os.path.realpath(path))
+    name_of = re.compile(re.escape(_stem(path)) + r"([0-9a-f]{8})-(\d{1,10})-[0-9a-f]{8}\.part")
+    with suppress(OSError):
+        for name in os.listdir(path.parent):
+            match, found = name_of.fullmatch(name), path.with_name(name)
+            if match is not None and name not in _BUSY and _is_stale(found, *match.groups()):
+                with suppress(OSError):
+                    os.unlink(found)
+
+
+def _is_stale(path: Path, machine: str, process: str) -> bool:
+    """Whether no process writes this file any more: its own has ended, or it is a day old."""
+    if machine == _machine() and not _is_running(int(process)):
+        return True
+    with suppress(OSError):
+        return time.time() - path.lstat().st_mtime > _A_DAY
+    return False
+
+
+def _is_running(process: int) -> bool:
+    if process == os.getpid():  # and not busy with this file
+        return False
+    if os.name != "posix":
+        return True  # as far as is known
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _machine() -> str:
+    """Eight digits for what process ids count in: a machine, or a container on it."""
+    name = os.uname().nodename if hasattr(os, "uname") else ""
+    with suppress(OSError):
+        name += os.readlink("/proc/self/ns/pid")
+    return f"{zlib.crc32(os.fsencode(name)):08x}"
+
+
+def _stem(path: Path) -> str:
+    """What names of unfinished files begin with; names of files can be too long to add to."""
+    return f".{path.name[:50]}."
+
+
+def _open_privately(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _not_written(error: OSError, path: Path, expected: str) -> OSError:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError, escape_controls, message
 
 LOGGER = logging.getLogger("gossamer")
 LOGGER.addHandler(logging.NullHandler())
@@ -72,7 +72,7 @@ def info(text: str) -> None:
         >>> info("nobody sees this unless logging is set up")
     """
     log = _registered.info if _registered else LOGGER.info
-    log(text)
+    log(escape_controls(text))
 
 
 def warn(text: str) -> None:
@@ -86,6 +86,7 @@ def warn(text: str) -> None:
         >>> str(caught[0].message)
         'the labels are constant'
     """
+    text = escape_controls(text)
     if _registered:
         _registered.warning(text)
     else:
@@ -102,7 +103,7 @@ def show(text: str) -> None:
     if _registered or _is_info_heard():
         info(text)
     else:
-        print(text)
+        print(escape_controls(text))
 
 
 def _is_info_heard() -> bool:

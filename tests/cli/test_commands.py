@@ -114,12 +114,12 @@ def test_demo(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> N
         "accuracy",
         "What matters most",
         "to train",
-        "gossamer-demo/model.safetensors",
+        "gossamer-demo/model.gsm",
         "gossamer-demo/learning_curve.png",
     ):
         assert text in out
     assert "\x1b" not in out, "no colours where there is no terminal"
-    model = gossamer.Booster(model_file="gossamer-demo/model.safetensors")
+    model = gossamer.Booster(model_file="gossamer-demo/model.gsm")
     assert model.feature_name()[0] == "mean radius"
     picture = Path("gossamer-demo/learning_curve.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
@@ -133,7 +133,7 @@ def test_options(tmp_path: Path, capsys: Any) -> None:
     assert captured.out.startswith("test accuracy 0.")
     assert captured.out.count("\n") == 1
     assert captured.err == ""
-    assert gossamer.Booster(model_file=folder / "model.safetensors").current_iteration() == 5
+    assert gossamer.Booster(model_file=folder / "model.gsm").current_iteration() == 5
 
 
 def test_one_round(tmp_path: Path, capsys: Any) -> None:
@@ -178,7 +178,7 @@ def test_without_any_extra(tmp_path: Path) -> None:
         "x4",
     ):
         assert text in run.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model.gsm"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")

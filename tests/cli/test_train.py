@@ -212,3 +212,19 @@ def test_bool_target(run: Any, folder: Path) -> None:
     assert found["task"] == "binary" and found["classes"] == [False, True]
     rows = run("predict", "model.gsm", "bool.parquet", "--labels").stdout.splitlines()
     assert rows[1].endswith(",false") and rows[-1].endswith(",true")
+
+
+def test_the_ending_of_out_decides_the_format(flights: Path, run: Any) -> None:
+    options = ("-t", "delayed", "--ignore", OTHERS, "-n", 3, "--threads", 1)
+    run("train", "flights.csv", *options, "--out", "model.json")
+    assert (flights / "model.json").read_text().lstrip().startswith("{")
+    done = run("train", "flights.csv", *options, "--out", "model.txt")
+    assert (flights / "model.txt").read_text().startswith("tree\n")
+    assert "does not keep the names of classes" in done.output
+
+
+def test_a_name_that_cannot_be_written_does_not_lose_the_training(flights: Path, run: Any) -> None:
+    options = ("-t", "delayed", "--ignore", OTHERS, "-n", 3, "--threads", 1)
+    done = run("train", "flights.csv", *options, "--out", "model.cbm", code=2)
+    assert "got 'catboost'" in done.output and "The model is in 'model.gsm'." in done.output
+    assert gs.Booster(model_file=flights / "model.gsm").current_iteration() == 3

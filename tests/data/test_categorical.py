@@ -282,7 +282,7 @@ class TestModel:
             np.testing.assert_array_equal(found, expected)
 
     def test_files_and_copies_keep_them(self, model: Booster, tmp_path: Path) -> None:
-        path = tmp_path / "model.gossamer"
+        path = tmp_path / "model.gsm"
         model.save_model(path, num_iteration=7)
         copies = [
             Booster(model_file=path),

@@ -162,7 +162,7 @@ class TestBadChunks:
 
     def test_a_function_that_gives_it_once(self) -> None:
         once = make_chunks()
-        with pytest.raises(gs.DataError, match=r"same rows each time|gives no chunks|has no rows"):
+        with pytest.raises(gs.DataError, match="the same iterator each time"):
             fit(lambda: once)
 
     def test_nothing(self) -> None:

@@ -53,7 +53,7 @@ def make(kind: str) -> Booster:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_way_of_saving_predicts_the_same_bits(kind: str, tmp_path: Path) -> None:
-    model, path = make(kind), tmp_path / "model.gossamer"
+    model, path = make(kind), tmp_path / "model.gsm"
     assert model.save_model(path) is model
     loaded = [
         Booster(model_file=path),

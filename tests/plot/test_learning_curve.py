@@ -167,3 +167,14 @@ def test_arguments_are_lightgbms(name: str) -> None:
     assert [(p.name, p.kind, p.default) for p in found] == [
         (p.name, p.kind, p.default) for p in expected
     ]
+
+
+@pytest.mark.parametrize("name", ["$x_{$", "US$ or CA$", r"\$", "$"])
+def test_dollar_signs_in_names_are_no_formulas(name: str) -> None:
+    history = {f"valid {name}": {name: [2.0, 1.0]}, "train $y$": {name: [2.0, 1.0]}}
+    ax = plot_metric(history, title="$R^2$")
+    ax.figure.canvas.draw()
+    assert ax.get_ylabel() == name
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(history)
+    plot_metric(history, ylabel="auto").figure.canvas.draw()
+    assert ax.title.get_parse_math()  # the user's own text may have a formula

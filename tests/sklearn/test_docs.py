@@ -24,7 +24,7 @@ def test_code_runs(binary_rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(blocks) == 4
     for block in blocks:
         exec(block, names)
-    assert Path("model.safetensors").exists()
+    assert Path("model.gsm").exists()
     assert names["pipeline"][-1].feature_name_ == ["rooms", "city"]
     assert names["pipeline"][-1].booster_.levels.by_column == {1: ("Bern", "Oslo", "Rome")}
 

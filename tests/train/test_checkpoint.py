@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -309,8 +310,13 @@ class TestWhen:
 
     def test_leftovers_of_killed_processes_are_removed(self, tmp_path: Path) -> None:
         path = tmp_path / "run"
-        leftover, other = tmp_path / ".run.ab1_cd2e", tmp_path / ".run.notes"
-        leftover.write_bytes(b"half")
+        other = tmp_path / ".run.notes"
+        program = (
+            "import os, sys; from pathlib import Path; from gossamer.files import PartFile\n"
+            "part = PartFile(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
+        )
+        subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+        (leftover,) = tmp_path.iterdir()
         other.write_bytes(b"mine")
         run("plain", [checkpoint(path, 5)])
         assert not leftover.exists() and other.exists()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import ClassVar, Final
 
 from gossamer.callbacks.env import CallbackEnv, is_cv
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.files import remove_stale
 from gossamer.logger import info, warn
 from gossamer.model.checkpoint import Run, restore, save
 
@@ -48,7 +47,7 @@ class Checkpoint:
         if self.resume and self.path.exists():
             restore(run, self.path)
             info(f"Training goes on from {str(self.path)!r} after {run.n_done} rounds.")
-        _remove_leftovers(self.path)
+        remove_stale(self.path)
         self._written = time.monotonic()
 
     def __call__(self, env: CallbackEnv) -> None:
@@ -143,13 +142,3 @@ def _check_folder(path: Path) -> None:
                 expected="a file in a folder that exists and may be written to",
             )
         )
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Delete what killed processes left half written (see `files.write_atomically`)."""
-    path = Path(os.path.realpath(path))
-    is_leftover = re.compile(re.escape(f".{path.name}.") + r"[a-z0-9_]{8}").fullmatch
-    for name in os.listdir(path.parent):
-        if is_leftover(name):
-            with suppress(OSError):
-                os.unlink(path.parent / name)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 from gossamer.callbacks.env import CallbackEnv
 from gossamer.callbacks.log import LogEvaluation
+from gossamer.errors import escape_controls
 
 
 @dataclass(eq=False)
@@ -31,8 +32,8 @@ class _ProgressBar:
             self._bar = _import_tqdm()(total=n_rounds, initial=n_done, **self.options)
         if self.show_metrics and env.evaluation_result_list:
             metrics = {
-                f"{result.dataset_name} {result.metric_name}": f"{result.metric_value:g}"
-                for result in env.evaluation_result_list
+                escape_controls(f"{each.dataset_name} {each.metric_name}"): f"{each.metric_value:g}"
+                for each in env.evaluation_result_list
             }
             self._bar.set_postfix(metrics, refresh=False)
         self._bar.update(1)
@@ -106,7 +107,8 @@ class _AutomaticBar:
         if self._best is None or sign * value < sign * self._best[0]:
             self._best = value, env.iteration + 1
         best, at = self._best
-        return f"{result.dataset_name} {result.metric_name} {value:.5g}, best {best:.5g} at {at}"
+        name = escape_controls(f"{result.dataset_name} {result.metric_name}")
+        return f"{name} {value:.5g}, best {best:.5g} at {at}"
 
     def close(self) -> None:
         """Take the bar away."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,26 +11,9 @@ from gossamer.cli.models import load_model
 from gossamer.cli.options import Console, output_options
 from gossamer.cli.read import check_folder
 from gossamer.cli.terminal import format_size
-from gossamer.model.formats import FORMATS, OWN
+from gossamer.model.formats import COMPLETE, format_of, written
 
-# What can be written: some formats are only read.
-_WRITTEN: Final = (
-    OWN,
-    *(name for name, module in FORMATS.items() if hasattr(import_module(module), "write")),
-    "c",
-)
-# Formats that keep all that a model has.
-_COMPLETE: Final = (OWN, "json")
-
-# What a name ends with, where that says enough.
-_BY_SUFFIX: Final = {
-    ".gsm": OWN,
-    ".safetensors": OWN,
-    ".txt": "lightgbm",
-    ".ubj": "xgboost_ubj",
-    ".onnx": "onnx",
-    ".c": "c",
-}
+_WRITTEN: Final = tuple(written())
 _EPILOG = """\
 \b
 Examples:
@@ -55,18 +37,15 @@ def command(
     The format of the model that is read is found out from its contents.
     """
     console = Console(is_quiet=quiet, as_json=as_json)
-    target = (to or _BY_SUFFIX.get(Path(out).suffix.lower(), "")).lower()
+    target = (to or format_of(out) or "").lower()
     if not target:
         raise click.UsageError(
             f"Which format? The name {out!r} does not tell: add --to ({', '.join(_WRITTEN)})."
         )
     check_folder(out)
     booster: Any = load_model(model)
-    if target == "c":
-        booster.to_c(out, num_iteration=rounds)
-    else:
-        booster.save_model(out, num_iteration=rounds, format=target)
-    if booster.class_names is not None and target not in _COMPLETE:
+    booster.save_model(out, num_iteration=rounds, format=target)
+    if booster.class_names is not None and target not in COMPLETE:
         console.say(f"Names of classes are not part of {target}: {booster.class_names}.")
     size = Path(out).stat().st_size
     facts = {"model": model, "format": target, "out": out, "bytes": size}

@@ -16,7 +16,7 @@ from gossamer.cli.read import check_folder, find_column, open_table, read_column
 from gossamer.cli.settings import ParameterCommand, Settings, gather
 from gossamer.cli.summary import Timing, peak_memory, training_summary, training_text
 from gossamer.data import Dataset
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, GossamerError, message
 from gossamer.model import Booster
 
 _EPILOG = """\
@@ -93,7 +93,7 @@ def run(settings: Settings, console: Console) -> bool:
     timing.done("train")
     if loaded.task.named_classes is not None:
         model.set_class_names(loaded.task.named_classes)
-    model.save_model(settings.out)
+    _save(model, settings.out)
     summary = training_summary(loaded, train_set, valid_set, model, history, timing)
     summary |= {"model": settings.out, "model_bytes": Path(settings.out).stat().st_size}
     summary["peak_memory_bytes"] = peak_memory()
@@ -103,6 +103,21 @@ def run(settings: Settings, console: Console) -> bool:
     console.show("" if console.is_quiet else training_text(summary), summary)
     _advise(settings, console, summary)
     return bool(model.was_interrupted)
+
+
+def _save(model: Any, out: str) -> None:
+    """Write the model; where the format of the name cannot be written, the training is not lost.
+
+    Raises:
+        GossamerError: If the model is in another file.
+        ImportError: If the format needs a package; the model is in another file.
+    """
+    try:
+        model.save_model(out)
+    except (GossamerError, ImportError) as error:
+        kept = str(Path(out).with_suffix(".gsm"))
+        model.save_model(kept)
+        raise type(error)(f"{error} The model is in {kept!r}.") from None
 
 
 def _advise(settings: Settings, console: Console, summary: dict[str, Any]) -> None:

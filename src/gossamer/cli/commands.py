@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from gossamer.cli.options import DEBUG
+from gossamer.cli.terminal import printable
 from gossamer.errors import GossamerError, ParameterError
 from gossamer.logger import register_logger
 from gossamer.params.suggest import did_you_mean
@@ -64,7 +65,7 @@ class Failed(click.ClickException):
         text = f"gossamer {self._command}: {self.message}"
         if file.isatty():  # not in the middle of words
             text = click.wrap_text(text, shutil.get_terminal_size().columns, "", "  ")
-        click.echo(text, file=file)
+        click.echo(printable(text, file), file=file)
 
 
 class WrongParameter(Failed):

@@ -127,7 +127,7 @@ def write_files(outcome: Outcome, out: Path) -> tuple[list[Path], list[str]]:
     Returns:
         The files, and what to install for more.
     """
-    files = [out / "model.safetensors"]
+    files = [out / "model.gsm"]
     outcome.model.save_model(files[0])
     try:
         figure = import_module("matplotlib.figure").Figure(figsize=(7, 4), layout="constrained")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import click
 
 from gossamer.callbacks import CallbackEnv
+from gossamer.errors import escape_controls
 
 
 @dataclass(eq=False)
@@ -65,7 +66,8 @@ class TrainingBar:
         if self._best is None or sign * value < sign * self._best[0]:
             self._best = value, env.iteration + 1
         best, at = self._best
-        return f"{last} {result.metric_name} {value:.5g} (best {best:.5g} at {at})"
+        name = escape_controls(f"{last} {result.metric_name}")
+        return f"{name} {value:.5g} (best {best:.5g} at {at})"
 
     def close(self) -> None:
         """End the line."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from typing import TextIO
 
+from gossamer.errors import escape_controls
+
 _BAR = "█"
+_CODES = re.compile("(\x1b\\[(?:0|1|2|36|1;32)m)")  # those of `Style`
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,16 @@ class Style:
 def printable(text: str, stream: TextIO) -> str:
     """Return text with "?" for what a stream cannot show: "±", names in other scripts.
 
+    Control characters in it are written out, but for the codes of `Style`.
+
     Example:
         >>> import io
         >>> printable("3 ± 1", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
         '3 ? 1'
     """
     encoding = getattr(stream, "encoding", None) or "utf-8"
+    parts = _CODES.split(text)  # what is between codes, and the codes
+    text = "".join(part if i % 2 else escape_controls(part) for i, part in enumerate(parts))
     return text.encode(encoding, errors="replace").decode(encoding)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -15,6 +13,7 @@ from typing import Any, BinaryIO, Final
 
 from gossamer.data.files.arrow import need_pyarrow
 from gossamer.errors import DataError, message
+from gossamer.files import PartFile
 
 _KINDS: Final = {
     ".parquet": "parquet",
@@ -47,7 +46,7 @@ class TableWriter:
         if self._kind not in ("csv", "tsv"):
             need_pyarrow()
         self._file: Any = None
-        self._temporary: str | None = None
+        self._part: PartFile | None = None
         self._writer: Any = None
 
     def write(self, columns: Mapping[str, Any]) -> None:
@@ -83,9 +82,8 @@ class TableWriter:
         if self._path == STDOUT:
             self._file = _Stdout()
         else:
-            path = Path(os.path.realpath(self._path))
-            handle, self._temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            self._file = os.fdopen(handle, "wb")
+            self._part = PartFile(Path(self._path))
+            self._file = self._part.file
 
     def _open(self, schema: Any) -> None:
         self._open_file()
@@ -110,15 +108,8 @@ class TableWriter:
             return
         self._writer.close()
         self._writer = None
-        if self._temporary is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(self._temporary, 0o666 & ~mask)
-            os.replace(self._temporary, os.path.realpath(self._path))
-            self._temporary = None
+        if self._part is not None:
+            self._part.finish()
         else:
             self._file.flush()
 
@@ -127,12 +118,9 @@ class TableWriter:
             if self._writer is not None:
                 self._writer.close()
         self._writer = None
-        if self._temporary is not None:
-            with suppress(OSError):
-                self._file.close()
-            with suppress(OSError):
-                os.unlink(self._temporary)
-            self._temporary = None
+        if self._part is not None:
+            self._part.drop()
+            self._part = None
 
     def __enter__(self) -> TableWriter:
         return self

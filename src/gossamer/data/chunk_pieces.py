@@ -17,7 +17,7 @@ from gossamer.data.matrix import Values, as_table, without_mask
 from gossamer.data.pieces import PIECE_VALUES, Pieces
 from gossamer.data.roles import values_of
 from gossamer.data.row_stack import RowStack
-from gossamer.data.source import ColumnsChanged, Source, n_rows_of, slices_of
+from gossamer.data.source import ColumnsChanged, Source, n_rows_of, rows_changed, slices_of
 from gossamer.data.sparse import is_sparse
 from gossamer.errors import DataError, message
 
@@ -116,14 +116,7 @@ class ChunkPieces(Pieces):
 
     def _check_rows(self, n_rows: int) -> None:
         if n_rows != self.n_rows:
-            raise DataError(
-                message(
-                    f"{self._source.what} does not give the same rows each time",
-                    got=f"{n_rows} rows",
-                    expected=f"{self.n_rows}",
-                    hint="It must not change while it is read.",
-                )
-            )
+            raise rows_changed(self._source, n_rows, self.n_rows)
 
     # ---- further passes ----
 

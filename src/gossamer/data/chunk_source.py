@@ -147,6 +147,7 @@ class FunctionSource(Source):
 
     def __init__(self, make: Callable[[], Any], what: str) -> None:
         self._make, self.what = make, what
+        self._made: Any = None
         first = next(self._chunks(), None)
         if first is None:
             raise DataError(message(f"{what} gives no chunks"))
@@ -160,7 +161,17 @@ class FunctionSource(Source):
         return self._is_pandas
 
     def _chunks(self) -> Iterator[Any]:
-        made = self._make()
+        made, before = self._make(), self._made
+        if isinstance(made, Iterator) and made is before:
+            raise DataError(
+                message(
+                    f"{self.what} gives the same iterator each time, whose rows are gone",
+                    got=type(made).__name__,
+                    expected="an iterator that starts at the first chunk",
+                    hint="Make the iterator inside the function.",
+                )
+            )
+        self._made = made
         if not isinstance(made, Iterable):
             raise DataError(
                 message(

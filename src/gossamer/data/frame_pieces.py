@@ -116,13 +116,15 @@ def find_pieces(
     return FramePieces(frame, levels, names) if is_frame(frame) and _is_large(frame) else None
 
 
-def row_blocks(data: object) -> Iterator[Any] | None:
-    """Return stretches of the rows of a frame that is large, and no matrix already.
+def row_blocks(frame: Any) -> Iterator[Any] | None:
+    """Split the rows of a frame that is large, and not a matrix already, into blocks.
+
+    Args:
+        frame: A table that can be read again: see `whole_table`.
 
     Returns:
-        Frames, one after another; None: it is no such frame.
+        Frames, one after another; None: it is not such a frame.
     """
-    frame: Any = as_known(data)
     if not (is_frame(frame) and _is_large(frame)):
         return None
     step = max(PIECE_VALUES // len(frame_names(frame)), 1)

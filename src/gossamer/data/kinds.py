@@ -14,12 +14,13 @@ from gossamer.errors import DataError, message
 def as_known(data: Any) -> Any:
     """Return a table as one that `as_table` reads; most already are.
 
-    Lazy frames are collected, what speaks Arrow becomes a table of pyarrow, tensors in memory (by
-    DLPack) become arrays, structured arrays and records become columns by name. Nothing is copied
-    where the other library need not.
+    Lazy frames are collected, streams are read to their end, what speaks Arrow becomes a table of
+    pyarrow, tensors in memory (by DLPack) become arrays, structured arrays and records become
+    columns by name. Nothing is copied where the other library need not.
 
     Raises:
-        DataError: If it is on another device, or needs a package that is not there.
+        DataError: If it is on another device, needs a package that is not there, or is a stream
+            without rows.
 
     Example:
         >>> as_known([{"a": 1, "b": "x"}, {"a": 2}])
@@ -45,6 +46,11 @@ def as_known(data: Any) -> Any:
             return pyarrow.table({"Column_0": data})
         if isinstance(data, pyarrow.Table):
             return data
+        if isinstance(data, pyarrow.RecordBatchReader):
+            return _read_stream(data)
+    dataset = sys.modules.get("pyarrow.dataset")
+    if dataset is not None and isinstance(data, (dataset.Dataset, dataset.Scanner)):
+        return data.to_table()
     if hasattr(data, "iloc") or hasattr(data, "to_numpy"):  # frames that are known
         return data
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
@@ -60,6 +66,22 @@ def _is_lazy(data: Any) -> bool:
 def _from_records(records: list[Any]) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for record in records for name in record)
     return {name: [record.get(name) for record in records] for name in names}
+
+
+def _read_stream(reader: Any) -> Any:
+    """Read pyarrow's stream of batches, which is empty the second time."""
+    table = reader.read_all()
+    if table.num_rows == 0:
+        raise DataError(
+            message(
+                "the stream has no rows",
+                got=type(reader).__name__,
+                expected="at least one row",
+                hint="A stream can be read only once. Make a new one, or keep its rows as a "
+                "table: reader.read_all().",
+            )
+        )
+    return table
 
 
 def _from_arrow(data: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.columns import Column, Level, LevelColumn, is_level, read_objects
+from gossamer.data.times import parse_times
 from gossamer.errors import DataError, message
 
 
@@ -158,6 +159,8 @@ def levels_of(column: LevelColumn) -> tuple[Level, ...]:
 def like_training(column: Column, levels: Levels, position: int, where: str) -> npt.NDArray[Any]:
     """Return a column as numbers, read as the column of the training data was.
 
+    Dates and times are numbers of seconds, also where they come as text, as from a CSV file.
+
     Raises:
         DataError: If one holds text and the other numbers.
     """
@@ -167,6 +170,10 @@ def like_training(column: Column, levels: Levels, position: int, where: str) -> 
         return column
     if column.is_missing:
         return np.full(len(column.positions), np.nan)
+    if isinstance(column.found[0], str):
+        seconds = parse_times(map(str, column.found))
+        if seconds is not None:  # dates and times, which text files cannot mark as such
+            return column.take(seconds)
     _check_same(False, isinstance(column.found[0], str), where)
     return column.take(float(level) for level in column.found)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gossamer.errors import DataError, message
+
 
 class ColumnsChanged(Exception):
     """Values further down need another type: what was read so far is to be read again."""
@@ -62,6 +64,18 @@ class Source(ABC):
     def be_like(self, n_columns: int) -> Source:
         """Have as many columns as the training data; only sparse files can."""
         return self
+
+
+def rows_changed(source: Source, got: int, expected: int | None) -> DataError:
+    """Return the error for a source that gave another number of rows before."""
+    return DataError(
+        message(
+            f"{source.what} does not give the same rows each time",
+            got=f"{got} rows",
+            expected=f"{expected}",
+            hint="It must not change while it is read.",
+        )
+    )
 
 
 def n_rows_of(chunk: Any) -> int:

@@ -28,15 +28,21 @@ def find_source(
     """
     if names_files(data):
         return open_files(data, header, text_columns)
+    dataset = sys.modules.get("pyarrow.dataset")
+    if dataset is not None and isinstance(data, dataset.Dataset):
+        from gossamer.data.files.columnar import ArrowDataset
+
+        return ArrowDataset(data)
     return find_chunks(data)
 
 
 def whole_table(data: Any) -> Any:
-    """Return what can be read only once, or is not known, as a table that can; others as they are.
+    """Return a table that can be read as often as needed; most already are.
 
-    pyarrow's streams and lazy frames are read, records become columns by name.
+    Streams and lazy frames are read, records become columns by name. Whatever reads a table twice
+    calls this first: a stream is empty the second time, and a query would run again.
+
+    Raises:
+        DataError: If it is a stream without rows.
     """
-    pyarrow = sys.modules.get("pyarrow")
-    if pyarrow is not None and isinstance(data, pyarrow.RecordBatchReader):
-        return data.read_all()
     return data if is_sparse(data) else as_known(data)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from gossamer.errors import escape_controls
+
 
 def to_line(kind: str, facts: Mapping[str, object]) -> str:
     """Return facts in one line.
@@ -13,7 +15,8 @@ def to_line(kind: str, facts: Mapping[str, object]) -> str:
         >>> to_line("Dataset", {"rows": 1000, "columns": 3})
         '<Dataset: rows 1,000, columns 3>'
     """
-    return f"<{kind}: {', '.join(f'{name} {_text(value)}' for name, value in facts.items())}>"
+    listed = ", ".join(f"{name} {_text(value)}" for name, value in facts.items())
+    return escape_controls(f"<{kind}: {listed}>")
 
 
 def to_html(kind: str, facts: Mapping[str, object]) -> str:

@@ -7,6 +7,8 @@ table keeps them does not matter, missing ones are NaN.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any, Final
 
@@ -15,6 +17,10 @@ import numpy.typing as npt
 
 # Kinds of NumPy types that are moments, and spans of time.
 TIME_KINDS: Final = "Mm"
+_ISO: Final = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)?[T ]?(?P<clock>\d\d:\d\d(:\d\d(\.(?P<fraction>\d{1,9}))?)?)?"
+    r"(Z|(?P<sign>[-+])(?P<hours>\d\d):?(?P<minutes>\d\d)?)?"
+)
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12}
 
 
@@ -63,6 +69,37 @@ def seconds_of(value: Any) -> float:
         0.0
     """
     return float(to_seconds(np.array([_as_numpy(value)]))[0])
+
+
+def parse_times(texts: Iterable[str]) -> list[float] | None:
+    """Return dates, moments or times of day written as in ISO 8601 as seconds.
+
+    Returns:
+        One number for each text; None: some are written in another way.
+
+    Example:
+        >>> parse_times(["1970-01-02", "1970-01-01 00:00:01.5", "1970-01-01T01:00+01:00"])
+        [86400.0, 1.5, 0.0]
+        >>> parse_times(["00:01", "23:00:00"])
+        [60.0, 82800.0]
+        >>> parse_times(["1970", "Rome"]) is None
+        True
+    """
+    moments, offsets, unit = [], [], "us"
+    for text in texts:
+        match = _ISO.fullmatch(text.strip())
+        if match is None or not (match["day"] or match["clock"]):
+            return None
+        moments.append(f"{match['day'] or '1970-01-01'}T{match['clock'] or '00:00'}")
+        hours, minutes = int(match["hours"] or 0), int(match["minutes"] or 0)
+        offsets.append((hours * 3600 + minutes * 60) * (-1 if match["sign"] == "-" else 1))
+        unit = "ns" if match["fraction"] and len(match["fraction"]) > 6 else unit
+    try:
+        local = np.array(moments, dtype=f"M8[{unit}]")
+    except ValueError:  # a 13th month, a 25th hour
+        return None
+    times: list[float] = to_seconds(local - np.array(offsets, dtype="m8[s]")).tolist()
+    return times
 
 
 def _as_numpy(value: Any) -> np.datetime64 | np.timedelta64:

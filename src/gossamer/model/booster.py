@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset, Table
 from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
+from gossamer.data.sources import whole_table
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
@@ -741,6 +742,7 @@ class Booster(Explaining, Storing):
             True
         """
         params = self._given_params()
+        data = whole_table(data)
         new_set = Dataset(
             data,
             label,

@@ -6,6 +6,7 @@ import copy
 import os
 from typing import Any
 
+from gossamer.data.sources import whole_table
 from gossamer.model import cv_file
 from gossamer.model.booster import Booster
 from gossamer.model.model import Model
@@ -61,6 +62,10 @@ class CVBooster:
             return found
 
         def call_each(*args: Any, **kwargs: Any) -> list[Any]:
+            if args:  # a stream would be empty for the second booster
+                args = (whole_table(args[0]), *args[1:])
+            if "data" in kwargs:
+                kwargs["data"] = whole_table(kwargs["data"])
             return [method(*args, **kwargs) for method in found]
 
         call_each.__name__ = name

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
+from gossamer.data.sources import whole_table
 from gossamer.model.explain import shap_interactions, shap_values
 from gossamer.model.model import Model
 from gossamer.model.partial import PartialDependence, partial_dependence
@@ -150,6 +151,7 @@ class Explaining(ABC):
             ImportError: If the package is not installed.
         """
         model = self._model
+        data = whole_table(data)
         values = self.shap_values(data, background, start_iteration, num_iteration, **kwargs)
         options = self._options(start_iteration, num_iteration, kwargs)
         matrix = fitting_table(model, data, options.disable_shape_check).matrix
@@ -282,7 +284,8 @@ class Explaining(ABC):
             path: The file to write; one that is there is replaced in one step.
             data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
                 raw data. Best are rows that the model was not trained on.
-            label: Their labels, as for `Dataset`.
+            label: Their labels, as for `Dataset`; classes by number, or by name where the model
+                keeps their names.
             group: For ranking: the rows of each query.
             query: For ranking, instead of `group`: the id of its query for each row.
             evals_result: What `record_evaluation` filled during training, or what `cv` returned.

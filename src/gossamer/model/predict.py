@@ -18,7 +18,8 @@ from gossamer.data.frames import first_columns
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values
 from gossamer.data.names import match_names
-from gossamer.data.sparse import by_row, read_sparse, to_scipy
+from gossamer.data.sources import whole_table
+from gossamer.data.sparse import by_row, is_sparse, read_sparse, to_scipy
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of
@@ -172,6 +173,8 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     Returns:
         (rows,); with several outputs (rows, outputs); for leaves (rows, trees).
     """
+    refuse_row(data)
+    data = whole_table(data)
     blocks = row_blocks(data)
     if blocks is None:
         return _predict(model, data, options)
@@ -251,9 +254,9 @@ def with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tuple
     if model.derived is None:
         yield values, slice(0, n_rows)
         return
-    is_sparse = isinstance(values, _native.SparseMatrix)
+    is_wide = isinstance(values, _native.SparseMatrix)
     # A sparse table may be wide: few of its rows are made dense at a time.
-    step = min(_BLOCK, max(_DENSE_VALUES // model.n_columns, 1)) if is_sparse else _BLOCK
+    step = min(_BLOCK, max(_DENSE_VALUES // model.n_columns, 1)) if is_wide else _BLOCK
     for begin in range(0, n_rows, step):
         rows = slice(begin, min(begin + step, n_rows))
         if isinstance(values, _native.SparseMatrix):
@@ -324,6 +327,7 @@ def fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tabl
         raise DataError(
             message("a Dataset cannot be predicted", hint="Pass the table itself to predict().")
         )
+    refuse_row(data)
     if isinstance(data, bytes) or names_files(data):
         raise NotSupportedError(
             message(
@@ -344,6 +348,37 @@ def fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tabl
     if isinstance(table.values, _native.SparseMatrix):
         return Table(by_row(table.values))  # of any width: the native forest sees to it
     return Table(_of_width(table.values, model.n_columns))
+
+
+def refuse_row(data: Any) -> None:
+    """Raise if this is a single row: a dict of single values, or a series.
+
+    Example:
+        >>> refuse_row({"age": 20, "height": 1.8})
+        Traceback (most recent call last):
+        ...
+        gossamer.errors.DataError: this is a single row: got 'dict', expected a table of rows. \
+Booster.predictor() predicts single rows: predict_row = booster.predictor(); predict_row(row).
+    """
+    if is_sparse(data):  # some of scipy's matrices are dicts
+        return
+    is_row = isinstance(data, Mapping) and bool(data) and all(map(_is_single, data.values()))
+    is_series = hasattr(data, "to_frame") and len(getattr(data, "shape", ())) == 1
+    if is_row or is_series:
+        column = " If it is a column, pass series.to_frame()." if is_series else ""
+        raise DataError(
+            message(
+                "this is a single row" if is_row else "this is a series, not a table",
+                got=type(data).__name__,
+                expected="a table of rows",
+                hint="Booster.predictor() predicts single rows: predict_row = booster.predictor(); "
+                f"predict_row(row).{column}",
+            )
+        )
+
+
+def _is_single(value: object) -> bool:
+    return isinstance(value, (str, bytes)) or not hasattr(value, "__len__")
 
 
 def _check_width(n_columns: int, model: Model) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from gossamer.data import Table, as_table
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.roles import match_columns
-from gossamer.data.source import ColumnsChanged, Source
+from gossamer.data.source import ColumnsChanged, Source, rows_changed
 from gossamer.data.sources import find_source
 from gossamer.errors import DataError, message
 from gossamer.model.model import Model
@@ -55,11 +55,16 @@ def by_chunks(
         columns = match_columns(known, source.names, every, source.what, is_named=source.is_named)
     while True:
         try:
-            done = [work(table) for table in _tables(model, source, columns)]
+            n_rows, done = 0, []
+            for table in _tables(model, source, columns):
+                done.append(work(table))
+                n_rows += table.n_rows
         except ColumnsChanged:
             continue
         if not done:
             raise DataError(message(f"{source.what} has no rows"))
+        if source.n_rows not in (None, n_rows):
+            raise rows_changed(source, n_rows, source.n_rows)
         return done
 
 

@@ -60,19 +60,32 @@ class Storing(ABC):
         num_iteration: int | None = None,
         start_iteration: int = 0,
         importance_type: str = "split",
-        format: str = "gossamer",
+        format: str | None = None,
     ) -> Self:
         """Write the model to a file (docs/model_format.md).
 
         Args:
-            filename: Path; a file that is there is replaced in one step.
+            filename: Path; a file that is there is replaced in one step. The ending decides the
+                format: .json, .txt (LightGBM), .ubj (XGBoost), .onnx, .tl (Treelite) and .c; all
+                others, such as .gsm, are Gossamer's own.
             num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
             start_iteration: First round to save.
             importance_type: Accepted for compatibility; importance is not part of the file.
-            format: "gossamer", or another library's format (docs/interchange.md).
+            format: "gossamer", or another format by name, whatever the ending
+                (docs/interchange.md).
 
         Raises:
             NotSupportedError: If another library's format cannot hold this model.
+
+        Example:
+            >>> import tempfile
+            >>> from gossamer import Booster, Dataset, train
+            >>> model = train({}, Dataset([[float(i)] for i in range(100)], range(100)), 2)
+            >>> path = Path(tempfile.mkdtemp(), "model.txt")
+            >>> model.save_model(path)  # doctest: +ELLIPSIS
+            Booster(...)
+            >>> path.read_text().splitlines()[0], Booster(model_file=path).num_trees()
+            ('tree', 2)
         """
         formats.save(filename, self._first_rounds(num_iteration, start_iteration), format)
         return self

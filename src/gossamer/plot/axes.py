@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -81,14 +81,26 @@ def label_axes(
     xlabel: str | None,
     ylabel: str | None,
     grid: Literal["x", "both"] | None,
+    names: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the texts around the axes and draw the grid; None leaves one out."""
-    if title is not None:
-        ax.set_title(title)
-    if xlabel is not None:
-        ax.set_xlabel(xlabel)
-    if ylabel is not None:
-        ax.set_ylabel(ylabel)
+    """Write the texts around the axes and draw the grid; None leaves one out.
+
+    Args:
+        ax: The axes.
+        title: Text above them.
+        xlabel: Text below them.
+        ylabel: Text on the left.
+        grid: Lines across which axis.
+        names: What stands for which name in the texts: "@feature@" -> "price in $".
+    """
+    for set_text, text in ((ax.set_title, title), (ax.set_xlabel, xlabel), (ax.set_ylabel, ylabel)):
+        if text is None:
+            continue
+        whole = text
+        for placeholder, name in (names or {}).items():
+            whole = whole.replace(placeholder, name)
+        # A dollar sign in a name is a dollar sign; the user's own texts may have formulas.
+        set_text(whole, parse_math=whole == text)
     ax.grid(False)
     if grid is not None:
         ax.grid(axis=grid, color="0.9", linewidth=0.8)

@@ -94,14 +94,15 @@ def plot_metric(
     ax.set_xlim(check_pair(xlim, "xlim") or (1 if n_rounds > 1 else 0, max(n_rounds, 2)))
     if check_pair(ylim, "ylim") is not None:
         ax.set_ylim(ylim)
-    ax.legend(loc="best", frameon=False)
-    label = None if ylabel is None else (name if ylabel == "auto" else ylabel)
+    for text in ax.legend(loc="best", frameon=False).get_texts():
+        text.set_parse_math(False)
     label_axes(
         ax,
         title=title,
         xlabel=xlabel,
-        ylabel=None if label is None else label.replace("@metric@", name),
+        ylabel="@metric@" if ylabel == "auto" else ylabel,
         grid="both" if grid else None,
+        names={"@metric@": name},
     )
     return ax
 

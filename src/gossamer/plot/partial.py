@@ -96,13 +96,14 @@ def plot_partial_dependence(
         if kind != "individual":
             _draw_curve(ax, average, mean)
     names = [shorten(name, 60) for name in average.names]
-    auto = names[1] if is_map else ("" if kind == "individual" else "mean ") + what
+    auto = "@second@" if is_map else ("" if kind == "individual" else "mean ") + what
     label_axes(
         ax,
         title=title,
-        xlabel=None if xlabel is None else xlabel.replace("@feature@", names[0]),
+        xlabel=xlabel,
         ylabel=auto if ylabel == "auto" else ylabel,
         grid="both" if show_grid and not is_map else None,
+        names={"@feature@": names[0], "@second@": names[-1]},
     )
     return ax
 

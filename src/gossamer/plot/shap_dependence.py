@@ -102,9 +102,10 @@ def plot_shap_dependence(
     label_axes(
         ax,
         title=title,
-        xlabel=None if xlabel is None else xlabel.replace("@feature@", name),
-        ylabel=None if ylabel is None else ylabel.replace("@feature@", name),
+        xlabel=xlabel,
+        ylabel=ylabel,
         grid="both" if grid else None,
+        names={"@feature@": name},
     )
     return ax
 

@@ -87,8 +87,15 @@ def plot_split_value_histogram(
     ax.set_ylim(check_pair(ylim, "ylim") or (0, counts.max() * 1.1))
     locator: Any = ax.yaxis.get_major_locator()
     locator.set_params(integer=True)
-    if title is not None:
-        title = title.replace("@feature@", str(feature))
-        title = title.replace("@index/name@", "name" if isinstance(feature, str) else "index")
-    label_axes(ax, title=title, xlabel=xlabel, ylabel=ylabel, grid="both" if grid else None)
+    label_axes(
+        ax,
+        title=title,
+        xlabel=xlabel,
+        ylabel=ylabel,
+        grid="both" if grid else None,
+        names={
+            "@index/name@": "name" if isinstance(feature, str) else "index",
+            "@feature@": str(feature),
+        },
+    )
     return ax

@@ -66,8 +66,12 @@ def gather(
         if (n_rows := whole.n_rows) == 0:
             raise DataError(message("the data has no rows", expected="one row or more"))
         if label is not None:
-            encoded = label if classes is None else _encode(label, classes)
-            targets = _read_targets(model, encoded, group, query, n_rows)
+            # Labels of a booster may be the names of its classes, or their numbers.
+            may_be_codes = own is booster
+            if may_be_codes and _are_codes(label, classes, is_named=class_names is not None):
+                classes = None
+            label = label if classes is None else _encode(label, classes)
+            targets = _read_targets(model, label, group, query, n_rows)
         room = max(_PREDICTED // model.objective.n_outputs, 1)
         rows = _sample(targets, n_rows, min(max_rows, room))
         if len(rows) < n_rows:
@@ -94,7 +98,7 @@ def gather(
 def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:
     """The booster, and of an estimator its classes and recorded metrics."""
     if isinstance(booster, Booster):
-        return booster, None, {}
+        return booster, booster.class_names, {}
     if isinstance(found := getattr(booster, "booster_", None), Booster):
         classes = getattr(booster, "classes_", None)
         classes = None if isinstance(classes, list) else classes  # several labels: 0 and 1 each
@@ -124,6 +128,20 @@ def _open_dataset(data: Dataset, label: Any, group: Any, query: Any) -> tuple[An
             )
         )
     return data.get_data(), data.get_label(), data.get_group()
+
+
+def _are_codes(label: Any, classes: Any, *, is_named: bool) -> bool:
+    """Whether labels are numbers of classes rather than names that the model keeps.
+
+    Args:
+        label: The labels.
+        classes: The names; None: the model keeps none.
+        is_named: Whether the user named the classes, in the order of their numbers.
+    """
+    values = np.asarray(label)
+    if classes is None or values.dtype.kind not in "biuf":
+        return classes is None
+    return is_named or not set(np.unique(values).tolist()) <= set(classes)
 
 
 def _encode(label: Any, classes: Any) -> npt.NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
@@ -13,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
-from gossamer.errors import ParameterError, message
+from gossamer.errors import DataError, ParameterError, message
 from gossamer.model import Booster
 from gossamer.model.importance import check_importance_type
-from gossamer.objectives import CustomObjective, objective_class
+from gossamer.objectives import Custom, CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import did_you_mean
 from gossamer.sklearn.arguments import take_out, to_threads, training_params
@@ -315,6 +316,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             init_model=base,
             callbacks=[*(callbacks or ()), record_evaluation(history)],
         )
+        self._name_classes(booster)
         self._booster = booster
         self._history = history
         if booster.was_interrupted:  # a search over many fits must not take this for a result
@@ -330,6 +332,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_same_classes(self, known: Any) -> None:
         """Refuse an estimator to continue from that has learned other classes."""
+
+    def _name_classes(self, booster: Booster) -> None:
+        """Let the model know what its classes are called."""
 
     def _checked_params(self) -> dict[str, Any]:
         """Return the parameters that were given, after checking names and values."""
@@ -455,6 +460,81 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             **kwargs,
         )
         return found
+
+    # ---- files ----
+
+    def save_model(
+        self,
+        filename: str | os.PathLike[str],
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        format: str | None = None,
+    ) -> Self:
+        """Write the model to a file; see `Booster.save_model`.
+
+        Args:
+            filename: Path; its ending decides the format.
+            num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+            start_iteration: First round to save.
+            format: The format by name, whatever the ending.
+
+        Returns:
+            The estimator itself.
+
+        Example:
+            >>> import tempfile
+            >>> x = np.arange(200.0).reshape(-1, 1)
+            >>> model = GossamerModel(objective="regression").fit(x, x[:, 0])
+            >>> path = f"{tempfile.mkdtemp()}/model.gsm"
+            >>> again = GossamerModel().load_model(model.save_model(path) and path)
+            >>> bool((again.predict(x) == model.predict(x)).all())
+            True
+        """
+        self.booster_.save_model(filename, num_iteration, start_iteration, format=format)
+        return self
+
+    def load_model(self, filename: str | os.PathLike[str]) -> Self:
+        """Take a model from a file, of any format that `Booster` reads: the estimator is fitted.
+
+        Parameters of the estimator stay as they are, recorded metrics are not part of a file.
+
+        Args:
+            filename: Path of the model.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            DataError: If the estimator cannot predict with this model.
+            ModelFileError: If the file is damaged, or not a model.
+        """
+        booster = Booster(model_file=filename)
+        model = booster._model
+        if isinstance(model.objective, Custom):
+            if not callable(self.objective):
+                raise DataError(
+                    message(
+                        "the model was trained with an objective function, which a file does not "
+                        "keep",
+                        got=f"objective={self.objective!r}",
+                        hint=f"Make the estimator with it: {type(self).__name__}(objective=...).",
+                    )
+                )
+            if isinstance(self.objective, CustomObjective):
+                booster.set_objective(self.objective)
+            self._objective = self.objective
+        else:
+            self._objective = model.objective.name
+        self._learn_classes(booster)
+        self.n_features_in_ = model.n_columns
+        self.__dict__.pop("feature_names_in_", None)
+        if model.has_own_names:
+            self.feature_names_in_ = np.array(model.names, dtype=object)
+        self._booster, self._history, self._named_columns = booster, {}, ()
+        return self
+
+    def _learn_classes(self, booster: Booster) -> None:
+        """Take over the classes of a model that was loaded."""
 
     # ---- facts ----
 

@@ -98,5 +98,5 @@ def leave_out(x: Any, names: Sequence[str]) -> Any:
     table = as_known(x)
     there = names_of(table)
     if there is None or not set(names) & set(there):
-        return x
+        return table
     return keep_columns(table, [i for i, name in enumerate(there) if name not in names])

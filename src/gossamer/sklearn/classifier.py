@@ -11,9 +11,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from gossamer.data.columns import is_level
+from gossamer.data.times import TIME_KINDS
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
-from gossamer.objectives import Binary, CustomObjective, Multiclass
+from gossamer.model import Booster
+from gossamer.model.class_names import n_classes_of
+from gossamer.objectives import Binary, Custom, CustomObjective, Multiclass, SeveralTargets
 from gossamer.params import TABLE
 from gossamer.params.coerce import coerce
 from gossamer.sklearn.arguments import take_out
@@ -137,6 +141,37 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
                     hint="The new data must have every class of the old.",
                 )
             )
+
+    def _name_classes(self, booster: Booster) -> None:
+        if self._n_labels > 1 or self.n_classes_ != n_classes_of(booster._model.objective):
+            return
+        names = self.classes_.tolist()
+        is_counted = self.classes_.dtype.kind != "b" and names == list(range(len(names)))
+        # Days and the like would come back as numbers.
+        is_time = self.classes_.dtype.kind in TIME_KINDS
+        if not (is_counted or is_time) and all(map(is_level, names)):
+            booster.set_class_names(names)
+
+    def _learn_classes(self, booster: Booster) -> None:
+        objective = booster._model.objective
+        if isinstance(objective, SeveralTargets):
+            self._n_labels, self.n_classes_ = len(objective.parts), 2
+            self.classes_ = [np.array([0, 1])] * self._n_labels
+            return
+        known = (*_TWO_CLASS_OBJECTIVES, *_MULTICLASS_OBJECTIVES)
+        if not isinstance(objective, Custom) and objective.name not in known:
+            raise DataError(
+                message(
+                    "the model is not one for classes",
+                    got=f"objective={objective.name}",
+                    expected=f"one of {', '.join(known)}",
+                    hint="Use GossamerRegressor, GossamerRanker or Booster(model_file=...).",
+                )
+            )
+        n_classes = max(objective.n_outputs, 2)
+        self._n_labels = 1
+        self.classes_ = np.array(booster.class_names or range(n_classes))
+        self.n_classes_ = n_classes
 
     def _encode_labels(self, y: Any, name: str) -> Array:
         if self._n_labels > 1 or np.ndim(y) == 2:

@@ -24,6 +24,7 @@ from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.names import check_names
 from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
+from gossamer.model.predict import refuse_row
 from gossamer.sklearn.by_name import leave_out, refuse_path
 from gossamer.sklearn.class_weight import weigh_by_class
 
@@ -47,6 +48,7 @@ def check_rows(estimator: Any, x: Any, levels: Levels | None = None) -> Matrix:
     """
     if not levels and _is_fitting(estimator, x):
         return x
+    refuse_row(x)
     x = as_frame(leave_out(x, getattr(estimator, "_named_columns", ())))
     if levels or has_levels(x):
         x = _as_array_of_objects(x)

@@ -404,8 +404,8 @@ def test_files(tmp_path: Path) -> None:
     again = pytest.importorskip("lightgbm").Booster(model_file=tmp_path / "own.txt")
     np.testing.assert_array_equal(again.predict(PROBE), peer.predict(PROBE))
     assert again.params["num_leaves"] == 7
-    model.save_model(tmp_path / "own.gossamer")
-    own = gs.Booster(model_file=tmp_path / "own.gossamer")
+    model.save_model(tmp_path / "own.gsm")
+    own = gs.Booster(model_file=tmp_path / "own.gsm")
     np.testing.assert_array_equal(own.predict(PROBE), peer.predict(PROBE))
 
 

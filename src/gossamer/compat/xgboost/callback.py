@@ -283,7 +283,7 @@ class TrainingCheckPoint(TrainingCallback):
 
     Args:
         directory: Where to.
-        name: Files are called name_round.safetensors.
+        name: Files are called name_round.gsm.
         as_pickle: Whether to pickle the booster, parameters included, instead (name_round.pkl).
         interval: Rounds from one file to the next.
     """
@@ -308,7 +308,7 @@ class TrainingCheckPoint(TrainingCallback):
         """Save the model, if it is time."""
         if epoch == 0 or epoch % self._interval != 0:
             return False
-        ending = "pkl" if self._as_pickle else "safetensors"
+        ending = "pkl" if self._as_pickle else "gsm"
         path = os.path.join(self._path, f"{self._name}_{epoch + self._start}.{ending}")
         if self._as_pickle:
             with open(path, "wb") as file:

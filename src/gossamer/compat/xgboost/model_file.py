@@ -24,7 +24,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """Return the format that a file's name asks for: XGBoost's, or ours.
 
     Example:
-        >>> format_of("model.json"), format_of("model.ubj"), format_of("model.safetensors")
+        >>> format_of("model.json"), format_of("model.ubj"), format_of("model.gsm")
         ('json', 'ubj', 'gossamer')
     """
     ending = Path(path).suffix.lower()[1:]

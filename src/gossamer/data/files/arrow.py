@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gossamer.data.names import listing
 from gossamer.errors import DataError, message
+
+_ABSURD: Final = 2**40  # bytes of one allocation
 
 
 def need_pyarrow(module: str = "pyarrow") -> Any:
@@ -27,29 +30,41 @@ def need_pyarrow(module: str = "pyarrow") -> Any:
         ) from error
 
 
+def reading(path: Path) -> AbstractContextManager[None]:
+    """Turn what pyarrow raises about a file into errors that name it; see `reading_from`."""
+    return reading_from(f"the file {str(path)!r}")
+
+
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn what pyarrow raises about a file into errors that name it.
+def reading_from(what: str) -> Iterator[None]:
+    """Turn what pyarrow raises about a table into errors that name it.
 
     Raises:
         DataError: Instead of pyarrow's errors and those of the system.
     """
     pyarrow = need_pyarrow()
+    damaged = (pyarrow.ArrowInvalid, pyarrow.ArrowMemoryError, UnicodeDecodeError)
     try:
         yield
-    except (pyarrow.ArrowException, OSError) as error:
-        if isinstance(error, pyarrow.ArrowMemoryError):
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, pyarrow.ArrowMemoryError) and not _is_absurd(error):
             raise
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(
             message(
-                f"the file {str(path)!r} cannot be read ({' '.join(reason.split()).rstrip('.')})",
-                hint="Is it complete?" if isinstance(error, pyarrow.ArrowInvalid) else "",
+                f"{what} cannot be read ({' '.join(reason.split()).rstrip('.')})",
+                hint="Is it complete?" if isinstance(error, damaged) else "",
             )
         ) from None
 
 
-def check_columns(path: Path, names: Sequence[str]) -> None:
+def _is_absurd(error: Exception) -> bool:
+    """Whether so much memory was asked for that a damaged number in the file must be the reason."""
+    size = re.search(r"size (\d+)", str(error))
+    return size is not None and int(size[1]) > _ABSURD
+
+
+def check_columns(what: str, names: Sequence[str]) -> None:
     """Check that no two columns have the same name.
 
     Raises:
@@ -59,7 +74,7 @@ def check_columns(path: Path, names: Sequence[str]) -> None:
     if twice:
         raise DataError(
             message(
-                f"the file {str(path)!r} has columns of the same name: {listing(twice)}",
+                f"{what} has columns of the same name: {listing(twice)}",
                 expected="names that differ",
             )
         )

@@ -1,4 +1,4 @@
-"""Parquet, Feather and Arrow files."""
+"""Parquet, Feather and Arrow files, and data sets of pyarrow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.data.files.arrow import check_columns, check_same_columns, need_pyarrow, reading
+from gossamer.data.files.arrow import (
+    check_columns,
+    check_same_columns,
+    need_pyarrow,
+    reading,
+    reading_from,
+)
 from gossamer.data.files.kinds import kind_of
 from gossamer.data.frames import not_numeric
 from gossamer.data.pieces import PIECE_VALUES
@@ -21,62 +27,17 @@ _FEWEST_ROWS: Final = 4096
 _BUFFER: Final = 2**16  # bytes of a column that are read from disk at a time
 
 
-class ColumnarFiles(Source):
-    """Files whose columns have names and types; the first file says which.
+class Columnar(Source):
+    """A source whose columns have names and pyarrow's types."""
 
-    Args:
-        paths: The files, in the order of the rows.
-    """
-
-    is_file = True
-
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, what: str) -> None:
         self._pyarrow = need_pyarrow()
-        self._paths = list(paths)
-        self.what = name_of(paths)
+        self.what = what
         self._schema: Any = None
-        n_rows = 0
-        schema: Any = None
-        for path in self._paths:
-            with reading(path):
-                schema, more = self._look(path)
-            self._check(path, schema)
-            n_rows += more
-        schema = self._schema
-        self.names = [name for name in schema.names if name not in index_columns(schema)]
-        self.n_rows, self.n_columns = n_rows, len(self.names)
 
     @abstractmethod
-    def _look(self, path: Path) -> tuple[Any, int]:
-        """Return the schema and the number of rows of a file."""
-
-    @abstractmethod
-    def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Read some columns of a file, about `n_rows` at a time."""
-
-    def _check(self, path: Path, schema: Any) -> None:
-        check_columns(path, schema.names)
-        if self._schema is None:
-            self._schema = schema
-            return
-        first = self._paths[0]
-        check_same_columns(path, schema.names, first, self._schema.names)
-        for name in schema.names:
-            types = [self._schema.field(name).type, schema.field(name).type]
-            words = [self._word(kind) for kind in types]
-            if words[0] != words[1] and "nothing" not in words:
-                raise DataError(
-                    message(
-                        f"column {name!r} differs among the files: {str(path)!r} has another type",
-                        got=str(types[1]),
-                        expected=f"{types[0]}, as in {str(first)!r}",
-                    )
-                )
-        # Where the first file has only missing values, the next ones say what they are.
-        nothing = self._pyarrow.null()
-        for i, field in enumerate(self._schema):
-            if field.type == nothing:
-                self._schema = self._schema.set(i, schema.field(field.name))
+    def _tables(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read some columns, about `n_rows` rows at a time."""
 
     def _word(self, kind: Any) -> str:
         """Columns with the same word go together."""
@@ -115,10 +76,98 @@ class ColumnarFiles(Source):
                 raise not_numeric(where, self._schema.field(name).type)
         n_rows = max(_CHUNK_VALUES // max(len(names), 1), _FEWEST_ROWS)
         n_rows = min(n_rows, max(PIECE_VALUES // max(len(names), 1), 1))
+        yield from self._tables(names, n_rows)
+        self._pyarrow.default_memory_pool().release_unused()
+
+
+class ArrowDataset(Columnar):
+    """A data set of pyarrow, of which only some batches are in memory.
+
+    Args:
+        dataset: A `pyarrow.dataset.Dataset`.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        super().__init__(f"the {type(dataset).__name__}")
+        self._dataset, self._schema = dataset, dataset.schema
+        names = self._schema.names
+        check_columns(self.what, names)
+        self.names = [name for name in names if name not in index_columns(self._schema)]
+        self.n_columns = len(self.names)
+        with reading_from(self.what):
+            self.n_rows = dataset.count_rows()
+
+    def _tables(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        with reading_from(self.what):
+            batches = self._dataset.to_batches(
+                columns=list(names),
+                batch_size=n_rows,
+                batch_readahead=1,
+                fragment_readahead=1,
+                use_threads=False,
+            )
+            yield from whole_chunks(batches, names, n_rows)
+
+
+class ColumnarFiles(Columnar):
+    """Files whose columns have names and types; the first file says which.
+
+    Args:
+        paths: The files, in the order of the rows.
+    """
+
+    is_file = True
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        super().__init__(name_of(paths))
+        self._paths = list(paths)
+        n_rows = 0
+        schema: Any = None
+        for path in self._paths:
+            with reading(path):
+                schema, more = self._look(path)
+            self._check(path, schema)
+            n_rows += more
+        schema = self._schema
+        self.names = [name for name in schema.names if name not in index_columns(schema)]
+        self.n_rows, self.n_columns = n_rows, len(self.names)
+
+    @abstractmethod
+    def _look(self, path: Path) -> tuple[Any, int]:
+        """Return the schema and the number of rows of a file."""
+
+    @abstractmethod
+    def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read some columns of a file, about `n_rows` at a time."""
+
+    def _check(self, path: Path, schema: Any) -> None:
+        check_columns(name_of([path]), schema.names)
+        if self._schema is None:
+            self._schema = schema
+            return
+        first = self._paths[0]
+        check_same_columns(path, schema.names, first, self._schema.names)
+        for name in schema.names:
+            types = [self._schema.field(name).type, schema.field(name).type]
+            words = [self._word(kind) for kind in types]
+            if words[0] != words[1] and "nothing" not in words:
+                raise DataError(
+                    message(
+                        f"column {name!r} differs among the files: {str(path)!r} has another type",
+                        got=str(types[1]),
+                        expected=f"{types[0]}, as in {str(first)!r}",
+                    )
+                )
+        # Where the first file has only missing values, the next ones say what they are.
+        nothing = self._pyarrow.null()
+        for i, field in enumerate(self._schema):
+            if field.type == nothing:
+                self._schema = self._schema.set(i, schema.field(field.name))
+
+    def _tables(self, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         for path in self._paths:
             with reading(path):
                 yield from whole_chunks(self._batches(path, names, n_rows), names, n_rows)
-        self._pyarrow.default_memory_pool().release_unused()
 
 
 class ParquetFiles(ColumnarFiles):
@@ -143,25 +192,31 @@ class ParquetFiles(ColumnarFiles):
 class ArrowFiles(ColumnarFiles):
     """Feather (version 2) and Arrow files, and Arrow streams in files."""
 
-    def _open(self, path: Path) -> Any:
+    def _open(self, path: Path, columns: Sequence[int] = ()) -> Any:
+        """Open a file for reading some columns; all, if none is given."""
         ipc = need_pyarrow("pyarrow.ipc")
-        # Mapped: a batch may be the whole file. Columns that are not asked for are not touched.
-        file = self._pyarrow.memory_map(str(path))
-        return ipc.open_stream(file) if kind_of(path) == "arrow stream" else ipc.open_file(file)
+        # Not mapped into memory: a damaged file that points beyond its end would end the process.
+        file = self._pyarrow.OSFile(str(path))
+        options = ipc.IpcReadOptions(included_fields=list(columns))
+        opened = ipc.open_stream if kind_of(path) == "arrow stream" else ipc.open_file
+        return opened(file, options=options)
 
     def _look(self, path: Path) -> tuple[Any, int]:
-        reader = self._open(path)
-        return reader.schema, sum(batch.num_rows for batch in self._each(reader))
+        schema = self._open(path).schema
+        first = range(min(len(schema.names), 1))
+        return schema, sum(batch.num_rows for batch in self._each(self._open(path, first)))
 
     def _each(self, reader: Any) -> Iterator[Any]:
-        if not hasattr(reader, "get_batch"):
-            yield from reader
-            return
-        for i in range(reader.num_record_batches):
-            yield reader.get_batch(i)
+        batches = reader
+        if hasattr(reader, "get_batch"):
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        for batch in batches:
+            batch.validate(full=True)  # offsets and codes in a damaged file lead anywhere
+            yield batch
 
     def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        yield from self._each(self._open(path))
+        found = self._open(path).schema.names
+        yield from self._each(self._open(path, [found.index(name) for name in names]))
 
 
 def whole_chunks(batches: Iterator[Any], names: Sequence[str], n_rows: int) -> Iterator[Any]:

@@ -65,7 +65,7 @@ class DelimitedFiles(Source):
             found = reader.schema
         self._own[path] = found.names
         names = self._names_of(path, found.names)
-        check_columns(path, names)
+        check_columns(name_of([path]), names)
         kinds = {}
         for name, kind in zip(names, found.types, strict=True):
             word = "double" if str(kind) == "null" else str(kind)

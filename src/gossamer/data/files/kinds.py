@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, cast
 
@@ -84,7 +85,7 @@ def first_bytes(path: Path, n_bytes: int = 65_536) -> bytes:
     with open_bytes(path) as file:
         try:
             return file.read(n_bytes)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise unreadable(path, error) from None
 
 

@@ -12,8 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from gossamer.errors import ModelFileError, ParameterError, message, shorten
+from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, message, shorten
 from gossamer.files import write_atomically
+from gossamer.logger import warn
 from gossamer.model import model_file
 from gossamer.model.model import Model
 
@@ -26,8 +27,23 @@ FORMATS: Final[dict[str, str]] = {
     "catboost": "gossamer.model.formats.catboost",
     "onnx": "gossamer.model.formats.onnx",
     "treelite": "gossamer.model.formats.treelite",
+    "c": "gossamer.model.formats.c",
 }
 OWN: Final = "gossamer"
+# Ending of a file's name: format. Files with other names are our own.
+BY_ENDING: Final[dict[str, str]] = {
+    ".gsm": OWN,
+    ".safetensors": OWN,
+    ".json": "json",
+    ".txt": "lightgbm",
+    ".ubj": "xgboost_ubj",
+    ".cbm": "catboost",
+    ".onnx": "onnx",
+    ".tl": "treelite",
+    ".c": "c",
+}
+# Formats that keep all that a model has.
+COMPLETE: Final = (OWN, "json")
 
 
 class Reader(Protocol):
@@ -75,14 +91,46 @@ def from_text(text: str) -> Model:
     return reader.read(content, "the string")
 
 
-def save(path: str | os.PathLike[str], model: Model, format: str = OWN) -> None:
+def save(path: str | os.PathLike[str], model: Model, format: str | None = None) -> None:
     """Write a model file in a format; it is complete or not there.
+
+    Args:
+        path: The file.
+        model: The model.
+        format: Its format; None: the one that the ending of its name stands for.
 
     Raises:
         ParameterError: If there is no such format.
         NotSupportedError: If the format cannot hold this model.
     """
-    write_atomically(Path(path), to_bytes(model, format))
+    path = Path(path)
+    if format is not None:
+        write_atomically(path, to_bytes(model, format))
+        return
+    format = format_of(path) or OWN
+    try:
+        content = to_bytes(model, format)
+    except NotSupportedError as error:
+        raise NotSupportedError(
+            f"{error} The name {path.name!r} asks for the format {format!r}; files that end with "
+            ".gsm keep every model."
+        ) from None
+    write_atomically(path, content)
+    if model.class_names is not None and format not in COMPLETE:
+        warn(
+            f"{path.name!r} is a file of the format {format!r}, which does not keep the names of "
+            f"classes: {list(model.class_names)}. Files that end with .gsm or .json do."
+        )
+
+
+def format_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the format that the ending of a file's name stands for; None: any.
+
+    Example:
+        >>> format_of("model.TXT"), format_of("model.gsm"), format_of("model.2")
+        ('lightgbm', 'gossamer', None)
+    """
+    return BY_ENDING.get(Path(path).suffix.lower())
 
 
 def to_bytes(model: Model, format: str = OWN) -> bytes:
@@ -97,7 +145,11 @@ def to_bytes(model: Model, format: str = OWN) -> bytes:
     module: Any = import_module(FORMATS[format]) if format in FORMATS else None
     if not hasattr(module, "write"):
         raise ParameterError(
-            message("models cannot be written as this", got=format, expected=_written())
+            message(
+                "models cannot be written as this",
+                got=format,
+                expected=f"one of {', '.join(written())}",
+            )
         )
     return cast(bytes, module.write(model))
 
@@ -119,9 +171,14 @@ def to_text(model: Model, format: str = OWN) -> str:
         ) from None
 
 
-def _written() -> str:
-    names = [OWN, *(n for n, m in FORMATS.items() if hasattr(import_module(m), "write"))]
-    return f"one of {', '.join(names)}"
+def written() -> list[str]:
+    """Return the formats that can be written; others are only read.
+
+    Example:
+        >>> written()[:2]
+        ['gossamer', 'json']
+    """
+    return [OWN, *(n for n, m in FORMATS.items() if hasattr(import_module(m), "write"))]
 
 
 def _find_reader(content: bytes) -> Reader | None:

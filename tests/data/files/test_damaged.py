@@ -1,0 +1,82 @@
+"""Damaged files end with an error that names them, and never end the process."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gossamer as gs
+
+pytest.importorskip("pyarrow")
+
+# Reads many damaged copies of a file; what is not an error of ours is printed.
+PROGRAM = """
+import random, sys, warnings
+from pathlib import Path
+import numpy as np, pyarrow as pa, pyarrow.feather as feather, pyarrow.ipc as ipc
+import gossamer as gs
+
+warnings.simplefilter("ignore")
+kind, folder = sys.argv[1], Path(sys.argv[2])
+rng = np.random.default_rng(0)
+n = 400
+table = pa.table({
+    "a": rng.normal(size=n),
+    "b": pa.array(rng.choice(["x", "yy", "zzz"], n)),
+    "c": pa.array(rng.choice(["u", "v"], n)).dictionary_encode(),
+    "d": pa.array([None if i % 7 == 0 else i for i in range(n)]),
+    "y": rng.integers(0, 2, n),
+})
+path = folder / "good.arrow"
+if kind == "stream":
+    with ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=100)
+else:
+    feather.write_feather(table, str(path), chunksize=100, compression=kind)
+good = path.read_bytes()
+model = gs.train({"verbose": -1}, gs.Dataset(path, label="y"), 3)
+damaged, n_errors = folder / "damaged.arrow", 0
+for i in range(200):
+    choose, content = random.Random(i), bytearray(good)
+    if choose.random() < 0.15:
+        content = content[: choose.randrange(len(content))]
+    else:
+        for _ in range(choose.choice([1, 2, 5, 20])):
+            place = choose.randrange(len(content))
+            content[place] = choose.choice([0, 127, 128, 255, choose.randrange(256)])
+    damaged.write_bytes(content)
+    for read in (model.predict, lambda path: gs.Dataset(path, label="y").construct()):
+        try:
+            read(damaged)
+        except gs.GossamerError:
+            n_errors += 1
+        except BaseException as error:
+            print(i, repr(error)[:200])
+print("errors" if n_errors > 100 else f"only {n_errors} errors")
+"""
+
+
+@pytest.mark.parametrize("kind", ["lz4", "uncompressed", "stream"])
+def test_arrow_files(tmp_path: Path, kind: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, kind, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout.split()) == (0, ["errors"]), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("name", ["rows.csv.gz", "rows.svm.gz"])
+def test_compressed_text(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    line = "1 0:2.5 1:3\n" if "svm" in name else "2.5,3\n"
+    content = bytearray(gzip.compress("".join(line * 3 for _ in range(9)).encode()))
+    content[10] = 0xFF  # a block of a type that deflate does not have
+    path.write_bytes(content)
+    with pytest.raises(gs.DataError, match=rf"{name}' cannot be read \("):
+        gs.Dataset(path).construct()
