@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from gossamer.compat.xgboost.objective import (
 )
 from gossamer.compat.xgboost.params import params_for, read_params
 from gossamer.compat.xgboost.prediction import leaf_numbers, raw_scores, to_predictions
+from gossamer.compat.xgboost.rounds import count_every_round
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
@@ -36,6 +37,9 @@ from gossamer.model.edit import permute_rounds
 from gossamer.model.model import Model
 
 Array = npt.NDArray[Any]
+
+# Objectives for classes that predict something else than probabilities.
+_LINKS_OF_CLASSES: Final = {"multi:softmax": "softmax", "binary:logitraw": "sigmoid"}
 
 
 def _not_there(name: str) -> Callable[..., NoReturn]:
@@ -94,7 +98,6 @@ class Booster:
         self._faces = Faces()
         self._function: ObjectiveFunction | None = None
         self._has_function = False
-        self._is_finished = False
 
     def _take(self, other: Booster) -> None:
         self._core = copy.copy(other._core)
@@ -119,8 +122,7 @@ class Booster:
         if fobj is not None:
             self._function = fobj
         assert self._core is not None
-        if not self._is_finished:  # otherwise nothing can be split any more
-            self._is_finished = self._core.update()
+        self._core.update()
 
     def boost(
         self,
@@ -158,6 +160,7 @@ class Booster:
             self._predicts_classes = params["objective"] == "multi:softmax"
             params["objective"] = as_objective(self._call_function, params, self._faces)
         self._core = CoreBooster(params, train_set, init_model=base)
+        count_every_round(self._core)
         self._names, self._types = data.feature_names, data.feature_types
 
     def _call_function(self, score: npt.NDArray[np.float32], data: DMatrix) -> tuple[Any, Any]:
@@ -181,7 +184,6 @@ class Booster:
         if self._has_function:
             changed.pop("objective", None)
         core.reset_parameter(changed)
-        self._is_finished = False
 
     def reset(self) -> Booster:
         """Let go of the data; the model stays."""
@@ -412,6 +414,13 @@ class Booster:
         """Turn raw scores into predictions."""
         found = to_predictions(self._fitted, score)
         return found.argmax(axis=1) if self._predicts_classes else found
+
+    @property
+    def link_of_classes(self) -> str | None:
+        """How scores become probabilities, where predictions are none; None: they are."""
+        if self._predicts_classes:
+            return "softmax"
+        return _LINKS_OF_CLASSES.get(self._model.objective.name)
 
     def _check_names(self, names: list[str] | None) -> None:
         if self._names is not None and names is not None and names != self._names:

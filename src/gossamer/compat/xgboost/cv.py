@@ -22,6 +22,7 @@ from gossamer.compat.xgboost.objective import (
     as_objective,
 )
 from gossamer.compat.xgboost.params import metric_list, params_for, read_params, translate_given
+from gossamer.compat.xgboost.rounds import count_every_round
 from gossamer.cv import cv as core_cv
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, message
@@ -177,6 +178,8 @@ class _Adapter:
         if not self.is_started:
             self.container.before_training(self.pack)
             self.pack.boosters = env.model.boosters
+            for booster in self.pack.boosters:
+                count_every_round(booster)
             self.is_started = True
 
     def __call__(self, env: CallbackEnv) -> None:

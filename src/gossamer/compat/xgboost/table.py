@@ -157,14 +157,15 @@ def take_rows(data: Any, rows: npt.NDArray[np.int64]) -> Any:
 
 
 def to_dense(data: Any) -> npt.NDArray[Any]:
-    """Return a sparse table as an array, with NaN for absent entries and zeros.
+    """Return a sparse table as an array, with NaN for absent entries; stored zeros are values.
 
     Example:
         >>> from scipy.sparse import csr_matrix
-        >>> to_dense(csr_matrix([[1.0, 0.0]]))
-        array([[ 1., nan]])
+        >>> to_dense(csr_matrix(([1.0, 0.0], [0, 2], [0, 2]), shape=(1, 3)))
+        array([[ 1., nan,  0.]])
     """
-    dense: npt.NDArray[Any] = data.toarray()
-    dense = dense.astype(_floats(dense.dtype), copy=False)
-    dense[dense == 0] = np.nan
+    entries = data.tocoo(copy=True)
+    entries.sum_duplicates()
+    dense: npt.NDArray[Any] = np.full(data.shape, np.nan, dtype=_floats(data.dtype))
+    dense[entries.row, entries.col] = entries.data
     return dense

@@ -396,8 +396,6 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
         names = [metric for metric in metric_list(self.eval_metric) if not callable(metric)]
         params["eval_metric"] = names or None
         params["objective"] = self._choose_objective(params)
-        if names == [] and self.eval_metric is not None:
-            params["disable_default_eval_metric"] = True
         function = as_objective(self.objective) if callable(self.objective) else None
         return params, function
 
