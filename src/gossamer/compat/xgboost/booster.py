@@ -27,6 +27,7 @@ from gossamer.compat.xgboost.objective import (
     call_metric,
 )
 from gossamer.compat.xgboost.params import params_for, read_params
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.prediction import leaf_numbers, raw_scores, to_predictions
 from gossamer.compat.xgboost.rounds import count_every_round
 from gossamer.data import Dataset
@@ -280,6 +281,7 @@ class Booster:
 
     # ---- prediction ----
 
+    @warn_of_positions
     def predict(
         self,
         data: DMatrix,
@@ -331,6 +333,7 @@ class Booster:
         found = (score if output_margin else self._link(score)).astype(np.float32)
         return found.reshape(len(found), -1) if strict_shape else found
 
+    @warn_of_positions
     def inplace_predict(
         self,
         data: Any,

@@ -22,6 +22,7 @@ from gossamer.compat.xgboost.objective import (
     as_objective,
 )
 from gossamer.compat.xgboost.params import metric_list, params_for, read_params, translate_given
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.rounds import count_every_round
 from gossamer.cv import cv as core_cv
 from gossamer.data import Dataset
@@ -30,6 +31,7 @@ from gossamer.errors import DataError, NotSupportedError, message
 Preparation = Callable[[DMatrix, DMatrix, dict[str, Any]], tuple[DMatrix, DMatrix, Any]]
 
 
+@warn_of_positions
 def cv(
     params: Any,
     dtrain: DMatrix,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.errors import ParameterError, message
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 
 
+@warn_of_positions
 def plot_importance(
     booster: Any,
     *,

@@ -15,9 +15,11 @@ from gossamer.compat.xgboost.callback import (
 )
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.objective import MetricFunction, ObjectiveFunction
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.errors import DataError, ParameterError, message
 
 
+@warn_of_positions
 def train(
     params: Any,
     dtrain: DMatrix,

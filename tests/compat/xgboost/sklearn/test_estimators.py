@@ -347,9 +347,7 @@ def test_functions_that_take_no_weights(xgb: Any, numbers: Any) -> None:
     x, y = numbers
     model = xgb.XGBRegressor(n_estimators=3, eval_metric=bias, n_jobs=1)
     with pytest.raises((TypeError, ParameterError), match="weight"):
-        model.fit(
-            x, y, eval_set=[(x, y)], sample_weight_eval_set=[np.ones(len(y))], verbose=False
-        )
+        model.fit(x, y, eval_set=[(x, y)], sample_weight_eval_set=[np.ones(len(y))], verbose=False)
 
 
 def test_own_metrics_of_softmax_see_classes(xgb: Any, classes: Any) -> None:

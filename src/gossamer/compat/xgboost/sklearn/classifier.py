@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.objectives.links import link_named
 from gossamer.objectives.several import SeveralTargets
@@ -41,6 +42,7 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
     _learn_labels = GossamerClassifier._learn_labels
     _encode_labels = GossamerClassifier._encode_labels
 
+    @warn_of_positions
     def __init__(self, *, objective: Any = "binary:logistic", **kwargs: Any) -> None:
         super().__init__(objective=objective, **kwargs)
 
@@ -58,6 +60,7 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
         name = params.get("objective")
         return name if isinstance(name, str) else "binary:logistic"
 
+    @warn_of_positions
     def predict(
         self,
         X: Any,

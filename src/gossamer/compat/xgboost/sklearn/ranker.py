@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.data.frames import is_frame, is_pandas
 from gossamer.errors import DataError, ParameterError, message
@@ -26,9 +27,11 @@ class XGBRanker(XGBModel):
         array([ True])
     """
 
+    @warn_of_positions
     def __init__(self, *, objective: str = "rank:ndcg", **kwargs: Any) -> None:
         super().__init__(objective=objective, **kwargs)
 
+    @warn_of_positions
     def fit(
         self,
         X: Any,
