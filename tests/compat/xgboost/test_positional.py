@@ -22,7 +22,7 @@ def test_cv(xgb: Any, few_values: Any) -> None:
     data = xgb.DMatrix(few_values.x, few_values.y)
     with pytest.warns(FutureWarning, match="Pass `nfold, stratified"):
         found = xgb.cv({"nthread": 1}, data, 2, 4, False, None, "mae")
-    assert list(found)[0] == "train-mae-mean" and len(found) == 2
+    assert next(iter(found)) == "train-mae-mean" and len(found) == 2
 
 
 @pytest.mark.parametrize("kind", ["DMatrix", "QuantileDMatrix"])

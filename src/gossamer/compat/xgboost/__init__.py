@@ -9,7 +9,7 @@ from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.config import config_context, get_config, set_config
 from gossamer.compat.xgboost.cv import cv
 from gossamer.compat.xgboost.dmatrix import DMatrix, QuantileDMatrix
-from gossamer.compat.xgboost.plotting import plot_importance
+from gossamer.compat.xgboost.plotting import plot_importance, plot_tree, to_graphviz
 from gossamer.compat.xgboost.training import train
 
 # The XGBoost whose names these are: scripts ask for it.
@@ -41,7 +41,9 @@ __all__ = [
     "cv",
     "get_config",
     "plot_importance",
+    "plot_tree",
     "set_config",
+    "to_graphviz",
     "train",
 ]
 

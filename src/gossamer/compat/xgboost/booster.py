@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost import model_file
 from gossamer.compat.xgboost.contributions import contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.dump import Columns, dump_trees, trees_to_frame
 from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_scores
 from gossamer.compat.xgboost.importance import importance
 from gossamer.compat.xgboost.metrics import their_metric
@@ -530,18 +531,13 @@ class Booster:
         """Return how much each column matters that splits somewhere.
 
         Args:
-            fmap: Not supported: a file with names.
+            fmap: A feature map: a file with number, name and type of each column.
             importance_type: "weight" counts splits, "gain" is their mean gain, "cover" the mean of
                 the hessians they split; "total_gain" and "total_cover" are sums.
         """
-        if os.fspath(fmap):
-            raise NotSupportedError(
-                message("fmap is not read in this version", got=fmap, hint="Set feature_names.")
-            )
         counts = importance(self._model, "weight")
         values = importance(self._model, importance_type)
-        names = self._names or [f"f{i}" for i in range(len(values))]
-        found = zip(names, values.tolist(), counts, strict=True)
+        found = zip(self._columns(fmap).names, values.tolist(), counts, strict=True)
         return {name: value for name, value, count in found if count > 0}
 
     def get_fscore(self, fmap: Any = "") -> dict[str, float]:
@@ -552,14 +548,74 @@ class Booster:
         self, feature: str, fmap: Any = "", bins: int | None = None, as_pandas: bool = True
     ) -> Any:
         """Count the thresholds at which a column is split."""
-        names = self._names or [f"f{i}" for i in range(self.num_features())]
+        names = list(self._columns(fmap).names)
         column: int | str = names.index(feature) if feature in names else feature
         found = self._fitted.get_split_value_histogram(column, bins, xgboost_style=True)
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
-    get_dump = _not_there("get_dump")
-    dump_model = _not_there("dump_model")
-    trees_to_dataframe = _not_there("trees_to_dataframe")
+    def _columns(self, fmap: str | os.PathLike[str]) -> Columns:
+        path = os.path.expanduser(os.fspath(fmap))
+        n_columns = self.num_features()
+        return (
+            Columns.read(path, n_columns)
+            if path
+            else Columns.of(n_columns, self._names, self._types)
+        )
+
+    def get_dump(
+        self,
+        fmap: str | os.PathLike[str] = "",
+        with_stats: bool = False,
+        dump_format: str = "text",
+    ) -> list[str]:
+        """Return each tree as text.
+
+        Args:
+            fmap: A feature map: a file with number, name and type of each column.
+            with_stats: Whether to add gains and covers.
+            dump_format: "text", "json" or "dot".
+
+        Example:
+            >>> data = DMatrix([[1.0], [2.0]], label=[0, 1])
+            >>> booster = Booster({"min_child_weight": 0, "eta": 1, "base_score": 0.5})
+            >>> booster.update(data, 0)
+            >>> booster.get_dump()[0].splitlines()[0]
+            '0:[f0<1.50000012] yes=1,no=2,missing=2'
+        """
+        return dump_trees(
+            self._model, self._columns(fmap), with_stats=with_stats, dump_format=dump_format
+        )
+
+    def dump_model(
+        self,
+        fout: str | os.PathLike[str],
+        fmap: str | os.PathLike[str] = "",
+        with_stats: bool = False,
+        dump_format: str = "text",
+    ) -> None:
+        """Write what `get_dump` returns to a file.
+
+        Args:
+            fout: Path of the file.
+            fmap: As for `get_dump`.
+            with_stats: As for `get_dump`.
+            dump_format: As for `get_dump`.
+        """
+        trees = self.get_dump(fmap, with_stats, dump_format)
+        if dump_format == "json":
+            text = "[\n" + ",\n".join(trees) + "\n]"
+        else:
+            text = "".join(f"booster[{i}]:\n{tree}" for i, tree in enumerate(trees))
+        write_atomically(Path(os.path.expanduser(os.fspath(fout))), text.encode())
+
+    def trees_to_dataframe(self, fmap: str | os.PathLike[str] = "") -> Any:
+        """Return all nodes as a pandas data frame, a row for each.
+
+        Args:
+            fmap: As for `get_dump`.
+        """
+        return trees_to_frame(self._model, self._columns(fmap))
+
     save_config = _not_there("save_config")
     load_config = _not_there("load_config")
 
