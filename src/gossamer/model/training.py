@@ -304,6 +304,27 @@ class Training:
         for scored in (self.train, *self.valid):
             self.boosting.start_scores(self, scored)
 
+    def start_at(self, scores: npt.NDArray[np.float64]) -> None:
+        """Start from these scores, one for each output, before the first round.
+
+        Raises:
+            ParameterError: If there is not one for each.
+        """
+        if len(scores) != self.n_outputs:
+            raise ParameterError(
+                message(
+                    "there is not one score to start from for each output",
+                    got=scores.tolist(),
+                    expected=f"{self.n_outputs}",
+                )
+            )
+        self._is_started = True
+        if self.train.data.init_score is not None or self.base is not None:
+            return
+        self.start[:] = scores
+        for scored in (self.train, *self.valid):
+            self.boosting.start_scores(self, scored)
+
     def _check_size(self, trees: Sequence[Any]) -> None:
         """Stop before scores grow so large that gradients no longer fit float32."""
         for tree in trees:

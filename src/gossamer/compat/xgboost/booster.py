@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 import operator
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,32 +28,25 @@ from gossamer.compat.xgboost.objective import (
     as_objective,
     call_metric,
 )
-from gossamer.compat.xgboost.params import params_for, read_params
+from gossamer.compat.xgboost.params import params_for, read_params, take_start
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.prediction import leaf_numbers, raw_scores, to_predictions
-from gossamer.compat.xgboost.rounds import count_every_round
+from gossamer.compat.xgboost.rounds import begin_training
+from gossamer.compat.xgboost.saved_config import read_config, write_config
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.edit import permute_rounds
+from gossamer.model.formats.xgboost_objective import to_base_score
 from gossamer.model.model import Model
 
 Array = npt.NDArray[Any]
 
+# The score of a model without rounds.
+NO_ROUNDS_SCORE: Final = 0.5
 # Objectives for classes that predict something else than probabilities.
 _LINKS_OF_CLASSES: Final = {"multi:softmax": "softmax", "binary:logitraw": "sigmoid"}
-
-
-def _not_there(name: str) -> Callable[..., NoReturn]:
-    """Make a method that only says that it is not there."""
-
-    def refuse(self: Booster, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotSupportedError(
-            message(f"Booster.{name}() is not supported in this version of Gossamer")
-        )
-
-    return refuse
 
 
 class Booster:
@@ -155,6 +149,7 @@ class Booster:
         base = None if core is None or core.num_trees() == 0 else core
         self._forget()
         params = params_for(self._params, data)
+        start = take_start(params)
         train_set = data._as_train_set(params)
         self._train_data, self._has_function = data, has_function
         self._faces.known.append((train_set, data))
@@ -162,8 +157,21 @@ class Booster:
             self._predicts_classes = params["objective"] == "multi:softmax"
             params["objective"] = as_objective(self._call_function, params, self._faces)
         self._core = CoreBooster(params, train_set, init_model=base)
-        count_every_round(self._core)
+        begin_training(self._core, start if base is None else None)
         self._names, self._types = data.feature_names, data.feature_types
+
+    def start_without_rounds(self, data: DMatrix, has_function: bool = False) -> None:
+        """Become a model of no rounds; as in XGBoost, its scores are `base_score` as it is.
+
+        Args:
+            data: Training data.
+            has_function: Whether the loss is a function.
+        """
+        base_score = self._params.get("base_score", NO_ROUNDS_SCORE)
+        self._begin(data, has_function)
+        start = np.zeros_like(self._model.start) + np.asarray(base_score, dtype=np.float64)
+        self._core = CoreBooster._of(replace(self._model, start=start))
+        self._forget()
 
     def _call_function(self, score: npt.NDArray[np.float32], data: DMatrix) -> tuple[Any, Any]:
         assert self._function is not None
@@ -314,7 +322,8 @@ class Booster:
             strict_shape: Whether the result has as many dimensions for one output as for several.
 
         Returns:
-            float32: (rows,); (rows, outputs) with several; (rows, trees) for leaves;
+            float32: (rows,); (rows, outputs) with several; (rows, trees) for leaves, or
+            `strict_shape` (rows, rounds, outputs, parallel trees);
             (rows, columns + 1) or (rows, outputs, columns + 1) for contributions, with columns + 1
             once more for interactions.
         """
@@ -324,8 +333,8 @@ class Booster:
             self._check_names(data.feature_names)
         if pred_leaf:
             leaves = leaf_numbers(self._fitted, data, *self._range(iteration_range))
-            k = self._fitted.num_model_per_iteration()
-            return leaves.reshape(len(leaves), -1, k, 1) if strict_shape else leaves
+            flat = leaves.reshape(len(leaves), -1)
+            return leaves if strict_shape else flat[:, 0] if flat.shape[1] == 1 else flat
         if pred_contribs or pred_interactions:
             values = self._contributions(data, iteration_range, pred_interactions, approx_contribs)
             is_one = values.shape[1] == 1 and not strict_shape
@@ -454,6 +463,11 @@ class Booster:
     def num_boosted_rounds(self) -> int:
         """Return the number of rounds."""
         return 0 if self._core is None else self._core.current_iteration()
+
+    @property
+    def levels(self) -> Any:
+        """Values of the columns of categories; None: there are no such columns."""
+        return self._fitted.levels
 
     def num_features(self) -> int:
         """Return the number of columns."""
@@ -616,15 +630,44 @@ class Booster:
         """
         return trees_to_frame(self._model, self._columns(fmap))
 
-    save_config = _not_there("save_config")
-    load_config = _not_there("load_config")
+    def save_config(self) -> str:
+        """Return the parameters as JSON, in XGBoost's sections."""
+        facts = {"boost_from_average": "1", "num_class": str(self._params.get("num_class", 0))}
+        if self._core is not None:
+            start = self._model.start
+            base_score = to_base_score(str(self._params.get("objective")), start)
+            is_classes = int(facts["num_class"]) > 1
+            facts |= {
+                "base_score": json.dumps((start if base_score is None else base_score).tolist()),
+                "num_feature": str(self.num_features()),
+                "num_target": str(1 if is_classes else len(start)),
+            }
+        return write_config(self._params, facts)
+
+    def load_config(self, config: str) -> None:
+        """Take parameters that `save_config` returned, here or in XGBoost.
+
+        Args:
+            config: The JSON.
+
+        Raises:
+            ParameterError: If it is something else.
+        """
+        self.set_param(read_config(config))
 
     # ---- parts, copies, files ----
 
     def __getitem__(self, rounds: int | slice) -> Booster:
         """Return a model of some of the rounds, all starting from the same score."""
         n_rounds = self.num_boosted_rounds()
-        if not isinstance(rounds, slice):
+        if isinstance(rounds, tuple):
+            raise ValueError("rounds have one dimension")
+        if isinstance(rounds, slice):
+            if rounds.stop == 0:  # as in XGBoost: up to the last
+                rounds = slice(rounds.start, None, rounds.step)
+            if max(rounds.start or 0, rounds.stop or 0) > n_rounds:
+                raise IndexError(f"there are no such rounds among {n_rounds}: {rounds}")
+        else:
             rounds = operator.index(rounds)
             if not -n_rounds <= rounds < n_rounds:
                 raise IndexError(f"there is no round {rounds} among {n_rounds}")

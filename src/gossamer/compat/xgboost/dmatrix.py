@@ -385,11 +385,14 @@ class DMatrix:
         Args:
             params: Our parameters of the training.
         """
+        is_ranking = str(params.get("objective")).startswith("rank:")
         wanted = {name: params[name] for name in BINNING_PARAMS if name in params}
         # With other bins it is another data set: some training may still use this one.
         if self._train_set is None or self._train_set_params != wanted:
             self._train_set = self._make(self.get_data(), None, wanted)
             self._train_set_params = wanted
+        if is_ranking and self._group is None:
+            self._train_set.set_group(self.one_query())
         return self._train_set
 
     def _as_valid_set(self, train_set: Dataset, has_zeros: bool) -> Dataset:
@@ -400,7 +403,11 @@ class DMatrix:
             has_zeros: Whether zeros are values there, and absent entries must be made missing.
         """
         table = self.get_data()
-        return self._make(to_dense(table) if has_zeros and self.is_sparse else table, train_set, {})
+        found = to_dense(table) if has_zeros and self.is_sparse else table
+        valid_set = self._make(found, train_set, {})
+        if self._group is None and train_set.group is not None:
+            valid_set.set_group(self.one_query())
+        return valid_set
 
     def _make(self, table: Any, reference: Dataset | None, params: dict[str, Any]) -> Dataset:
         types = self._types or ()
@@ -421,6 +428,10 @@ class DMatrix:
         if self._feature_weights is not None:
             data.set_field("feature_weights", self._feature_weights)
         return data
+
+    def one_query(self) -> Array:
+        """Return all rows as one query: what ranking takes them for where none are given."""
+        return check_group([self._n_rows], self._n_rows)
 
     def _label(self) -> Array | None:
         """The labels; bounds of times, where there are some, are two columns."""

@@ -373,3 +373,12 @@ def test_probabilities_of_a_saved_softmax(xgb: Any, classes: Any, tmp_path: Any)
     loaded = xgb.XGBClassifier()
     loaded.load_model(tmp_path / "model.json")
     np.testing.assert_allclose(loaded.predict_proba(x), model.predict_proba(x), rtol=1e-5)
+
+
+def test_scores_of_a_ranker(xgb: Any, queries: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(queries.x, columns=list("abcde")).assign(qid=np.arange(400) // 10)
+    model = xgb.XGBRanker(n_estimators=5, n_jobs=1, eval_metric=["ndcg@2", "ndcg@5"])
+    model.fit(frame, queries.y, eval_set=[(frame, queries.y)], verbose=False)
+    expected = model.evals_result()["validation_0"]["ndcg@5"][-1]
+    assert model.score(frame, queries.y) == pytest.approx(expected, rel=1e-5)
