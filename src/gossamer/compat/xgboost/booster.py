@@ -594,7 +594,7 @@ class Booster:
             >>> booster = Booster({"min_child_weight": 0, "eta": 1, "base_score": 0.5})
             >>> booster.update(data, 0)
             >>> booster.get_dump()[0].splitlines()[0]
-            '0:[f0<1.50000012] yes=1,no=2,missing=2'
+            '0:[f0<1.50000012] yes=1,no=2,missing=1'
         """
         return dump_trees(
             self._model, self._columns(fmap), with_stats=with_stats, dump_format=dump_format

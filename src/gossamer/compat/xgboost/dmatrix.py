@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.compat.xgboost.positional import warn_of_positions
+from gossamer.compat.xgboost.sources import DataIter, collect, read_text
 from gossamer.compat.xgboost.table import (
     check_numeric,
     names_of,
@@ -40,7 +42,9 @@ class DMatrix:
     XGBoost; so are zeros that are stored in them.
 
     Args:
-        data: Rows x columns: an array, a scipy.sparse matrix, a data frame, or a list of rows.
+        data: Rows x columns: an array, a scipy.sparse matrix, a data frame, a list of rows, a
+            `DataIter`, or a text file: "train.txt?format=libsvm",
+            "train.csv?format=csv&label_column=0".
         label: One number per row, or rows x targets.
         weight: One number >= 0 per row; for ranking also one per query.
         base_margin: Scores to start from: one per row, or rows x classes.
@@ -84,23 +88,33 @@ class DMatrix:
         enable_categorical: bool = False,
         data_split_mode: Any = 0,
     ) -> None:
+        given = {
+            "label": label,
+            "weight": weight,
+            "base_margin": base_margin,
+            "group": group,
+            "qid": qid,
+            "label_lower_bound": label_lower_bound,
+            "label_upper_bound": label_upper_bound,
+            "feature_weights": feature_weights,
+            "feature_names": feature_names,
+            "feature_types": feature_types,
+        }
+        if isinstance(data, DataIter):
+            data, own = collect(data)
+            given |= own
+        elif isinstance(data, (str, os.PathLike)):
+            data, own = read_text(data)
+            given |= own
         table = read_table(data, missing)
         self._start(table, *shape_of(table))
         if not enable_categorical:
             check_numeric(table)
         self._enable_categorical = enable_categorical
-        self.feature_names = feature_names if feature_names is not None else names_of(table)
-        self.feature_types = feature_types
-        self.set_info(
-            label=label,
-            weight=weight,
-            base_margin=base_margin,
-            group=group,
-            qid=qid,
-            label_lower_bound=label_lower_bound,
-            label_upper_bound=label_upper_bound,
-            feature_weights=feature_weights,
-        )
+        names = given.pop("feature_names")
+        self.feature_names = names if names is not None else names_of(table)
+        self.feature_types = given.pop("feature_types")
+        self.set_info(**given)
 
     def _start(self, table: Any, n_rows: int, n_columns: int) -> None:
         self._table = table

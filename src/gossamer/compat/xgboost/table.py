@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,7 @@ def read_table(data: Any, missing: Any) -> Any:
         array([[ 1., nan],
                [ 3.,  4.]])
     """
-    if isinstance(data, (str, bytes, os.PathLike)):
-        raise NotSupportedError(
-            message(
-                "a DMatrix is not read from a file in this version of Gossamer",
-                got=data,
-                hint="Load the file into an array or a data frame first.",
-            )
-        )
-    if data is None or type(data).__name__ == "DataIter" or hasattr(data, "next"):
+    if data is None or isinstance(data, bytes):
         raise NotSupportedError(
             message(
                 "a DMatrix is made of a table",
