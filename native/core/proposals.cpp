@@ -35,13 +35,80 @@ SparseColumns without(const SparseColumns& columns, const Leave& leave_out) {
   return kept;
 }
 
+// Calls see(first entry, one after the last, weight) for every value of a column, in order.
+template <class See>
+void for_each_value(const SortedColumn& column, const std::vector<float>& weight, const See& see) {
+  const SortedEntry* const entries = column.entries.data();
+  for (std::int64_t first = 0, end = 0; first < column.n_values; first = end) {
+    double one = 0.0;
+    do {
+      one += static_cast<double>(weight[entries[end] & ~kNewValue]);
+      ++end;
+    } while (end < column.n_values && !(entries[end] & kNewValue));
+    see(first, end, one);
+  }
+}
+
+// A value that has eps of the weight: it gets a bin of its own.
+struct HeavyValue {
+  std::int64_t entry;  // its first
+  double before;       // weight of the smaller values
+  double weight;
+};
+
+struct Weights {
+  double total = 0.0;
+  std::vector<HeavyValue> heavy;  // at most 1 / eps
+};
+
+Weights weigh_values(const SortedColumn& column, const std::vector<float>& weight, double eps) {
+  Weights found;
+  for_each_value(column, weight, [&](std::int64_t first, std::int64_t, double one) {
+    const double before = found.total;
+    found.total += one;
+    // What is light among the values so far stays so: few are kept until the total is known.
+    if (one > 0.0 && one >= eps * found.total) found.heavy.push_back({first, before, one});
+  });
+  std::erase_if(found.heavy, [&](const HeavyValue& value) { return value.weight < eps * found.total; });
+  return found;
+}
+
+// How much weight a bin of light values holds: they share what the heavy ones leave of the weight and of the bins.
+class LightBins {
+ public:
+  LightBins(const Weights& weights, double eps) : rest_(weights.total) {
+    for (const HeavyValue& value : weights.heavy) rest_ -= value.weight;
+    n_bins_ = 1.0 / eps - static_cast<double>(weights.heavy.size());
+    least_ = step();
+  }
+
+  // `run` is the weight of the light values up to the next heavy one. What remains of it must be worth a bin, or
+  // joins this one; at its end half a step is enough.
+  bool is_full(double weight, double run) const {
+    const double full = std::max(least_, step());
+    return run > 0.0 ? weight >= full && run >= 0.5 * full : weight >= 0.5 * full;
+  }
+
+  // A bin is closed that has this weight of light values; `n` is 0 if it is the bin of a heavy one.
+  void take(double weight, int n) {
+    rest_ -= weight;
+    n_bins_ -= n;
+  }
+
+ private:
+  double step() const { return n_bins_ > 0.0 ? rest_ / n_bins_ : kInfinity; }
+
+  double rest_;    // weight outside closed bins
+  double n_bins_;  // that it may fill, as a share of 1 / eps
+  double least_;   // bins that turn out heavier than asked for are no reason for lighter ones
+};
+
 }  // namespace
 
 // The other features keep their bins, which hold one value each.
 Proposals::Proposals(const BinMatrix& binned, std::shared_ptr<SortedTable> sorted, double eps)
     : sorted_(std::move(sorted)), eps_(eps) {
   if (sorted_->raw.is_sparse) throw std::invalid_argument("proposals are for dense tables");
-  // A cut takes at least eps of the weight.
   const double parts = std::clamp(std::ceil(1.0 / eps), 2.0, static_cast<double>(kMaxBins - 1));
   const auto most = static_cast<std::int64_t>(parts);
   std::vector<Feature> features = binned.features();
@@ -105,23 +172,36 @@ void Proposals::bin_column(const SortedColumn& column, Bin* out) const {
   Feature& feature = matrix_->features()[at(column.feature)];
   const SortedEntry* const entries = column.entries.data();
   if (feature.may_miss) std::fill_n(out, matrix_->n_rows(), static_cast<Bin>(feature.n_value_bins));
-  double total = 0.0;
-  for (std::int64_t i = 0; i < column.n_values; ++i) total += static_cast<double>(weight_[entries[i] & ~kNewValue]);
-  const double step = eps_ * total;
+  const Weights weights = weigh_values(column, weight_, eps_);
+  LightBins light_bins(weights, eps_);
+  auto heavy = weights.heavy.begin();
   const std::int64_t last = feature.n_value_bins - 1;
   std::int64_t bin = 0;
-  double weight = 0.0;
-  for (std::int64_t i = 0; i < column.n_values; ++i) {
-    const SortedEntry entry = entries[i];
-    if ((entry & kNewValue) && weight >= step && weight > 0.0 && bin < last) {
-      const double low = sorted_->value(column, entries[i - 1]);
-      feature.upper[at(bin++)] = halfway(low, sorted_->value(column, entry));
-      weight = 0.0;
+  double seen = 0.0;
+  double light = 0.0;  // weight of the light values in the open bin
+  bool holds_heavy = false;
+  for_each_value(column, weight_, [&](std::int64_t first, std::int64_t end, double one) {
+    const bool is_heavy = heavy != weights.heavy.end() && heavy->entry == first;
+    // Every heavy value to come keeps a bin.
+    const std::int64_t spare = last - bin - (weights.heavy.end() - heavy);
+    const double run = is_heavy ? 0.0 : heavy != weights.heavy.end() ? heavy->before - seen : kInfinity;
+    const bool is_full = holds_heavy || (light > 0.0 && light_bins.is_full(light, run));
+    if (is_full && spare >= (is_heavy ? 0 : 1)) {
+      const double low = sorted_->value(column, entries[first - 1]);
+      feature.upper[at(bin++)] = halfway(low, sorted_->value(column, entries[first]));
+      light_bins.take(light, holds_heavy ? 0 : 1);
+      light = 0.0;
+      holds_heavy = false;
     }
-    const RowIdx row = entry & ~kNewValue;
-    weight += static_cast<double>(weight_[row]);
-    out[row] = static_cast<Bin>(bin);
-  }
+    seen += one;
+    if (is_heavy) {
+      holds_heavy = true;
+      ++heavy;
+    } else {
+      light += one;
+    }
+    for (std::int64_t i = first; i < end; ++i) out[entries[i] & ~kNewValue] = static_cast<Bin>(bin);
+  });
   std::fill(feature.upper.begin() + bin, feature.upper.end(), kInfinity);
 }
 

@@ -16,9 +16,9 @@ namespace gossamer {
 
 class Proposals {
  public:
-  // `binned` has the features of `sorted`, of a dense table. From one candidate to the next it is a share `eps` of the
-  // hessians, and no more than the weight of one value beyond that. Since the rows are sorted, there is no other error:
-  // a summary (quantile_summary.h) of all values would be exact.
+  // `binned` has the features of `sorted`, of a dense table. A value that has a share `eps` of the hessians gets a bin
+  // of its own; the other values share the rest of the 1 / `eps` bins, by weight. Since the rows are sorted, there is
+  // no other error: a summary (quantile_summary.h) of all values would be exact.
   Proposals(const BinMatrix& binned, std::shared_ptr<SortedTable> sorted, double eps);
   Proposals(const Proposals&) = delete;
   Proposals& operator=(const Proposals&) = delete;

@@ -151,6 +151,9 @@ class Training:
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
         # them, see `Boosting.weigh`.
         self.trees: list[Any] = []
+        # Whether a round in which no tree can split ends the training, as in LightGBM; else its
+        # trees are constants, as in XGBoost.
+        self.ends_without_split = True
         self._is_started = False
         self._is_stale = False  # whether scores must be made again from the trees
         self._targets = self.objective.prepare(train_set.targets)
@@ -229,9 +232,13 @@ class Training:
         trees = self._grow(n_round, scores.into)
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
-            if not can_differ and all(tree.n_leaves == 1 for tree in trees):
+            is_idle = not can_differ and all(tree.n_leaves == 1 for tree in trees)
+            if is_idle and self.ends_without_split:
                 return True
-            trees = [_without_value(tree) if tree.n_leaves == 1 else tree for tree in trees]
+            keeps_value = not self.ends_without_split and self.params.boosting == "gbdt"
+            trees = [_constant(tree, keeps_value) if tree.n_leaves == 1 else tree for tree in trees]
+            if keeps_value:
+                self._add_constants(trees, scores.into)
         self._check_size(trees)
         self.boosting.end_round(self, trees)
         self.trees += trees
@@ -275,6 +282,13 @@ class Training:
                     )
         return trees
 
+    def _add_constants(self, trees: Sequence[Any], score: npt.NDArray[np.float64]) -> None:
+        """Add trees without a split to scores: the grower has added the others."""
+        outputs = np.split(score, self.trees_per_set)
+        for t, tree in enumerate(trees):
+            if tree.n_leaves == 1:
+                outputs[t % len(outputs)] += np.repeat(tree.leaf_value, self._targets.n_rows)
+
     def _add_start(self) -> None:
         """Start from the best constant, unless there are scores to start from."""
         self._is_started = True
@@ -287,6 +301,27 @@ class Training:
             self.start[:] = self.objective.start_scores(self._targets)
         else:
             return
+        for scored in (self.train, *self.valid):
+            self.boosting.start_scores(self, scored)
+
+    def start_at(self, scores: npt.NDArray[np.float64]) -> None:
+        """Start from these scores, one for each output, before the first round.
+
+        Raises:
+            ParameterError: If there is not one for each.
+        """
+        if len(scores) != self.n_outputs:
+            raise ParameterError(
+                message(
+                    "there is not one score to start from for each output",
+                    got=scores.tolist(),
+                    expected=f"{self.n_outputs}",
+                )
+            )
+        self._is_started = True
+        if self.train.data.init_score is not None or self.base is not None:
+            return
+        self.start[:] = scores
         for scored in (self.train, *self.valid):
             self.boosting.start_scores(self, scored)
 
@@ -538,6 +573,7 @@ class Training:
         return self._model
 
 
-def _without_value(tree: Any) -> Tree:
-    """A tree that could not split counts for nothing, as in LightGBM."""
-    return Tree.constant(0.0, float(tree.leaf_weight[0]), int(tree.leaf_count[0]), tree.n_values)
+def _constant(tree: Any, keeps_value: bool) -> Tree:
+    """Return a tree that could not split; without its value it counts for nothing."""
+    found = Tree.constant(0.0, float(tree.leaf_weight[0]), int(tree.leaf_count[0]), tree.n_values)
+    return replace(found, leaf_value=tree.leaf_value) if keeps_value else found

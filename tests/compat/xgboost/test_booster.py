@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -197,13 +198,10 @@ def test_what_cannot_be_asked(few_values: Any) -> None:
             model.predict(data, iteration_range=wrong)
     with pytest.raises(ParameterError, match="importance_type"):
         model.get_score(importance_type="split")
-    with pytest.raises(NotSupportedError, match="fmap"):
+    with pytest.raises(FileNotFoundError):
         model.get_score("names.txt")
     with pytest.raises(ParameterError, match="predict_type"):
         model.inplace_predict(few_values.x, predict_type="leaf")
-    for method in (model.get_dump, model.trees_to_dataframe, model.save_config):
-        with pytest.raises(NotSupportedError, match="is not supported"):
-            method()
     with pytest.raises(DataError, match="no model yet"):
         ours.Booster().predict(data)
     with pytest.raises(DataError, match="number of columns"):
@@ -262,3 +260,75 @@ def test_zeros_of_sparse_rows_are_missing_for_models_of_either_kind(few_values: 
         expected = of_dense.predict(ours.DMatrix(missing))
         for kind in (sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix):
             np.testing.assert_allclose(model.predict(ours.DMatrix(kind(x))), expected, rtol=1e-6)
+
+
+def test_shapes_of_leaves(xgb: Any, few_values: Any) -> None:
+    data = xgb.DMatrix(few_values.x, np.digitize(few_values.y, [10, 30]))
+    classes = {"objective": "multi:softprob", "num_class": 3}
+    for params, n_groups in (({}, 1), (classes, 3)):
+        for n_parallel in (1, 2):
+            every = {**params, "num_parallel_tree": n_parallel, "nthread": 1, "max_depth": 2}
+            model = xgb.train(every, data, 4)
+            plain = model.predict(data, pred_leaf=True)
+            strict = model.predict(data, pred_leaf=True, strict_shape=True)
+            assert strict.shape == (500, 4, n_groups, n_parallel)
+            np.testing.assert_array_equal(strict.reshape(500, -1), plain)
+    one = xgb.train({"nthread": 1}, data, 1)
+    assert one.predict(data, pred_leaf=True).shape == (500,)
+
+
+def test_slices(xgb: Any, few_values: Any) -> None:
+    data = xgb.DMatrix(*few_values)
+    model = xgb.train({"nthread": 1}, data, 6)
+    assert [model[part].num_boosted_rounds() for part in (slice(2, 4), slice(0, 0))] == [2, 6]
+    for wrong in (slice(0, 7), slice(6, 8), 6):
+        with pytest.raises(IndexError):
+            model[wrong]
+    with pytest.raises(ValueError):
+        model[1, 2]
+    with pytest.raises(TypeError):
+        model["a"]
+
+
+def test_configurations(xgb: Any, few_values: Any) -> None:
+    data = xgb.DMatrix(*few_values)
+    params = {"max_depth": 3, "eta": 0.1, "eval_metric": "mae", "gamma": 0.5, "nthread": 1}
+    model = xgb.train(params, data, 3)
+    learner = json.loads(model.save_config())["learner"]
+    trees = learner["gradient_booster"]
+    assert trees["name"] == "gbtree" and trees["tree_train_param"]["max_depth"] == "3"
+    assert float(trees["tree_train_param"]["learning_rate"]) == pytest.approx(0.1)
+    assert float(trees["tree_train_param"]["min_split_loss"]) == 0.5
+    assert learner["learner_train_param"]["objective"] == "reg:squarederror"
+    assert learner["objective"]["name"] == "reg:squarederror"
+    assert learner["metrics"] == [{"name": "mae"}]
+    assert learner["learner_model_param"]["num_feature"] == "4"
+    again = xgb.Booster({}, [data])
+    again.load_config(model.save_config())
+    for i in range(3):
+        again.update(data, i)
+    np.testing.assert_allclose(again.predict(data), model.predict(data), rtol=1e-6)
+    assert "eval-mae" in again.eval(data)
+
+
+def test_configurations_of_theirs(few_values: Any) -> None:
+    theirs = pytest.importorskip("xgboost")
+    params = {
+        "objective": "multi:softprob",
+        "num_class": 3,
+        "max_depth": 3,
+        "reg_lambda": 2.5,
+        "monotone_constraints": (1, 0, 0, -1),
+        "tree_method": "exact",
+        "nthread": 1,
+    }
+    label = np.digitize(few_values.y, [10, 30])
+    config = theirs.train(params, theirs.DMatrix(few_values.x, label), 1).save_config()
+    data = ours.DMatrix(few_values.x, label)
+    found = ours.Booster()
+    found.load_config(config)
+    found.update(data, 0)
+    expected = ours.train(params, data, 1)
+    np.testing.assert_allclose(found.predict(data), expected.predict(data), rtol=1e-6)
+    with pytest.raises(ParameterError, match="configuration"):
+        ours.Booster().load_config("[]")

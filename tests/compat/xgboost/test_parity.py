@@ -286,3 +286,37 @@ def test_signatures_are_the_same() -> None:
         assert list(mine.parameters) == list(other.parameters)
     mine, other = (inspect.signature(module.DMatrix.__init__) for module in (ours, theirs))
     assert list(mine.parameters) == list(other.parameters)
+
+
+def test_stored_zeros_are_values_to_their_models(few_values: Any, tmp_path: Any) -> None:
+    positive = np.maximum(few_values.x - 8, 0)  # many zeros, and some missing values
+    model = theirs.train({"max_depth": 4}, theirs.DMatrix(positive, few_values.y), 5)
+    model.save_model(tmp_path / "model.json")
+    known = ~np.isnan(positive)
+    rows, columns = np.nonzero(known)
+    stored = scipy.sparse.csr_matrix((positive[known], (rows, columns)), shape=positive.shape)
+    mine = ours.Booster(model_file=tmp_path / "model.json")
+    expected = model.predict(theirs.DMatrix(stored))
+    np.testing.assert_allclose(mine.predict(ours.DMatrix(stored)), expected, rtol=1e-5)
+    np.testing.assert_allclose(expected, model.predict(theirs.DMatrix(positive)), rtol=1e-5)
+
+
+def test_rounds_without_a_split_count(few_values: Any) -> None:
+    def script(xgb: Any) -> Any:
+        data = xgb.DMatrix(few_values.x, few_values.y)
+        params = {"gamma": 1e9, "base_score": 3.0}
+        found: dict[str, Any] = {}
+        model = xgb.train(
+            params, data, 7, evals=[(data, "train")], evals_result=found, verbose_eval=False
+        )
+        folds = [(np.arange(250), np.arange(250, 500)), (np.arange(250, 500), np.arange(250))]
+        table = xgb.cv(params, data, 7, folds=folds, as_pandas=False)
+        return [
+            [model.num_boosted_rounds(), len(model.get_fscore())],
+            model.predict(data),
+            found["train"]["rmse"],
+            table["test-rmse-mean"],
+        ]
+
+    for mine, other in zip(*both(script), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-4)

@@ -165,8 +165,6 @@ def test_what_cannot_be_used(numbers: Any) -> None:
         ours.train({}, train, evals=[train])
     with pytest.raises(TypeError, match="no DMatrix"):
         ours.train({}, train, evals=[(numbers.x, "x")])
-    with pytest.raises(ParameterError, match="num_boost_round"):
-        ours.train({}, train, 0)
     with pytest.raises(DataError, match="no label"):
         ours.train({}, ours.DMatrix(numbers.x))
     with pytest.raises(NotSupportedError, match="binary:hinge"):
@@ -190,3 +188,54 @@ def test_sampling_and_dart(xgb: Any, numbers: Any) -> None:
         model = xgb.train(params | more, train, 30)
         error = np.sqrt(np.mean((model.predict(valid) - valid.get_label()) ** 2))
         assert error < 0.5 * np.std(valid.get_label())
+
+
+def test_no_rounds(xgb: Any, numbers: Any) -> None:
+    data = xgb.DMatrix(numbers.x, numbers.y > 0)
+    for params, expected in (
+        ({"nthread": 1}, 0.5),
+        ({"nthread": 1, "base_score": 3.0}, 3.0),
+        ({"nthread": 1, "objective": "binary:logistic"}, 1 / (1 + np.exp(-0.5))),
+    ):
+        model = xgb.train(params, data, 0)
+        assert model.num_boosted_rounds() == 0 and model.num_features() == 5
+        np.testing.assert_allclose(model.predict(data), expected, rtol=1e-6)
+        assert xgb.train(params, data, 2, xgb_model=model).num_boosted_rounds() == 2
+    estimator = xgb.XGBRegressor(n_estimators=0, n_jobs=1).fit(*numbers)
+    np.testing.assert_allclose(estimator.predict(numbers.x), 0.5)
+
+
+def test_starts_that_differ(xgb: Any, few_values: Any) -> None:
+    x, y = few_values
+    data = xgb.DMatrix(x, np.column_stack([y, -y]))
+    model = xgb.train({"base_score": [10.0, -4.0], "eta": 1e-6, "nthread": 1}, data, 1)
+    np.testing.assert_allclose(model.predict(data), [[10.0, -4.0]] * 500, atol=1e-3)
+    data = xgb.DMatrix(x, np.digitize(y, [10, 30]))
+    params = {"objective": "multi:softprob", "num_class": 3, "eta": 1e-6, "nthread": 1}
+    for start in ([0.5, 2.0, 1.0], np.array([0.5, 2.0, 1.0])):
+        model = xgb.train({**params, "base_score": start}, data, 1)
+        margins = model.predict(data, output_margin=True)
+        np.testing.assert_allclose(margins, [[0.5, 2.0, 1.0]] * 500, atol=1e-3)
+    if xgb is ours:
+        with pytest.raises(ParameterError, match="score to start from for each output"):
+            xgb.train({**params, "base_score": [0.5, 2.0]}, data, 1)
+
+
+def test_ranking_without_queries(xgb: Any, queries: Any) -> None:
+    data, other = xgb.DMatrix(*queries), xgb.DMatrix(queries.x[:50], queries.y[:50])
+    found: dict[str, Any] = {}
+    model = xgb.train(
+        {"objective": "rank:ndcg", "nthread": 1},
+        data,
+        5,
+        evals=[(data, "train"), (other, "other")],
+        evals_result=found,
+        verbose_eval=False,
+    )
+    assert found["train"]["ndcg@32"][-1] > 0.9
+    assert len(data.get_group()) == 0
+    grouped = xgb.DMatrix(*queries, group=[400])
+    one = xgb.train({"objective": "rank:ndcg", "nthread": 1}, grouped, 5)
+    np.testing.assert_array_equal(one.predict(data), model.predict(data))
+    last = float(model.eval(other).rpartition(":")[2])
+    assert last == pytest.approx(found["other"]["ndcg@32"][-1])

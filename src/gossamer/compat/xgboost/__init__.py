@@ -9,7 +9,8 @@ from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.config import config_context, get_config, set_config
 from gossamer.compat.xgboost.cv import cv
 from gossamer.compat.xgboost.dmatrix import DMatrix, QuantileDMatrix
-from gossamer.compat.xgboost.plotting import plot_importance
+from gossamer.compat.xgboost.plotting import plot_importance, plot_tree, to_graphviz
+from gossamer.compat.xgboost.sources import DataIter
 from gossamer.compat.xgboost.training import train
 
 # The XGBoost whose names these are: scripts ask for it.
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Booster",
     "DMatrix",
+    "DataIter",
     "QuantileDMatrix",
     "XGBClassifier",
     "XGBModel",
@@ -41,7 +43,9 @@ __all__ = [
     "cv",
     "get_config",
     "plot_importance",
+    "plot_tree",
     "set_config",
+    "to_graphviz",
     "train",
 ]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 import operator
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost import model_file
 from gossamer.compat.xgboost.contributions import contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.dump import Columns, dump_trees, trees_to_frame
 from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_scores
 from gossamer.compat.xgboost.importance import importance
 from gossamer.compat.xgboost.metrics import their_metric
@@ -26,27 +28,25 @@ from gossamer.compat.xgboost.objective import (
     as_objective,
     call_metric,
 )
-from gossamer.compat.xgboost.params import params_for, read_params
+from gossamer.compat.xgboost.params import params_for, read_params, take_start
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.prediction import leaf_numbers, raw_scores, to_predictions
+from gossamer.compat.xgboost.rounds import begin_training
+from gossamer.compat.xgboost.saved_config import read_config, write_config
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.edit import permute_rounds
+from gossamer.model.formats.xgboost_objective import to_base_score
 from gossamer.model.model import Model
 
 Array = npt.NDArray[Any]
 
-
-def _not_there(name: str) -> Callable[..., NoReturn]:
-    """Make a method that only says that it is not there."""
-
-    def refuse(self: Booster, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotSupportedError(
-            message(f"Booster.{name}() is not supported in this version of Gossamer")
-        )
-
-    return refuse
+# The score of a model without rounds.
+NO_ROUNDS_SCORE: Final = 0.5
+# Objectives for classes that predict something else than probabilities.
+_LINKS_OF_CLASSES: Final = {"multi:softmax": "softmax", "binary:logitraw": "sigmoid"}
 
 
 class Booster:
@@ -94,7 +94,6 @@ class Booster:
         self._faces = Faces()
         self._function: ObjectiveFunction | None = None
         self._has_function = False
-        self._is_finished = False
 
     def _take(self, other: Booster) -> None:
         self._core = copy.copy(other._core)
@@ -119,8 +118,7 @@ class Booster:
         if fobj is not None:
             self._function = fobj
         assert self._core is not None
-        if not self._is_finished:  # otherwise nothing can be split any more
-            self._is_finished = self._core.update()
+        self._core.update()
 
     def boost(
         self,
@@ -151,6 +149,7 @@ class Booster:
         base = None if core is None or core.num_trees() == 0 else core
         self._forget()
         params = params_for(self._params, data)
+        start = take_start(params)
         train_set = data._as_train_set(params)
         self._train_data, self._has_function = data, has_function
         self._faces.known.append((train_set, data))
@@ -158,7 +157,21 @@ class Booster:
             self._predicts_classes = params["objective"] == "multi:softmax"
             params["objective"] = as_objective(self._call_function, params, self._faces)
         self._core = CoreBooster(params, train_set, init_model=base)
+        begin_training(self._core, start if base is None else None)
         self._names, self._types = data.feature_names, data.feature_types
+
+    def start_without_rounds(self, data: DMatrix, has_function: bool = False) -> None:
+        """Become a model of no rounds; as in XGBoost, its scores are `base_score` as it is.
+
+        Args:
+            data: Training data.
+            has_function: Whether the loss is a function.
+        """
+        base_score = self._params.get("base_score", NO_ROUNDS_SCORE)
+        self._begin(data, has_function)
+        start = np.zeros_like(self._model.start) + np.asarray(base_score, dtype=np.float64)
+        self._core = CoreBooster._of(replace(self._model, start=start))
+        self._forget()
 
     def _call_function(self, score: npt.NDArray[np.float32], data: DMatrix) -> tuple[Any, Any]:
         assert self._function is not None
@@ -181,7 +194,6 @@ class Booster:
         if self._has_function:
             changed.pop("objective", None)
         core.reset_parameter(changed)
-        self._is_finished = False
 
     def reset(self) -> Booster:
         """Let go of the data; the model stays."""
@@ -278,6 +290,7 @@ class Booster:
 
     # ---- prediction ----
 
+    @warn_of_positions
     def predict(
         self,
         data: DMatrix,
@@ -309,7 +322,8 @@ class Booster:
             strict_shape: Whether the result has as many dimensions for one output as for several.
 
         Returns:
-            float32: (rows,); (rows, outputs) with several; (rows, trees) for leaves;
+            float32: (rows,); (rows, outputs) with several; (rows, trees) for leaves, or
+            `strict_shape` (rows, rounds, outputs, parallel trees);
             (rows, columns + 1) or (rows, outputs, columns + 1) for contributions, with columns + 1
             once more for interactions.
         """
@@ -319,8 +333,8 @@ class Booster:
             self._check_names(data.feature_names)
         if pred_leaf:
             leaves = leaf_numbers(self._fitted, data, *self._range(iteration_range))
-            k = self._fitted.num_model_per_iteration()
-            return leaves.reshape(len(leaves), -1, k, 1) if strict_shape else leaves
+            flat = leaves.reshape(len(leaves), -1)
+            return leaves if strict_shape else flat[:, 0] if flat.shape[1] == 1 else flat
         if pred_contribs or pred_interactions:
             values = self._contributions(data, iteration_range, pred_interactions, approx_contribs)
             is_one = values.shape[1] == 1 and not strict_shape
@@ -329,6 +343,7 @@ class Booster:
         found = (score if output_margin else self._link(score)).astype(np.float32)
         return found.reshape(len(found), -1) if strict_shape else found
 
+    @warn_of_positions
     def inplace_predict(
         self,
         data: Any,
@@ -413,6 +428,13 @@ class Booster:
         found = to_predictions(self._fitted, score)
         return found.argmax(axis=1) if self._predicts_classes else found
 
+    @property
+    def link_of_classes(self) -> str | None:
+        """How scores become probabilities, where predictions are none; None: they are."""
+        if self._predicts_classes:
+            return "softmax"
+        return _LINKS_OF_CLASSES.get(self._model.objective.name)
+
     def _check_names(self, names: list[str] | None) -> None:
         if self._names is not None and names is not None and names != self._names:
             raise DataError(
@@ -441,6 +463,11 @@ class Booster:
     def num_boosted_rounds(self) -> int:
         """Return the number of rounds."""
         return 0 if self._core is None else self._core.current_iteration()
+
+    @property
+    def levels(self) -> Any:
+        """Values of the columns of categories; None: there are no such columns."""
+        return self._fitted.levels
 
     def num_features(self) -> int:
         """Return the number of columns."""
@@ -518,18 +545,13 @@ class Booster:
         """Return how much each column matters that splits somewhere.
 
         Args:
-            fmap: Not supported: a file with names.
+            fmap: A feature map: a file with number, name and type of each column.
             importance_type: "weight" counts splits, "gain" is their mean gain, "cover" the mean of
                 the hessians they split; "total_gain" and "total_cover" are sums.
         """
-        if os.fspath(fmap):
-            raise NotSupportedError(
-                message("fmap is not read in this version", got=fmap, hint="Set feature_names.")
-            )
         counts = importance(self._model, "weight")
         values = importance(self._model, importance_type)
-        names = self._names or [f"f{i}" for i in range(len(values))]
-        found = zip(names, values.tolist(), counts, strict=True)
+        found = zip(self._columns(fmap).names, values.tolist(), counts, strict=True)
         return {name: value for name, value, count in found if count > 0}
 
     def get_fscore(self, fmap: Any = "") -> dict[str, float]:
@@ -540,23 +562,112 @@ class Booster:
         self, feature: str, fmap: Any = "", bins: int | None = None, as_pandas: bool = True
     ) -> Any:
         """Count the thresholds at which a column is split."""
-        names = self._names or [f"f{i}" for i in range(self.num_features())]
+        names = list(self._columns(fmap).names)
         column: int | str = names.index(feature) if feature in names else feature
         found = self._fitted.get_split_value_histogram(column, bins, xgboost_style=True)
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
-    get_dump = _not_there("get_dump")
-    dump_model = _not_there("dump_model")
-    trees_to_dataframe = _not_there("trees_to_dataframe")
-    save_config = _not_there("save_config")
-    load_config = _not_there("load_config")
+    def _columns(self, fmap: str | os.PathLike[str]) -> Columns:
+        path = os.path.expanduser(os.fspath(fmap))
+        n_columns = self.num_features()
+        return (
+            Columns.read(path, n_columns)
+            if path
+            else Columns.of(n_columns, self._names, self._types)
+        )
+
+    def get_dump(
+        self,
+        fmap: str | os.PathLike[str] = "",
+        with_stats: bool = False,
+        dump_format: str = "text",
+    ) -> list[str]:
+        """Return each tree as text.
+
+        Args:
+            fmap: A feature map: a file with number, name and type of each column.
+            with_stats: Whether to add gains and covers.
+            dump_format: "text", "json" or "dot".
+
+        Example:
+            >>> data = DMatrix([[1.0], [2.0]], label=[0, 1])
+            >>> booster = Booster({"min_child_weight": 0, "eta": 1, "base_score": 0.5})
+            >>> booster.update(data, 0)
+            >>> booster.get_dump()[0].splitlines()[0]
+            '0:[f0<1.50000012] yes=1,no=2,missing=1'
+        """
+        return dump_trees(
+            self._model, self._columns(fmap), with_stats=with_stats, dump_format=dump_format
+        )
+
+    def dump_model(
+        self,
+        fout: str | os.PathLike[str],
+        fmap: str | os.PathLike[str] = "",
+        with_stats: bool = False,
+        dump_format: str = "text",
+    ) -> None:
+        """Write what `get_dump` returns to a file.
+
+        Args:
+            fout: Path of the file.
+            fmap: As for `get_dump`.
+            with_stats: As for `get_dump`.
+            dump_format: As for `get_dump`.
+        """
+        trees = self.get_dump(fmap, with_stats, dump_format)
+        if dump_format == "json":
+            text = "[\n" + ",\n".join(trees) + "\n]"
+        else:
+            text = "".join(f"booster[{i}]:\n{tree}" for i, tree in enumerate(trees))
+        write_atomically(Path(os.path.expanduser(os.fspath(fout))), text.encode())
+
+    def trees_to_dataframe(self, fmap: str | os.PathLike[str] = "") -> Any:
+        """Return all nodes as a pandas data frame, a row for each.
+
+        Args:
+            fmap: As for `get_dump`.
+        """
+        return trees_to_frame(self._model, self._columns(fmap))
+
+    def save_config(self) -> str:
+        """Return the parameters as JSON, in XGBoost's sections."""
+        facts = {"boost_from_average": "1", "num_class": str(self._params.get("num_class", 0))}
+        if self._core is not None:
+            start = self._model.start
+            base_score = to_base_score(str(self._params.get("objective")), start)
+            is_classes = int(facts["num_class"]) > 1
+            facts |= {
+                "base_score": json.dumps((start if base_score is None else base_score).tolist()),
+                "num_feature": str(self.num_features()),
+                "num_target": str(1 if is_classes else len(start)),
+            }
+        return write_config(self._params, facts)
+
+    def load_config(self, config: str) -> None:
+        """Take parameters that `save_config` returned, here or in XGBoost.
+
+        Args:
+            config: The JSON.
+
+        Raises:
+            ParameterError: If it is something else.
+        """
+        self.set_param(read_config(config))
 
     # ---- parts, copies, files ----
 
     def __getitem__(self, rounds: int | slice) -> Booster:
         """Return a model of some of the rounds, all starting from the same score."""
         n_rounds = self.num_boosted_rounds()
-        if not isinstance(rounds, slice):
+        if isinstance(rounds, tuple):
+            raise ValueError("rounds have one dimension")
+        if isinstance(rounds, slice):
+            if rounds.stop == 0:  # as in XGBoost: up to the last
+                rounds = slice(rounds.start, None, rounds.step)
+            if max(rounds.start or 0, rounds.stop or 0) > n_rounds:
+                raise IndexError(f"there are no such rounds among {n_rounds}: {rounds}")
+        else:
             rounds = operator.index(rounds)
             if not -n_rounds <= rounds < n_rounds:
                 raise IndexError(f"there is no round {rounds} among {n_rounds}")

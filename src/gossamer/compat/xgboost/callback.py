@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gossamer.compat.xgboost.metrics import is_rising
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import show
 
@@ -146,6 +147,7 @@ class EarlyStopping(TrainingCallback):
         gossamer.errors.ParameterError: min_delta is out of range: got -1, expected a number >= 0.
     """
 
+    @warn_of_positions
     def __init__(
         self,
         *,

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from gossamer.callbacks import CallbackEnv, EarlyStopException
 from gossamer.compat.xgboost.callback import (
     CallbackContainer,
@@ -21,7 +24,15 @@ from gossamer.compat.xgboost.objective import (
     as_feval,
     as_objective,
 )
-from gossamer.compat.xgboost.params import metric_list, params_for, read_params, translate_given
+from gossamer.compat.xgboost.params import (
+    metric_list,
+    params_for,
+    read_params,
+    take_start,
+    translate_given,
+)
+from gossamer.compat.xgboost.positional import warn_of_positions
+from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.cv import cv as core_cv
 from gossamer.data import Dataset
 from gossamer.errors import DataError, NotSupportedError, message
@@ -29,6 +40,7 @@ from gossamer.errors import DataError, NotSupportedError, message
 Preparation = Callable[[DMatrix, DMatrix, dict[str, Any]], tuple[DMatrix, DMatrix, Any]]
 
 
+@warn_of_positions
 def cv(
     params: Any,
     dtrain: DMatrix,
@@ -92,8 +104,9 @@ def cv(
     container = CallbackContainer(
         standard_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize, show_stdv)
     )
-    faces, adapter = Faces(), _Adapter(container)
-    core_params = _core_params(given, dtrain, obj, custom_metric, faces)
+    faces = Faces()
+    core_params, start = _core_params(given, dtrain, obj, custom_metric, faces)
+    adapter = _Adapter(container, start)
     found = core_cv(
         core_params,
         dtrain._as_train_set(core_params),
@@ -119,11 +132,12 @@ def _core_params(
     obj: ObjectiveFunction | None,
     custom_metric: MetricFunction | None,
     faces: Faces,
-) -> dict[str, Any]:
-    """Our parameters, with the user's loss in them."""
+) -> tuple[dict[str, Any], npt.NDArray[np.float64] | None]:
+    """Our parameters, with the user's loss in them, and the scores that outputs start from."""
     params = params_for(given, data)
+    start = take_start(params)
     if obj is None:
-        return params
+        return params, start
     objective = as_objective(obj, params, faces)
     if custom_metric is not None and objective.link != "identity":
         if params["metric"]:
@@ -136,7 +150,7 @@ def _core_params(
             )
         objective.link = "identity"  # the metric is given scores
     params["objective"] = objective
-    return params
+    return params, start
 
 
 @dataclass(eq=False)
@@ -169,6 +183,7 @@ class _Adapter:
     before_iteration: ClassVar[bool] = False
 
     container: CallbackContainer
+    start_scores: npt.NDArray[np.float64] | None = None
     pack: _Pack = field(default_factory=_Pack)
     is_started: bool = False
 
@@ -177,6 +192,8 @@ class _Adapter:
         if not self.is_started:
             self.container.before_training(self.pack)
             self.pack.boosters = env.model.boosters
+            for booster in self.pack.boosters:
+                begin_training(booster, self.start_scores)
             self.is_started = True
 
     def __call__(self, env: CallbackEnv) -> None:

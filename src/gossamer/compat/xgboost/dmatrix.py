@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compat.xgboost.positional import warn_of_positions
+from gossamer.compat.xgboost.sources import DataIter, collect, read_text
 from gossamer.compat.xgboost.table import (
     check_numeric,
     names_of,
@@ -39,7 +42,9 @@ class DMatrix:
     XGBoost; so are zeros that are stored in them.
 
     Args:
-        data: Rows x columns: an array, a scipy.sparse matrix, a data frame, or a list of rows.
+        data: Rows x columns: an array, a scipy.sparse matrix, a data frame, a list of rows, a
+            `DataIter`, or a text file: "train.txt?format=libsvm",
+            "train.csv?format=csv&label_column=0".
         label: One number per row, or rows x targets.
         weight: One number >= 0 per row; for ranking also one per query.
         base_margin: Scores to start from: one per row, or rows x classes.
@@ -62,6 +67,7 @@ class DMatrix:
         (2, 2, 3, array([0., 1.], dtype=float32))
     """
 
+    @warn_of_positions
     def __init__(
         self,
         data: Any,
@@ -82,23 +88,33 @@ class DMatrix:
         enable_categorical: bool = False,
         data_split_mode: Any = 0,
     ) -> None:
+        given = {
+            "label": label,
+            "weight": weight,
+            "base_margin": base_margin,
+            "group": group,
+            "qid": qid,
+            "label_lower_bound": label_lower_bound,
+            "label_upper_bound": label_upper_bound,
+            "feature_weights": feature_weights,
+            "feature_names": feature_names,
+            "feature_types": feature_types,
+        }
+        if isinstance(data, DataIter):
+            data, own = collect(data)
+            given |= own
+        elif isinstance(data, (str, os.PathLike)):
+            data, own = read_text(data)
+            given |= own
         table = read_table(data, missing)
         self._start(table, *shape_of(table))
         if not enable_categorical:
             check_numeric(table)
         self._enable_categorical = enable_categorical
-        self.feature_names = feature_names if feature_names is not None else names_of(table)
-        self.feature_types = feature_types
-        self.set_info(
-            label=label,
-            weight=weight,
-            base_margin=base_margin,
-            group=group,
-            qid=qid,
-            label_lower_bound=label_lower_bound,
-            label_upper_bound=label_upper_bound,
-            feature_weights=feature_weights,
-        )
+        names = given.pop("feature_names")
+        self.feature_names = names if names is not None else names_of(table)
+        self.feature_types = given.pop("feature_types")
+        self.set_info(**given)
 
     def _start(self, table: Any, n_rows: int, n_columns: int) -> None:
         self._table = table
@@ -132,6 +148,7 @@ class DMatrix:
 
     # ---- fields ----
 
+    @warn_of_positions
     def set_info(
         self,
         *,
@@ -382,11 +399,14 @@ class DMatrix:
         Args:
             params: Our parameters of the training.
         """
+        is_ranking = str(params.get("objective")).startswith("rank:")
         wanted = {name: params[name] for name in BINNING_PARAMS if name in params}
         # With other bins it is another data set: some training may still use this one.
         if self._train_set is None or self._train_set_params != wanted:
             self._train_set = self._make(self.get_data(), None, wanted)
             self._train_set_params = wanted
+        if is_ranking and self._group is None:
+            self._train_set.set_group(self.one_query())
         return self._train_set
 
     def _as_valid_set(self, train_set: Dataset, has_zeros: bool) -> Dataset:
@@ -397,7 +417,11 @@ class DMatrix:
             has_zeros: Whether zeros are values there, and absent entries must be made missing.
         """
         table = self.get_data()
-        return self._make(to_dense(table) if has_zeros and self.is_sparse else table, train_set, {})
+        found = to_dense(table) if has_zeros and self.is_sparse else table
+        valid_set = self._make(found, train_set, {})
+        if self._group is None and train_set.group is not None:
+            valid_set.set_group(self.one_query())
+        return valid_set
 
     def _make(self, table: Any, reference: Dataset | None, params: dict[str, Any]) -> Dataset:
         types = self._types or ()
@@ -419,6 +443,10 @@ class DMatrix:
             data.set_field("feature_weights", self._feature_weights)
         return data
 
+    def one_query(self) -> Array:
+        """Return all rows as one query: what ranking takes them for where none are given."""
+        return check_group([self._n_rows], self._n_rows)
+
     def _label(self) -> Array | None:
         """The labels; bounds of times, where there are some, are two columns."""
         bounds = [self._fields.get(f"label_{end}_bound") for end in ("lower", "upper")]
@@ -438,28 +466,70 @@ class QuantileDMatrix(DMatrix):
     Args:
         data: As for `DMatrix`.
         label: As for `DMatrix`.
+        weight: As for `DMatrix`.
+        base_margin: As for `DMatrix`.
+        missing: As for `DMatrix`.
+        silent: Has no effect.
+        feature_names: As for `DMatrix`.
+        feature_types: As for `DMatrix`.
+        nthread: Has no effect.
         max_bin: Most bins of a column, unless the parameters of the training say so.
         ref: The training data; which bins are used is decided by the training.
+        group: As for `DMatrix`.
+        qid: As for `DMatrix`.
+        label_lower_bound: As for `DMatrix`.
+        label_upper_bound: As for `DMatrix`.
+        feature_weights: As for `DMatrix`.
+        enable_categorical: As for `DMatrix`.
         max_quantile_batches: Has no effect.
-        **kwargs: The other arguments of `DMatrix`.
+        data_split_mode: Has no effect.
 
     Example:
         >>> QuantileDMatrix([[1.0], [2.0]], [0, 1], max_bin=16).num_row()
         2
     """
 
+    @warn_of_positions
     def __init__(
         self,
         data: Any,
         label: Any = None,
         *,
+        weight: Any = None,
+        base_margin: Any = None,
+        missing: float | None = None,
+        silent: bool = False,
+        feature_names: Sequence[str] | None = None,
+        feature_types: Sequence[str] | None = None,
+        nthread: int | None = None,
         max_bin: int | None = None,
         ref: DMatrix | None = None,
+        group: Any = None,
+        qid: Any = None,
+        label_lower_bound: Any = None,
+        label_upper_bound: Any = None,
+        feature_weights: Any = None,
+        enable_categorical: bool = False,
         max_quantile_batches: int | None = None,
-        **kwargs: Any,
+        data_split_mode: Any = 0,
     ) -> None:
-        super().__init__(data, label, **kwargs)
+        super().__init__(
+            data,
+            label,
+            weight=weight,
+            base_margin=base_margin,
+            missing=missing,
+            feature_names=feature_names,
+            feature_types=feature_types,
+            group=group,
+            qid=qid,
+            label_lower_bound=label_lower_bound,
+            label_upper_bound=label_upper_bound,
+            feature_weights=feature_weights,
+            enable_categorical=enable_categorical,
+        )
         self._max_bin = max_bin
+        self.ref = ref
 
 
 def _known(field: str, fields: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from gossamer.compat.xgboost.metrics import their_metric
 from gossamer.data import Dataset
 from gossamer.metrics import make_metrics
 from gossamer.model import Booster as CoreBooster
+from gossamer.objectives import Objective
+from gossamer.objectives.rank_pairs import PairRanking
 from gossamer.threads import resolve_threads
 
 
@@ -41,7 +43,7 @@ def evaluate_scores(
         np.zeros((n_rows, 1)),
         data._label(),
         weight=data._fields.get("weight"),
-        group=data._group,
+        group=_queries(data, objective),
     ).targets
     class_major = np.ascontiguousarray(score.T).ravel() if score.ndim == 2 else score
     n_threads = resolve_threads(params.num_threads, n_rows, 1)
@@ -53,6 +55,11 @@ def evaluate_scores(
         )
         for metric in make_metrics(params, objective, targets.n_targets)
     ]
+
+
+def _queries(data: DMatrix, objective: Objective) -> npt.NDArray[Any] | None:
+    is_ranking = isinstance(objective, PairRanking)
+    return data.one_query() if is_ranking and data._group is None else data._group
 
 
 def format_scores(iteration: int, scores: Iterable[Score]) -> str:

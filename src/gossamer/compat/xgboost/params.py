@@ -11,9 +11,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from gossamer.compat.xgboost.config import get_config
 from gossamer.compat.xgboost.metrics import default_metric, our_metric
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.model.formats.xgboost_objective import to_margin
 from gossamer.params import CANONICAL, TABLE
 from gossamer.params.suggest import did_you_mean
 
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from gossamer.compat.xgboost.dmatrix import DMatrix
 
 # XGBoost's second names.
-_ALIASES: Final = {
+ALIASES: Final = {
     "learning_rate": "eta",
     "min_split_loss": "gamma",
     "reg_lambda": "lambda",
@@ -141,7 +145,7 @@ _ARGUMENTS: Final = ("num_iterations", "early_stopping_round", "is_provide_train
 
 _ABOUT_BINS: Final = ("max_bin", "min_data_in_bin")
 _MOST_LEAVES: Final = TABLE["num_leaves"].high or 0
-KNOWN: Final = frozenset({*_ALIASES, *RENAMED, *_TRANSLATED, *_NO_EFFECT, *_ONLY})
+KNOWN: Final = frozenset({*ALIASES, *RENAMED, *_TRANSLATED, *_NO_EFFECT, *_ONLY})
 
 
 def read_params(params: Any) -> dict[str, Any]:
@@ -163,7 +167,7 @@ def read_params(params: Any) -> dict[str, Any]:
     for name, value in _pairs(params):
         if value is None:
             continue
-        name = _ALIASES.get(name, name)
+        name = ALIASES.get(name, name)
         if name == "eval_metric":
             value = [*found.get(name, []), *metric_list(value)]
         found[name] = value
@@ -376,13 +380,48 @@ def _metrics(given: Mapping[str, Any]) -> list[str] | None:
 
 
 def _start(base_score: Any, objective: Any) -> dict[str, Any]:
-    """Where to start: one number, alone or in a list. To softmax, the same for all is nothing."""
+    """Where to start: one number, alone or in a list, or one for each output.
+
+    To softmax, the same for all is nothing.
+    """
+    if isinstance(base_score, np.ndarray):
+        base_score = base_score.tolist()
     is_list = isinstance(base_score, Sequence) and not isinstance(base_score, str)
     if is_list and len(base_score) == 1:
         base_score = base_score[0]
     if not is_list and isinstance(objective, str) and objective.startswith("multi:"):
         return {"boost_from_average": False}
     return {"base_score": base_score}
+
+
+def take_start(params: dict[str, Any]) -> npt.NDArray[np.float64] | None:
+    """Take the scores to start from out of our parameters, where outputs have different ones.
+
+    Returns:
+        A score for each output; None: they start from the same prediction, or the best constant.
+
+    Raises:
+        ParameterError: If `base_score` is no prediction for each output.
+
+    Example:
+        >>> take_start({"base_score": [1.0, 2.0], "objective": "reg:squarederror"})
+        array([1., 2.])
+    """
+    base_score = params.get("base_score")
+    if not isinstance(base_score, Sequence) or isinstance(base_score, str):
+        return None
+    del params["base_score"]
+    params["boost_from_average"] = False
+    try:
+        return to_margin(str(params["objective"]), np.array(base_score, dtype=np.float32))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            message(
+                f"base_score cannot be used: {error}",
+                got=base_score,
+                expected="a prediction for each output",
+            )
+        ) from None
 
 
 def _is_on(value: Any) -> bool:

@@ -72,10 +72,14 @@ def fit_margin(data: DMatrix, shape: tuple[int, ...]) -> npt.NDArray[np.float64]
 def leaf_numbers(
     core: CoreBooster, data: DMatrix, first: int, last: int
 ) -> npt.NDArray[np.float32]:
-    """Return the leaf of each row in each tree of some rounds, (rows, trees)."""
+    """Return leaves of each row: (rows, rounds, outputs, parallel trees)."""
     parts = parts_of(core, data.get_data())
     found = [core.predict(part, first, last - first, pred_leaf=True) for part in parts]
-    return np.concatenate(found).astype(np.float32)
+    forest = core._model.forest
+    n_groups = forest.n_outputs // forest.n_values
+    leaves = np.concatenate(found).astype(np.float32)
+    by_set = leaves.reshape(data.num_row(), last - first, forest.n_parallel, n_groups)
+    return by_set.swapaxes(2, 3)
 
 
 def to_predictions(core: CoreBooster, score: npt.NDArray[np.float64]) -> npt.NDArray[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,7 @@ def read_table(data: Any, missing: Any) -> Any:
         array([[ 1., nan],
                [ 3.,  4.]])
     """
-    if isinstance(data, (str, bytes, os.PathLike)):
-        raise NotSupportedError(
-            message(
-                "a DMatrix is not read from a file in this version of Gossamer",
-                got=data,
-                hint="Load the file into an array or a data frame first.",
-            )
-        )
-    if data is None or type(data).__name__ == "DataIter" or hasattr(data, "next"):
+    if data is None or isinstance(data, bytes):
         raise NotSupportedError(
             message(
                 "a DMatrix is made of a table",
@@ -157,14 +148,15 @@ def take_rows(data: Any, rows: npt.NDArray[np.int64]) -> Any:
 
 
 def to_dense(data: Any) -> npt.NDArray[Any]:
-    """Return a sparse table as an array, with NaN for absent entries and zeros.
+    """Return a sparse table as an array, with NaN for absent entries; stored zeros are values.
 
     Example:
         >>> from scipy.sparse import csr_matrix
-        >>> to_dense(csr_matrix([[1.0, 0.0]]))
-        array([[ 1., nan]])
+        >>> to_dense(csr_matrix(([1.0, 0.0], [0, 2], [0, 2]), shape=(1, 3)))
+        array([[ 1., nan,  0.]])
     """
-    dense: npt.NDArray[Any] = data.toarray()
-    dense = dense.astype(_floats(dense.dtype), copy=False)
-    dense[dense == 0] = np.nan
+    entries = data.tocoo(copy=True)
+    entries.sum_duplicates()
+    dense: npt.NDArray[Any] = np.full(data.shape, np.nan, dtype=_floats(data.dtype))
+    dense[entries.row, entries.col] = entries.data
     return dense

@@ -15,9 +15,11 @@ from gossamer.compat.xgboost.callback import (
 )
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.objective import MetricFunction, ObjectiveFunction
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.compat.xgboost.positional import warn_of_positions
+from gossamer.errors import DataError, message
 
 
+@warn_of_positions
 def train(
     params: Any,
     dtrain: DMatrix,
@@ -83,11 +85,7 @@ def train(
     booster = Booster(params, [dtrain], model_file=xgb_model)
     booster.set_attr(best_iteration=None, best_score=None)
     if booster.num_boosted_rounds() == 0 and num_boost_round < 1:
-        raise ParameterError(
-            message(
-                "num_boost_round is out of range", got=num_boost_round, expected="an integer >= 1"
-            )
-        )
+        booster.start_without_rounds(dtrain, has_function=obj is not None)
     booster = cast(Booster, container.before_training(booster))
     for i in range(num_boost_round):
         if container.before_iteration(booster, i):

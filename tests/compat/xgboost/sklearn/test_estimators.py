@@ -309,3 +309,76 @@ def test_scikit_learn_is_imported_when_it_is_needed() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
     with pytest.raises(AttributeError, match="DaskDMatrix"):
         ours.DaskDMatrix  # noqa: B018
+
+
+# ---- what was wrong without a word ----
+
+
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+def test_saved_labels(xgb: Any, numbers: Any, tmp_path: Any, ending: str) -> None:
+    labels = (np.nan_to_num(numbers.x[:, :3]) > 0).astype(int)
+    model = xgb.XGBClassifier(n_estimators=5, n_jobs=1).fit(numbers.x, labels)
+    path = tmp_path / f"model.{ending}"
+    model.save_model(path)
+    loaded = xgb.XGBClassifier()
+    loaded.load_model(path)
+    np.testing.assert_array_equal(loaded.predict(numbers.x), model.predict(numbers.x))
+    np.testing.assert_allclose(
+        loaded.predict_proba(numbers.x), model.predict_proba(numbers.x), rtol=1e-5
+    )
+    assert loaded.n_classes_ == 2
+
+
+def test_metrics_of_scikit_learn_get_weights(xgb: Any, numbers: Any) -> None:
+    x, y = numbers
+    weight = np.where(y > 1, 5.0, 1.0)
+    model = xgb.XGBRegressor(n_estimators=3, eval_metric=mean_absolute_error, n_jobs=1)
+    model.fit(x, y, eval_set=[(x, y)], sample_weight_eval_set=[weight], verbose=False)
+    found = model.evals_result()["validation_0"]
+    assert list(found) == ["rmse", "mean_absolute_error"]
+    expected = mean_absolute_error(y, model.predict(x), sample_weight=weight)
+    assert found["mean_absolute_error"][-1] == pytest.approx(expected, rel=1e-5)
+
+
+def test_functions_that_take_no_weights(xgb: Any, numbers: Any) -> None:
+    def bias(y_true: Any, y_pred: Any) -> float:
+        return float(np.mean(y_pred - y_true))
+
+    x, y = numbers
+    model = xgb.XGBRegressor(n_estimators=3, eval_metric=bias, n_jobs=1)
+    with pytest.raises((TypeError, ParameterError), match="weight"):
+        model.fit(x, y, eval_set=[(x, y)], sample_weight_eval_set=[np.ones(len(y))], verbose=False)
+
+
+def test_own_metrics_of_softmax_see_classes(xgb: Any, classes: Any) -> None:
+    x, y = classes
+
+    def share(y_true: Any, y_pred: Any) -> float:
+        return float(np.mean(y_true == y_pred))
+
+    model = xgb.XGBClassifier(
+        objective="multi:softmax", eval_metric=share, n_estimators=3, n_jobs=1
+    )
+    model.fit(x, y, eval_set=[(x, y)], verbose=False)
+    found = model.evals_result()["validation_0"]["share"][-1]
+    assert found == pytest.approx(np.mean(model.predict(x) == y))
+    assert model.predict_proba(x).shape == (500, 3)
+    np.testing.assert_allclose(model.predict_proba(x).sum(axis=1), 1, rtol=1e-5)
+
+
+def test_probabilities_of_a_saved_softmax(xgb: Any, classes: Any, tmp_path: Any) -> None:
+    x, y = classes
+    model = xgb.XGBClassifier(objective="multi:softmax", n_estimators=3, n_jobs=1).fit(x, y)
+    model.save_model(tmp_path / "model.json")
+    loaded = xgb.XGBClassifier()
+    loaded.load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(loaded.predict_proba(x), model.predict_proba(x), rtol=1e-5)
+
+
+def test_scores_of_a_ranker(xgb: Any, queries: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(queries.x, columns=list("abcde")).assign(qid=np.arange(400) // 10)
+    model = xgb.XGBRanker(n_estimators=5, n_jobs=1, eval_metric=["ndcg@2", "ndcg@5"])
+    model.fit(frame, queries.y, eval_set=[(frame, queries.y)], verbose=False)
+    expected = model.evals_result()["validation_0"]["ndcg@5"][-1]
+    assert model.score(frame, queries.y) == pytest.approx(expected, rel=1e-5)

@@ -17,6 +17,7 @@ from gossamer.compat.xgboost.callback import EvalsLog
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.importance import importance
 from gossamer.compat.xgboost.params import metric_list
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.functions import as_metric, as_objective
 from gossamer.compat.xgboost.table import check_numeric, read_table, take_rows
 from gossamer.compat.xgboost.training import train
@@ -110,6 +111,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
     # Whether labels must be numbers.
     _y_numeric: ClassVar[bool] = True
 
+    @warn_of_positions
     def __init__(
         self,
         *,
@@ -251,6 +253,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
 
     # ---- fitting ----
 
+    @warn_of_positions
     def fit(
         self,
         X: Any,
@@ -396,8 +399,6 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
         names = [metric for metric in metric_list(self.eval_metric) if not callable(metric)]
         params["eval_metric"] = names or None
         params["objective"] = self._choose_objective(params)
-        if names == [] and self.eval_metric is not None:
-            params["disable_default_eval_metric"] = True
         function = as_objective(self.objective) if callable(self.objective) else None
         return params, function
 
@@ -416,6 +417,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
 
     # ---- prediction ----
 
+    @warn_of_positions
     def predict(
         self,
         X: Any,

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.objectives.links import link_named
+from gossamer.objectives.several import SeveralTargets
 from gossamer.sklearn import GossamerClassifier
 
 
@@ -40,6 +42,7 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
     _learn_labels = GossamerClassifier._learn_labels
     _encode_labels = GossamerClassifier._encode_labels
 
+    @warn_of_positions
     def __init__(self, *, objective: Any = "binary:logistic", **kwargs: Any) -> None:
         super().__init__(objective=objective, **kwargs)
 
@@ -52,11 +55,12 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
     def _choose_objective(self, params: dict[str, Any]) -> str:
         if self._n_labels == 1 and self.n_classes_ > 2:
             params["num_class"] = self.n_classes_
-            # Which class it is follows from the probabilities.
-            return "multi:softprob"
+            is_softmax = params.get("objective") == "multi:softmax"  # own metrics see classes
+            return "multi:softmax" if is_softmax else "multi:softprob"
         name = params.get("objective")
         return name if isinstance(name, str) else "binary:logistic"
 
+    @warn_of_positions
     def predict(
         self,
         X: Any,
@@ -90,14 +94,16 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
         Returns:
             Rows x classes, in the order of `classes_`; with several labels, rows x labels.
         """
+        link = self.get_booster().link_of_classes
         found = self._predict(
             X,
             base_margin=base_margin,
             iteration_range=iteration_range,
-            output_margin=self.objective == "binary:logitraw",
+            output_margin=link is not None,
         )
-        if self.objective == "binary:logitraw":
-            found = link_named("sigmoid").predict(found.astype(np.float64).ravel(), 1, 1)
+        if link is not None:
+            n_outputs = found.shape[1] if found.ndim == 2 else 1
+            found = link_named(link).predict(found.T.astype(np.float64).ravel(), n_outputs, 1)
         found = found.astype(np.float32)
         if self.n_classes_ == 1:
             return np.ones((len(found), 1), dtype=np.float32)
@@ -114,6 +120,9 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
         """Take a model that `save_model` wrote, or XGBoost: its classes are 0, 1, ..."""
         super().load_model(fname)
         objective = self._Booster._model.objective
+        if isinstance(objective, SeveralTargets):
+            self._learn_labels(np.zeros((1, objective.n_outputs), dtype=np.int64))
+            return
         self._n_labels, n_classes = 1, max(objective.n_outputs, 2)
         kept = json.loads(self._Booster.attr("scikit_learn") or "{}")
         self.classes_ = np.array(kept.get("classes", range(n_classes)))

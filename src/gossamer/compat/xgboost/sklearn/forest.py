@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.compat.xgboost.sklearn.classifier import XGBClassifier
 from gossamer.compat.xgboost.sklearn.regressor import XGBRegressor
@@ -16,6 +17,7 @@ class _Forest(XGBModel):
     XGBoost has them as `n_estimators` parallel trees of one round.
     """
 
+    @warn_of_positions
     def __init__(
         self,
         *,

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.data.frames import is_frame, is_pandas
 from gossamer.errors import DataError, ParameterError, message
+from gossamer.sklearn.inputs import check_rows
 
 
 class XGBRanker(XGBModel):
@@ -26,9 +28,11 @@ class XGBRanker(XGBModel):
         array([ True])
     """
 
+    @warn_of_positions
     def __init__(self, *, objective: str = "rank:ndcg", **kwargs: Any) -> None:
         super().__init__(objective=objective, **kwargs)
 
+    @warn_of_positions
     def fit(
         self,
         X: Any,
@@ -109,6 +113,18 @@ class XGBRanker(XGBModel):
             eval_qid=eval_qid,
         )
         return self
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the last metric on some rows.
+
+        Args:
+            X: Rows x columns; a pandas frame has queries in its column "qid".
+            y: Relevance of each row.
+        """
+        X, qid = _take_queries(X, None, None)
+        booster = self.get_booster()
+        rows = self._rows(check_rows(self, self._read(X), booster.levels), y, qid=qid)
+        return float(booster.eval(rows).rpartition(":")[2])
 
     def _predict(self, x: Any, **options: Any) -> npt.NDArray[Any]:
         return super()._predict(_take_queries(x, None, None)[0], **options)

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 
 
@@ -22,6 +23,7 @@ class XGBRegressor(RegressorMixin, XGBModel):  # type: ignore[misc]
         array([0.4], dtype=float32)
     """
 
+    @warn_of_positions
     def __init__(self, *, objective: Any = "reg:squarederror", **kwargs: Any) -> None:
         super().__init__(objective=objective, **kwargs)
 

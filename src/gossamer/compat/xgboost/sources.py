@@ -1,0 +1,178 @@
+"""Data that is no table yet: text files, and iterators over batches (`DataIter`)."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import numpy as np
+
+from gossamer.data.files.svm import SvmFiles
+from gossamer.data.frames import is_frame, is_pandas
+from gossamer.data.sparse import is_sparse
+from gossamer.errors import DataError, message
+
+# One value for all batches; the other fields have one per row or query.
+_NOT_BY_ROW: Final = ("feature_names", "feature_types", "feature_weights")
+
+
+class DataIter(ABC):
+    """Gives a table batch by batch; batches are put together in memory.
+
+    Args:
+        cache_prefix: Has no effect.
+        release_data: Has no effect.
+        on_host: Has no effect.
+        min_cache_page_bytes: Has no effect.
+
+    Example:
+        >>> class Halves(DataIter):
+        ...     def reset(self):
+        ...         self.n = 0
+        ...
+        ...     def next(self, input_data):
+        ...         self.n += 1
+        ...         if self.n <= 2:
+        ...             input_data(data=np.full((3, 2), self.n), label=np.full(3, self.n))
+        ...         return self.n <= 2
+        >>> table, fields = collect(Halves())
+        >>> table.shape, fields["label"]
+        ((6, 2), array([1, 1, 1, 2, 2, 2]))
+    """
+
+    def __init__(
+        self,
+        cache_prefix: str | None = None,
+        release_data: bool = True,
+        *,
+        on_host: bool = True,
+        min_cache_page_bytes: int | None = None,
+    ) -> None:
+        self.cache_prefix = cache_prefix
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Begin with the first batch again."""
+
+    @abstractmethod
+    def next(self, input_data: Callable[..., None]) -> bool:
+        """Pass the next batch to `input_data`, by the arguments of a `DMatrix`.
+
+        Returns:
+            False where there is none any more.
+        """
+
+
+def collect(batches: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the table that batches make up, and its fields by name.
+
+    Raises:
+        DataError: If there is no batch, or batches have different fields.
+    """
+    tables: list[Any] = []
+    given: list[dict[str, Any]] = []
+
+    def input_data(*, data: Any, **fields: Any) -> None:
+        tables.append(data)
+        given.append({name: value for name, value in fields.items() if value is not None})
+
+    batches.reset()
+    while batches.next(input_data):
+        pass
+    batches.reset()
+    if not tables:
+        raise DataError(message("there are no batches", got=type(batches).__name__))
+    for i, fields in enumerate(given):
+        if fields.keys() != given[0].keys():
+            raise DataError(
+                message(
+                    f"batch {i} has other fields than the first",
+                    got=sorted(fields),
+                    expected=f"{sorted(given[0])}",
+                )
+            )
+    found = {
+        name: given[0][name]
+        if name in _NOT_BY_ROW
+        else np.concatenate([np.asarray(fields[name]) for fields in given])
+        for name in given[0]
+    }
+    return _stack(tables), found
+
+
+def _stack(tables: Sequence[Any]) -> Any:
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    if is_sparse(first):
+        import scipy.sparse
+
+        return scipy.sparse.vstack(tables, format="csr")
+    if is_frame(first) and is_pandas(first):
+        import pandas
+
+        return pandas.concat(tables, ignore_index=True)
+    if is_frame(first) and hasattr(first, "vstack"):  # polars
+        import polars
+
+        return polars.concat(tables)
+    return np.concatenate([np.asarray(table) for table in tables])
+
+
+def read_text(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Read a text file: the table, and labels, queries and the like by name.
+
+    Args:
+        uri: A path with the format: "train.txt?format=libsvm", or
+            "train.csv?format=csv&label_column=0"; "weight_column" is known, too.
+
+    Raises:
+        DataError: If the format is not given, or the file is something else.
+    """
+    text = os.fspath(uri).removeprefix("file://").partition("#")[0]
+    name, _, query = text.partition("?")
+    options = dict(parse_qsl(query))
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise DataError(message("there is no such file", got=name))
+    if options.get("format") == "libsvm":
+        return _read_svm(path)
+    if options.get("format") == "csv":
+        return _read_csv(path, options)
+    raise DataError(
+        message(
+            "the format of the text file is not given",
+            got=os.fspath(uri),
+            expected=f"'{name}?format=libsvm' or '{name}?format=csv'",
+        )
+    )
+
+
+def _read_svm(path: Path) -> tuple[Any, dict[str, Any]]:
+    import scipy.sparse
+
+    files = SvmFiles([path])
+    fields: dict[str, Any] = dict(files.take_fields())
+    if "query" in fields:
+        fields["qid"] = fields.pop("query")
+    return scipy.sparse.vstack(list(files.read()), format="csr"), fields
+
+
+def _read_csv(path: Path, options: dict[str, str]) -> tuple[Any, dict[str, Any]]:
+    table = np.genfromtxt(path, delimiter=",", dtype=np.float32, ndmin=2)
+    columns = {"label": options.get("label_column"), "weight": options.get("weight_column")}
+    places = {name: _column(value, table.shape[1]) for name, value in columns.items() if value}
+    fields = {name: table[:, place] for name, place in places.items()}
+    return np.delete(table, list(places.values()), axis=1), fields
+
+
+def _column(text: str, n_columns: int) -> int:
+    if text.isdecimal() and int(text) < n_columns:
+        return int(text)
+    raise DataError(
+        message("there is no such column", got=text, expected=f"a number in 0..{n_columns - 1}")
+    )

@@ -1,0 +1,98 @@
+"""Data that is no table yet: text files, and iterators over batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import gossamer.compat.xgboost as ours
+from gossamer.errors import DataError
+
+
+def batches_of(xgb: Any, parts: list[dict[str, Any]]) -> Any:
+    class Parts(xgb.DataIter):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            self.n = 0
+            super().__init__()
+
+        def reset(self) -> None:
+            self.n = 0
+
+        def next(self, input_data: Any) -> bool:
+            if self.n == len(parts):
+                return False
+            input_data(**parts[self.n])
+            self.n += 1
+            return True
+
+    return Parts()
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "frame"])
+def test_batches(xgb: Any, few_values: Any, kind: str) -> None:
+    x, y = np.nan_to_num(few_values.x) + 1, few_values.y
+    weight = np.arange(500) % 3 + 1.0
+    as_kind = {
+        "array": lambda part: part,
+        "sparse": scipy.sparse.csr_matrix,
+        "frame": lambda part: pytest.importorskip("pandas").DataFrame(part, columns=list("abcd")),
+    }[kind]
+    parts = [
+        {"data": as_kind(x[i : i + 200]), "label": y[i : i + 200], "weight": weight[i : i + 200]}
+        for i in range(0, 500, 200)
+    ]
+    whole = xgb.QuantileDMatrix(as_kind(x), y, weight=weight)
+    found = xgb.QuantileDMatrix(batches_of(xgb, parts))
+    assert (found.num_row(), found.num_col()) == (500, 4)
+    np.testing.assert_array_equal(found.get_label(), y)
+    np.testing.assert_array_equal(found.get_weight(), weight)
+    assert found.feature_names == whole.feature_names
+    models = [xgb.train({"nthread": 1}, data, 3) for data in (whole, found)]
+    table = xgb.DMatrix(as_kind(x))
+    np.testing.assert_allclose(models[0].predict(table), models[1].predict(table), rtol=1e-5)
+
+
+def test_batches_that_do_not_fit() -> None:
+    with pytest.raises(DataError, match="no batches"):
+        ours.QuantileDMatrix(batches_of(ours, []))
+    parts = [{"data": np.zeros((2, 1)), "label": [0, 1]}, {"data": np.zeros((2, 1))}]
+    with pytest.raises(DataError, match="batch 1 has other fields"):
+        ours.QuantileDMatrix(batches_of(ours, parts))
+
+
+def test_libsvm_files(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("1 0:1.5 2:3\n0 1:2\n1 0:0 2:4.5\n0 2:1\n")
+    data = ours.DMatrix(f"{path}?format=libsvm")
+    assert (data.num_row(), data.num_col()) == (4, 3)
+    np.testing.assert_array_equal(data.get_label(), [1, 0, 1, 0])
+
+
+def test_queries_in_files(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("1 qid:1 0:1.5\n0 qid:1 0:2\n1 qid:2 0:3\n")
+    data = ours.DMatrix(f"{path}?format=libsvm")
+    np.testing.assert_array_equal(data.get_uint_info("group_ptr"), [0, 2, 3])
+
+
+def test_csv_files(tmp_path: Path) -> None:
+    path = tmp_path / "train.csv"
+    path.write_text("1,0.5,7\n0,1.5,8\n1,2.5,9\n")
+    data = ours.DMatrix(f"{path}?format=csv&label_column=0")
+    assert (data.num_row(), data.num_col()) == (3, 2)
+    np.testing.assert_array_equal(data.get_label(), [1, 0, 1])
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "train.csv"
+    path.write_text("1,0.5\n0,1.5\n")
+    with pytest.raises(DataError, match="format=libsvm"):
+        ours.DMatrix(path)
+    with pytest.raises(DataError, match="no such column"):
+        ours.DMatrix(f"{path}?format=csv&label_column=5")
+    with pytest.raises(DataError, match="no such file"):
+        ours.DMatrix(tmp_path / "nothing")
