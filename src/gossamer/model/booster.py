@@ -330,7 +330,7 @@ class Booster(Explaining, Storing):
         pred_leaf: bool = False,
         pred_contrib: Literal[False] = False,
         data_has_header: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]: ...
 
@@ -344,7 +344,7 @@ class Booster(Explaining, Storing):
         pred_leaf: bool = False,
         pred_contrib: bool = False,
         data_has_header: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> Any: ...
 
@@ -357,7 +357,7 @@ class Booster(Explaining, Storing):
         pred_leaf: bool = False,
         pred_contrib: bool = False,
         data_has_header: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict the rows of a table.
@@ -375,7 +375,9 @@ class Booster(Explaining, Storing):
                 column adds, and last what is expected of all rows. They sum up to the raw score.
             data_has_header: Whether the first line of a CSV file has names; False: unless all
                 values in it are numbers.
-            validate_features: Names are always checked where both sides have some.
+            validate_features: What happens to the columns of a frame where the model has names too.
+                None: they are found by name, in any order. True: they must be in the order of the
+                training data as well. False: they are taken by position, whatever their names.
             **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
 
         Returns:
@@ -391,6 +393,7 @@ class Booster(Explaining, Storing):
             if found is not None:
                 return found
         options = self._options(start_iteration, num_iteration, kwargs, raw_score, pred_leaf)
+        options = replace(options, validate_features=validate_features)
         source = find_chunks_of(model, data, data_has_header or None)
         if source is not None:
             wants = pred_contrib or options.pred_contrib
@@ -698,7 +701,7 @@ class Booster(Explaining, Storing):
         categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
         dataset_params: Mapping[str, Any] | None = None,
         free_raw_data: bool = True,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> Booster:
         """Learn the leaf values again on other data; the splits stay.
@@ -720,7 +723,7 @@ class Booster(Explaining, Storing):
             categorical_feature: As for `Dataset`.
             dataset_params: Parameters of the `Dataset`.
             free_raw_data: Has no effect: the data is not kept.
-            validate_features: Names are always checked where both sides have some.
+            validate_features: As for `predict`.
             **kwargs: Parameters that replace those the model was trained with, such as
                 `lambda_l2`; `objective` for a model with an objective of one's own.
 
@@ -741,6 +744,8 @@ class Booster(Explaining, Storing):
             True
         """
         params = self._given_params()
+        if validate_features is False and isinstance(feature_name, str):
+            feature_name = self.feature_name()
         new_set = Dataset(
             data,
             label,
@@ -756,7 +761,9 @@ class Booster(Explaining, Storing):
         resolved = resolve(params).replace(**kwargs)
         booster = copy.copy(self)
         booster.params = {**params, **kwargs}
-        booster._trained = refit(self._model, resolved, new_set, data, decay_rate)
+        booster._trained = refit(
+            self._model, resolved, new_set, data, decay_rate, validate_features
+        )
         return booster
 
     # ---- machines ----

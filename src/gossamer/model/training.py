@@ -512,6 +512,10 @@ class Training:
         self._is_stale = False
         self._recount()
 
+    def _table_names(self) -> list[str] | None:
+        found = self.train.data.table_names
+        return self.base.model.table_names if found is None and self.base is not None else found
+
     def to_model(self) -> Model:
         """Return the model so far."""
         model, n_columns = self._model, self.train.table.binning.n_columns
@@ -534,6 +538,7 @@ class Training:
             self.train.data.levels,
             self.boosting.averages,
             None if self._derived is None else self._derived.derived,
+            table_names=self._table_names(),
         )
         return self._model
 

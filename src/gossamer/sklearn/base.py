@@ -416,7 +416,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         num_iteration: int | None = None,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Predict rows.
@@ -429,7 +429,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
                 one, else all; 0 or less: all.
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values, see `Booster.predict`.
-            validate_features: Names are always checked where both sides have some.
+            validate_features: Whether the columns of a frame must have the names of those in `fit`,
+                in their order; None: as scikit-learn's estimators do. False: columns are taken by
+                position.
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
         Returns:
@@ -445,13 +447,12 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             if n_threads != self._booster.resolved_params.num_threads:
                 kwargs["num_threads"] = n_threads
         found: npt.NDArray[Any] = self._booster.predict(
-            check_rows(self, X, self._booster.levels),
+            check_rows(self, X, self._booster.levels, validate_features),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
             raw_score=raw_score,
             pred_leaf=pred_leaf,
             pred_contrib=pred_contrib,
-            validate_features=validate_features,
             **kwargs,
         )
         return found

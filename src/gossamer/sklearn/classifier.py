@@ -237,7 +237,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         num_iteration: int | None = None,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Predict the class of each row; see `GossamerModel.predict` for the arguments.
@@ -276,7 +276,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         num_iteration: int | None = None,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Predict the probability of each class; see `GossamerModel.predict` for the arguments.
@@ -334,7 +334,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         *,
         start_iteration: int = 0,
         num_iteration: int | None = None,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Return raw scores; see `GossamerModel.predict` for the arguments.

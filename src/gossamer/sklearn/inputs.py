@@ -37,17 +37,22 @@ _AS_IT_IS: Final = ("csr", "csc")
 _FLOATS: Final = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def check_rows(estimator: Any, x: Any, levels: Levels | None = None) -> Matrix:
+def check_rows(
+    estimator: Any, x: Any, levels: Levels | None = None, validate_features: bool | None = None
+) -> Matrix:
     """Check rows to predict or to evaluate against those the estimator was fitted on.
 
     Args:
         estimator: Knows how many columns there are, and their names.
         x: The rows.
         levels: Those of the training data.
+        validate_features: False: columns of frames are taken by position.
     """
     if not levels and _is_fitting(estimator, x):
         return x
     x = as_frame(leave_out(x, getattr(estimator, "_named_columns", ())))
+    if validate_features is False and is_frame(x):
+        return replace(as_table(x, levels or NO_LEVELS), names=None)
     if levels or has_levels(x):
         x = _as_array_of_objects(x)
         validate_data(estimator, x, reset=False, skip_check_array=True)
