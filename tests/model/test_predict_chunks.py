@@ -132,7 +132,7 @@ class TestPositions:
         np.testing.assert_array_equal(found, model.predict(self.TABLE[:, :3]))
         wider = tmp_path / "wider.csv"
         np.savetxt(wider, np.hstack([self.TABLE, self.TABLE]), delimiter=",")
-        with pytest.raises(gs.DataError, match="no names.*got 8, expected 3, or 4 with the label"):
+        with pytest.raises(gs.DataError, match=r"no names.*got 8, expected 3, or 4 with the label"):
             model.predict(wider)
 
     def test_a_label_that_is_first_is_no_feature_of_named_columns(self, path: Path) -> None:
