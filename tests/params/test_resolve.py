@@ -29,7 +29,7 @@ user_params = st.fixed_dictionaries(
             (FLOATS, st.floats(1e-6, 1e6)),
             (INTS, st.integers(0, 2**31)),
             (FRACTIONS, st.floats(0.01, 1)),
-            (["metric"], st.lists(st.sampled_from(["mse", "mae", "rmse", "none"]))),
+            (["metric"], st.lists(st.sampled_from(["mse", "mae", "rmse", "none"]), min_size=1)),
             (["use_missing", "extra_trees"], st.booleans()),
             (["grow_policy"], st.sampled_from(["leafwise", "depthwise"])),
         )
@@ -260,7 +260,9 @@ def test_objective_function_is_kept():
         ("", None),
         ("None", ()),
         ("custom", ()),
-        ([], ()),
+        ([], None),
+        ([None, "mse"], ("l2",)),
+        ((), ()),
         (["none"], ()),
         ("mse", ("l2",)),
         ("error, logloss,auc", ("binary_error", "binary_logloss", "auc")),
@@ -309,8 +311,8 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
     [
         {"device": "cuda"},
         {"tree_learner": "data"},
-        {"pre_partition": True},
-        {"data": "train.csv"},
+        {"num_machines": 2},
+        {"parser_config_file": "parser.json"},
     ],
 )
 def test_known_but_not_supported(given: dict[str, Any]):

@@ -117,3 +117,184 @@ def test_the_label_in_a_file_without_header_is_no_feature(tmp_path: Path) -> Non
     np.savetxt(path, np.column_stack([LABEL, TABLE]), delimiter="\t", fmt="%.17g")
     model = lgb.train(PARAMS, lgb.Dataset(TABLE, LABEL), 5)
     np.testing.assert_array_equal(model.predict(str(path)), model.predict(TABLE))
+
+
+class TestParametersWithoutEffect:
+    """What does nothing in Python, or on one machine, stops no script."""
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"gpu_use_dp": True, "gpu_platform_id": 0, "gpu_device_id": 0, "num_gpu": 2},
+            {"data": "train.txt", "valid": "valid.txt", "config": "train.conf"},
+            {"input_model": "old.txt", "output_model": "new.txt", "output_result": "out.txt"},
+            {"machine_list_file": "machines.txt", "num_machines": 1, "local_listen_port": 12345},
+            {"machines": "10.0.0.1:12400", "time_out": 5, "top_k": 10, "pre_partition": True},
+        ],
+    )
+    def test_they_are_accepted(self, more: dict[str, Any]) -> None:
+        plain = lgb.train(PARAMS, lgb.Dataset(TABLE, LABEL), 3).predict(TABLE)
+        params = {**PARAMS, **more}
+        data = lgb.Dataset(TABLE, LABEL, params=params)
+        np.testing.assert_array_equal(lgb.train(params, data, 3).predict(TABLE), plain)
+
+    def test_a_column_of_the_label_beside_an_array(self) -> None:
+        with pytest.warns(UserWarning, match="label, which has no effect"):
+            model = lgb.train({**PARAMS, "label_column": 0}, lgb.Dataset(TABLE, LABEL), 3)
+        assert model.num_feature() == 3
+
+
+class TestTwoClasses:
+    """Labels -1 and 1 are two classes."""
+
+    SIGN = np.where(LABEL > 0, 1, -1)
+
+    @pytest.mark.parametrize("objective", ["binary", "focal", "hinge"])
+    def test_the_model_is_that_of_zero_and_one(self, objective: str) -> None:
+        params = {**PARAMS, "objective": objective, "metric": ["binary_logloss", "auc"]}
+        found: list[Any] = []
+        for label in (self.SIGN, self.SIGN > 0):
+            data, history = lgb.Dataset(TABLE, label), dict[str, Any]()
+            valid = data.create_valid(TABLE, label)
+            record = lgb.record_evaluation(history)
+            model = lgb.train(params, data, 5, valid_sets=[valid], callbacks=[record])
+            found.append((model.predict(TABLE), history))
+        np.testing.assert_array_equal(found[0][0], found[1][0])
+        assert found[0][1] == found[1][1]
+
+    def test_classes_are_weighted(self) -> None:
+        params = {
+            **PARAMS,
+            "objective": "binary",
+            "is_unbalance": True,
+            "pos_bagging_fraction": 0.5,
+        }
+        found = [
+            lgb.train(params, lgb.Dataset(TABLE, label), 5).predict(TABLE)
+            for label in (self.SIGN, self.SIGN > 0)
+        ]
+        np.testing.assert_array_equal(*found)
+
+    def test_refit(self) -> None:
+        model = lgb.train({**PARAMS, "objective": "binary"}, lgb.Dataset(TABLE, self.SIGN), 5)
+        found = [model.refit(TABLE, y).predict(TABLE) for y in (self.SIGN, self.SIGN > 0)]
+        np.testing.assert_array_equal(*found)
+
+    def test_three_values_are_refused(self) -> None:
+        label = self.SIGN.copy()
+        label[:10] = 0
+        with pytest.raises(lgb.DataError, match=r"got 0\.0, expected -1 or 1"):
+            lgb.train({**PARAMS, "objective": "binary"}, lgb.Dataset(TABLE, label), 1)
+
+
+class TestEstimators:
+    """Arguments of estimators."""
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_a_classifier_with_an_objective_function_stops_early(self, n_classes: int) -> None:
+        label = np.digitize(LABEL, [-1.0, 0.0][: n_classes - 1])
+
+        def squared_error(y_true: Any, y_pred: Any) -> Any:
+            wanted = y_true if n_classes == 2 else np.eye(3)[y_true.astype(int)]
+            return y_pred - wanted, np.ones_like(y_pred)
+
+        model = lgb.LGBMClassifier(objective=squared_error, n_estimators=5)
+        stop = lgb.early_stopping(3, verbose=False)
+        model.fit(TABLE, label, eval_set=[(TABLE[:100], label[:100])], callbacks=[stop])
+        metric = "binary_logloss" if n_classes == 2 else "multi_logloss"
+        assert list(model.evals_result_["valid_0"]) == [metric]
+
+    def test_sparse_frames_that_leave_out_missing_values(self) -> None:
+        frame = pd.DataFrame(np.where(TABLE > 0, TABLE, np.nan), columns=list("xyz"))
+        sparse = frame.astype(pd.SparseDtype("float64", np.nan))
+        found = lgb.LGBMRegressor(n_estimators=5).fit(sparse, LABEL).predict(sparse)
+        expected = lgb.LGBMRegressor(n_estimators=5).fit(frame, LABEL).predict(frame)
+        np.testing.assert_array_equal(found, expected)
+
+    @pytest.mark.parametrize(
+        ("metric", "eval_metric", "expected"),
+        [
+            (None, ["l1", None], ["l1", "l2"]),
+            (None, [None], ["l2"]),
+            (None, "", ["l2"]),
+            ([], None, ["l2"]),
+            (["l1", None], [], ["l1"]),
+            ("None", None, []),
+        ],
+    )
+    def test_metrics_that_name_nothing(
+        self, metric: Any, eval_metric: Any, expected: list[str]
+    ) -> None:
+        model = lgb.LGBMRegressor(n_estimators=2, metric=metric)
+        model.fit(TABLE, LABEL, eval_set=[(TABLE, LABEL)], eval_metric=eval_metric)
+        assert list(model.evals_result_.get("training", {})) == expected
+
+    def test_the_number_of_classes_as_text(self) -> None:
+        label = np.digitize(LABEL, [-1.0, 0.0])
+        model = lgb.LGBMClassifier(num_class="3", n_estimators=2).fit(TABLE, label)
+        assert model.predict_proba(TABLE).shape == (300, 3)
+
+
+@pytest.mark.parametrize("metric", [[], "", ["None"], ["l1", None]])
+def test_metrics_of_train(metric: Any) -> None:
+    history: dict[str, Any] = {}
+    data = lgb.Dataset(TABLE, LABEL)
+    params, record = {**PARAMS, "metric": metric}, lgb.record_evaluation(history)
+    model = lgb.train(params, data, 2, valid_sets=[data], callbacks=[record])
+    expected = {"": ["l2"], "[]": ["l2"], "['None']": [], "['l1', None]": ["l1"]}[str(metric)]
+    assert list(history.get("training", {})) == expected
+    # What a file keeps means the same.
+    again = lgb.Booster(model_str=model.model_to_string())
+    assert again.resolved_params.metric == model.resolved_params.metric
+
+
+@pytest.mark.parametrize("start", [-3, 0, 2, 5, 7])
+def test_rounds_that_the_model_does_not_have(start: int) -> None:
+    """As in LightGBM: below 0 is from the first, beyond the last nothing is left."""
+    model = lgb.train(PARAMS, lgb.Dataset(TABLE, LABEL), 5)
+    leaves = model.predict(TABLE, start_iteration=start, pred_leaf=True)
+    assert leaves.shape == (300, 5 - min(max(start, 0), 5))
+    scores = model.predict(TABLE, start_iteration=start)
+    if start <= 0:
+        np.testing.assert_array_equal(scores, model.predict(TABLE))
+    elif start >= 5:
+        np.testing.assert_array_equal(scores, np.zeros(300))
+    contributions = model.predict(TABLE, start_iteration=start, pred_contrib=True)
+    np.testing.assert_allclose(contributions.sum(axis=1), scores, atol=1e-12)
+    for _ in range(2):  # the second time from a predictor of single rows
+        np.testing.assert_array_equal(model.predict(TABLE[:1], start_iteration=start), scores[:1])
+
+
+@pytest.mark.parametrize("rounds", [0, -1])
+def test_early_stopping_that_is_off(rounds: int, capsys: pytest.CaptureFixture[str]) -> None:
+    data = lgb.Dataset(TABLE, LABEL)
+    valid = data.create_valid(TABLE[:50], -LABEL[:50])
+    stop = lgb.early_stopping(rounds)
+    model = lgb.train(PARAMS, data, 8, valid_sets=[valid], callbacks=[stop])
+    assert model.num_trees() == 8 and model.best_iteration <= 0
+    assert lgb.train(PARAMS, lgb.Dataset(TABLE, LABEL), 8, callbacks=[stop]).num_trees() == 8
+    assert not capsys.readouterr().out
+
+
+def test_a_subset_that_takes_queries_apart() -> None:
+    data = lgb.Dataset(TABLE, np.arange(300) % 3, group=[100, 100, 100]).construct()
+    with pytest.warns(UserWarning, match="take 2 queries apart, the first of which is query 0"):
+        part = data.subset(range(60, 180)).construct()
+    np.testing.assert_array_equal(part.get_group(), [40, 80])
+    assert lgb.train({**PARAMS, "objective": "lambdarank"}, part, 3).num_trees() == 3
+
+
+def test_a_forced_split_without_rows_is_left_out() -> None:
+    low = {"feature": 2, "threshold": 0.5}
+    forced = {
+        "feature": 1,
+        "threshold": 0.0,
+        "left": {"feature": 0, "threshold": 1e6},
+        "right": low,
+    }
+    with pytest.warns(UserWarning, match="no row of feature 0 is above 1000000.0"):
+        found = lgb.train({**PARAMS, "forced_splits": forced}, lgb.Dataset(TABLE, LABEL), 2)
+    del forced["left"]
+    expected = lgb.train({**PARAMS, "forced_splits": forced}, lgb.Dataset(TABLE, LABEL), 2)
+    np.testing.assert_array_equal(found.predict(TABLE), expected.predict(TABLE))
+    assert found.trees_to_dataframe()["split_feature"][0] == "Column_1"

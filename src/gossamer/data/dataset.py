@@ -299,8 +299,11 @@ class Dataset(RowFields):
         names = names_of(self.data)
         if names is None:
             refuse_names(self._asked(several=False))
-            if self.reference is None:
-                refuse_names(asked_by_params(params))
+            if self.reference is None and (asked := asked_by_params(params)):
+                warn(
+                    f"Parameters name a column as {', '.join(asked)}, which has no effect: the "
+                    "columns of the data have no names. Pass the values themselves."
+                )
             return
         if self._taken is not None and not self._asked():
             return  # they are out already

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import DataError, message
+from gossamer.logger import warn
 
 
 def check_group(group: object, n_rows: int) -> npt.NDArray[np.int64]:
@@ -110,8 +111,7 @@ def take_queries(
 ) -> npt.NDArray[np.int64]:
     """Return the sizes of the queries that some rows (increasing) consist of.
 
-    Raises:
-        DataError: If a query is cut.
+    Rows of a query that is cut become a smaller query; a warning says so.
 
     Example:
         >>> take_queries(np.array([2, 3, 1]), np.array([2, 3, 4, 5]))
@@ -121,15 +121,11 @@ def take_queries(
     is_cut = (n_taken > 0) & (n_taken != sizes)
     if is_cut.any():
         query = int(np.argmax(is_cut))
-        raise DataError(
-            message(
-                f"used_indices take query {query} apart",
-                got=f"{n_taken[query]} of its rows",
-                expected=f"all {sizes[query]} or none",
-                hint="Take whole queries.",
-            )
+        warn(
+            f"used_indices take {is_cut.sum()} queries apart, the first of which is query {query}: "
+            f"{n_taken[query]} of its {sizes[query]} rows are a query of their own."
         )
-    return sizes[n_taken > 0]
+    return n_taken[n_taken > 0]
 
 
 def _as_column(values: object, name: str) -> npt.NDArray[Any]:

@@ -104,16 +104,10 @@ class PredictOptions:
         Parameters in `kwargs` win over those the model was trained with.
 
         Raises:
-            ParameterError: If a number of rounds is none, or the first is below 0.
+            ParameterError: If a number of rounds is none.
         """
-        start_iteration = as_number("start_iteration", start_iteration)
+        start_iteration = max(as_number("start_iteration", start_iteration), 0)
         num_iteration = as_number("num_iteration", num_iteration)
-        if start_iteration < 0:
-            raise ParameterError(
-                message(
-                    "start_iteration is out of range", got=start_iteration, expected="a number >= 0"
-                )
-            )
         params = trained_with.for_prediction(kwargs) if kwargs else trained_with
         first = start_iteration or max(params.start_iteration_predict, 0)
         n_rounds = num_iteration if num_iteration > 0 else params.num_iteration_predict
@@ -137,20 +131,12 @@ class PredictOptions:
     def rounds_of(self, model: Model) -> tuple[int, int]:
         """Return the first round of a model to use, and the one after the last.
 
-        Raises:
-            ParameterError: If the model has no such first round.
+        As in LightGBM, no round is left where the first is beyond the model.
         """
         n_rounds = model.forest.n_rounds
-        if self.first_round > n_rounds:
-            raise ParameterError(
-                message(
-                    "start_iteration is out of range",
-                    got=self.first_round,
-                    expected=f"at most {n_rounds}, the rounds of the model",
-                )
-            )
+        first = min(self.first_round, n_rounds)
         last = n_rounds if self.last_round is None else min(self.last_round, n_rounds)
-        return self.first_round, last
+        return first, last
 
 
 def as_number(name: str, value: object, expected: str = "a number of rounds") -> int:

@@ -132,7 +132,9 @@ def names_in_xgboost(param: Param) -> list[str]:
         >>> names_in_xgboost(TABLE["min_gain_to_split"])
         ['min_split_loss', 'gamma']
     """
-    return [name for name in (param.name, *param.aliases) if name in XGBOOSTS]
+    found = [name for name in (param.name, *param.aliases) if name in XGBOOSTS]
+    # Its `alpha` is no alias: here, as in LightGBM, that is the quantile.
+    return [*found, "alpha"] if param.name == "lambda_l1" else found
 
 
 def further_names(param: Param) -> list[str]:

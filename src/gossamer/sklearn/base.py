@@ -82,7 +82,6 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
     # Whether labels must be numbers.
     _y_numeric: ClassVar[bool] = True
     # The metric that goes with an objective function.
-    _metric_of_function: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -383,10 +382,10 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         wanted = [eval_metric] if is_one else list(eval_metric or ())
         functions = [LabelsFirst.wrap(f, "eval_metric") for f in wanted if callable(f)]
         names = _split_names([metric for metric in wanted if not callable(metric)])
-        own = take_out(params, "metric")
-        if own is None:
-            own = self._own_metric(params)
-        params["metric"] = [*map(self._rename_metric, names), *_split_names(own)]
+        own = _split_names(take_out(params, "metric"))
+        if not own:
+            own = _split_names(self._own_metric(params)) or ["None"]
+        params["metric"] = [*map(self._rename_metric, names), *own]
         return functions
 
     def _own_metric(self, params: dict[str, Any]) -> Any:
@@ -395,8 +394,12 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         if isinstance(resolved.objective, CustomObjective):
             return resolved.metric
         if callable(resolved.objective):
-            return self._metric_of_function
+            return self._metric_of_function()
         return resolved.metric or objective_class(resolved).default_metric
+
+    def _metric_of_function(self) -> str | None:
+        """Return the metric of a model whose objective is a function, as LightGBM has it."""
+        return None
 
     def _column_names(self, x: Any, given: Any) -> Sequence[str] | Literal["auto"]:
         """Return the names given, or those of a data frame's columns."""
@@ -528,4 +531,5 @@ def _split_names(names: Any) -> list[Any]:
         name
         for part in parts
         for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
+        if name is not None and name != ""
     ]

@@ -190,6 +190,8 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
                     hint="Use objective=binary, or leave it out.",
                 )
             )
+        if n_classes is not None:
+            n_classes = coerce(TABLE["num_class"], n_classes, "num_class")
         if n_classes not in (None, 1, self.n_classes_):
             raise ParameterError(
                 message(
@@ -219,6 +221,9 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         """Whether predictions are what the link of a user's objective gives."""
         objective = getattr(self, "_objective", None)
         return isinstance(objective, CustomObjective) and objective.link != "identity"
+
+    def _metric_of_function(self) -> str | None:
+        return "multi_logloss" if self._is_multiclass else "binary_logloss"
 
     def _rename_metric(self, name: str) -> str:
         metric = _kind(name, "metric")

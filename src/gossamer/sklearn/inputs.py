@@ -205,8 +205,12 @@ def check_times(y: Any, values: Matrix) -> Array:
 def _prepare(x: Any) -> Any:
     """See to what scikit-learn does not.
 
-    Sparse matrices of other formats are converted here, where their parts are checked first.
+    Sparse matrices of other formats are converted here, where their parts are checked first. Frames
+    of sparse columns that leave out something else than zeros are made dense.
     """
+    dtypes = x.dtypes if is_frame(x) and hasattr(x, "dtypes") else ()
+    if any(getattr(dtype, "fill_value", 0) != 0 for dtype in dtypes):
+        return x.sparse.to_dense() if hasattr(x, "sparse") else x
     if is_sparse(x) and len(x.shape) == 2 and x.format not in _AS_IT_IS:
         return to_compressed_rows(x)
     return x
