@@ -138,7 +138,8 @@ def _boost(
         is_finished = booster.update()
         params = booster.resolved_params  # those of this round
         if is_finished and params.verbosity >= 1:
-            info(f"Training ends after {i} rounds: no leaf can be split any further.")
+            n_rounds = booster.current_iteration()
+            info(f"Training ends after {n_rounds} rounds: no leaf can be split any further.")
         end = i + 1 if is_finished else run.end  # callbacks learn that this was the last one
         is_evaluated = i in (run.begin, end - 1) or (i + 1) % params.metric_freq == 0
         found = evaluate() if is_evaluated else []

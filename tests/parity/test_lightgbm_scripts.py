@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csc_matrix, csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import gossamer as lgb
 
@@ -298,3 +302,113 @@ def test_a_forced_split_without_rows_is_left_out() -> None:
     expected = lgb.train({**PARAMS, "forced_splits": forced}, lgb.Dataset(TABLE, LABEL), 2)
     np.testing.assert_array_equal(found.predict(TABLE), expected.predict(TABLE))
     assert found.trees_to_dataframe()["split_feature"][0] == "Column_1"
+
+
+class TestFacts:
+    """What data sets, models and estimators say about themselves."""
+
+    def test_integers_are_of_32_bits(self) -> None:
+        position = np.arange(300) % 5
+        data = lgb.Dataset(TABLE, LABEL, group=[100, 200], position=position).construct()
+        by_id = lgb.Dataset(TABLE, LABEL).set_query([0] * 100 + [1] * 200).construct()
+        found = [data.group, data.get_group(), data.get_field("group"), by_id.get_group()]
+        found += [data.position, data.get_position(), data.get_field("position")]
+        found += [data.subset(range(100)).construct().get_group()]
+        assert {values.dtype for values in found} == {np.dtype(np.int32)}
+        np.testing.assert_array_equal(data.get_field("group"), [0, 100, 300])
+
+    def test_attributes_are_what_getters_say(self) -> None:
+        score = RNG.normal(size=(300, 3))
+        data = lgb.Dataset(FRAME, LABEL, init_score=score, weight=np.arange(300)).construct()
+        assert data.feature_name == data.get_feature_name() == ["x", "y", "z"]
+        assert lgb.Dataset(TABLE).construct().feature_name == [f"Column_{i}" for i in range(3)]
+        np.testing.assert_array_equal(data.init_score, score)
+        np.testing.assert_array_equal(data.get_init_score(), score)
+        np.testing.assert_array_equal(data.subset([3, 7]).construct().init_score, score[[3, 7]])
+        assert data.weight is data.get_weight() and data.weight.dtype == np.float32
+        flat = lgb.Dataset(TABLE, LABEL, init_score=score.ravel(order="F")).construct()
+        np.testing.assert_array_equal(flat.init_score, score)
+
+    @pytest.mark.parametrize("kind", [csr_matrix, csc_matrix, np.asarray, pd.DataFrame])
+    def test_a_subset_has_data_of_the_same_kind(self, kind: Any) -> None:
+        data = lgb.Dataset(kind(TABLE), LABEL, free_raw_data=False)
+        found = data.subset([1, 5]).construct().get_data()
+        assert type(found) is type(kind(TABLE)) and found.shape == (2, 3)
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_contributions_of_compressed_columns(self, n_classes: int) -> None:
+        label = np.digitize(LABEL, [-1.0, 0.0][: n_classes - 1])
+        model = lgb.LGBMClassifier(n_estimators=2).fit(TABLE, label).booster_
+        expected = model.predict(TABLE, pred_contrib=True)
+        for kind in (csr_matrix, csc_matrix):
+            found = model.predict(kind(TABLE), pred_contrib=True)
+            parts = found if isinstance(found, list) else [found]
+            assert {type(part) for part in parts} == {kind}
+            joined = np.hstack([part.toarray() for part in parts])
+            np.testing.assert_allclose(joined, expected, atol=1e-12)
+
+    def test_other_parameters_are_attributes(self) -> None:
+        model = lgb.LGBMRegressor(max_bin=15).set_params(extra_trees=True)
+        assert (model.max_bin, model.extra_trees) == (15, True)
+        assert clone(model).max_bin == copy.deepcopy(model).max_bin == 15
+        with pytest.raises(AttributeError, match="no attribute 'min_bin'"):
+            _ = model.min_bin
+
+    def test_attributes_of_unfitted_estimators(self) -> None:
+        names = ["feature_names_in_", "n_features_in_", "classes_", "n_classes_"]
+        for name in [*names, "booster_", "feature_name_", "n_iter_"]:
+            with pytest.raises(NotFittedError):
+                getattr(lgb.LGBMClassifier(), name)
+            assert not hasattr(lgb.LGBMClassifier(), name)
+        fitted = lgb.LGBMClassifier(n_estimators=1).fit(TABLE, LABEL > 0)
+        with pytest.raises(AttributeError, match="feature_names_in_") as caught:
+            _ = fitted.feature_names_in_
+        assert not isinstance(caught.value, NotFittedError)
+
+    def test_parameters_that_are_set_after_fit_reach_predict(self) -> None:
+        params = {"pred_early_stop": True, "pred_early_stop_margin": 0.5, "pred_early_stop_freq": 1}
+        model = lgb.LGBMClassifier(n_estimators=20).fit(TABLE, LABEL > 0)
+        plain = model.predict(TABLE, raw_score=True)
+        expected = model.predict(TABLE, raw_score=True, **params)
+        assert not np.array_equal(plain, expected)
+        model.set_params(**params)
+        np.testing.assert_array_equal(model.predict(TABLE, raw_score=True), expected)
+        found = model.predict(TABLE, raw_score=True, pred_early_stop=False)
+        np.testing.assert_array_equal(found, plain)
+
+
+class TestNoSplit:
+    """A training in which nothing can be split has one round of constant trees."""
+
+    @pytest.mark.filterwarnings("ignore:no split is possible")
+    @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
+    @pytest.mark.parametrize("n_classes", [1, 3])
+    def test_it_counts(self, boosting: str, n_classes: int) -> None:
+        params = {**PARAMS, "min_data_in_leaf": 200, "boosting": boosting}
+        label = LABEL
+        if n_classes > 1:
+            params |= {"objective": "multiclass", "num_class": n_classes}
+            label = np.digitize(LABEL, [-1.0, 0.0])
+        model = lgb.train(params, lgb.Dataset(TABLE, label), 10)
+        assert (model.current_iteration(), model.num_trees()) == (1, n_classes)
+        shares = np.bincount(label) / 300 if n_classes > 1 else label.mean()
+        np.testing.assert_allclose(model.predict(TABLE[:1])[0], shares)
+        trees = model.dump_model()["tree_info"]
+        assert [tree["num_leaves"] for tree in trees] == [1] * n_classes
+        assert trees[0]["tree_structure"]["leaf_count"] == 300
+        again = lgb.Booster(model_str=model.model_to_string())
+        np.testing.assert_array_equal(again.predict(TABLE), model.predict(TABLE))
+
+    def test_further_rounds_add_nothing(self) -> None:
+        booster = lgb.Booster({**PARAMS, "min_data_in_leaf": 200}, lgb.Dataset(TABLE, LABEL))
+        assert [booster.update() for _ in range(3)] == [True] * 3
+        assert booster.current_iteration() == 1
+        assert booster.rollback_one_iter().current_iteration() == 0
+
+    @pytest.mark.filterwarnings("ignore:no split is possible")
+    def test_as_a_table(self) -> None:
+        model = lgb.train(PARAMS, lgb.Dataset(np.ones((50, 2)), LABEL[:50]), 10)
+        (line,) = model.trees_to_dataframe().to_dict("records")
+        assert line["value"] == pytest.approx(LABEL[:50].mean(), rel=1e-6)
+        shown = {"tree_index": 0, "node_depth": 1, "node_index": "0-L0", "value": line["value"]}
+        assert {name: value for name, value in line.items() if value is not None} == shown

@@ -39,7 +39,7 @@ class Content:
     label: npt.NDArray[np.float32] | None
     weight: npt.NDArray[np.float32] | None
     init_score: npt.NDArray[np.float64] | None
-    group: npt.NDArray[np.int64] | None = None
+    group: npt.NDArray[Any] | None = None
     position: npt.NDArray[Any] | None = None
     levels: Levels | None = None
     categorical_columns: Sequence[int] = ()

@@ -65,6 +65,7 @@ from gossamer.data.roles import (
 from gossamer.data.row_fields import RowFields
 from gossamer.data.source import Source
 from gossamer.data.sources import find_source, whole_table
+from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import warn
@@ -154,7 +155,7 @@ class Dataset(RowFields):
         self.reference = reference
         self.weight = weight
         self.init_score = init_score
-        self.feature_name = feature_name
+        self._given_names = feature_name
         self.params: dict[str, Any] = as_dict(params)
         self._own_params = dict(self.params)  # without those of trainings
         self.free_raw_data = free_raw_data
@@ -356,8 +357,8 @@ class Dataset(RowFields):
         """Names that were given, or those of the reference, or those found with the data."""
         if self._binned is not None:
             self._n_columns = self._binned.binning.n_columns
-        if not _is_auto(self.feature_name):
-            return check_names(self.feature_name, self._n_columns)
+        if not _is_auto(self._given_names):
+            return check_names(self._given_names, self._n_columns)
         if self.reference is not None:
             return self.reference.get_feature_name()
         return check_names(found, self._n_columns) if found else default_names(self._n_columns)
@@ -424,7 +425,7 @@ class Dataset(RowFields):
         if self.feature_weights is None:
             self.feature_weights = parent.feature_weights
         if parent.init_score is not None and self.init_score is None:
-            self.init_score = parent.init_score.reshape(-1, parent.num_data()).T[rows]
+            self.init_score = parent.init_score[rows]
         if parent.group is not None and self.group is None and self.query is None:
             self.group = take_queries(parent.group, rows)
         return take_rows(parent.binned, rows)
@@ -717,7 +718,7 @@ class Dataset(RowFields):
         self._raw = stack_columns(self._raw, other._raw) if has_raw else None
         self._parent = None
         self._table_names = None
-        self._names, self.feature_name, self._n_columns = names, names, n_columns
+        self._names, self._given_names, self._n_columns = names, names, n_columns
         self.version += 1
 
     def _add_categories(self, other: Dataset, n_before: int) -> None:
@@ -813,8 +814,18 @@ class Dataset(RowFields):
         if not _is_auto(feature_name):
             if self._binned is not None:
                 self._names = check_names(feature_name, self._n_columns)
-            self.feature_name = feature_name
+            self._given_names = feature_name
         return self
+
+    @property
+    def feature_name(self) -> Sequence[str] | Literal["auto"]:
+        """What was passed as `feature_name`; once constructed the names of the columns."""
+        return self._given_names if self._names is None else list(self._names)
+
+    @property
+    def names_are_given(self) -> bool:
+        """Whether names were passed, which may be others than the table's."""
+        return not _is_auto(self._given_names)
 
     @property
     def table_names(self) -> list[str] | None:
@@ -879,6 +890,8 @@ class Dataset(RowFields):
             assert rows is not None
             if hasattr(data, "iloc"):  # a pandas frame stays one
                 return data.iloc[rows]
+            if is_sparse(data) and data.format in ("csr", "csc"):
+                return data[rows]
             if self._parent.levels is not None:
                 return take_rows_of(data, rows)
             return as_table(data).matrix[rows]
@@ -965,7 +978,7 @@ class Dataset(RowFields):
             self.get_feature_name(),
             self.label,
             self.weight,
-            self.init_score,
+            self.first_scores,
             self.group,
             self.position,
             self._levels,

@@ -55,8 +55,8 @@ class RawRows:
             return replace(raw, rows=rows if raw.rows is None else raw.rows[rows])
         if data.data is None or is_binary_dataset(data.data):
             return None
-        named = not isinstance(data.feature_name, str)
-        return cls(data.data, has_own_names=named and data.reference is None)
+        named = data.names_are_given and data.reference is None
+        return cls(data.data, has_own_names=named)
 
 
 @dataclass(frozen=True, eq=False)

@@ -410,6 +410,8 @@ class Booster(Explaining, Storing):
             return predict(model, data, options)
         values = shap_values(model, data, options)
         if isinstance(values, list):
+            if getattr(data, "format", None) == "csc":  # as it came
+                values = [part.tocsc() for part in values]
             return values[0] if len(values) == 1 else values
         return values.reshape(len(values), values.shape[1] * values.shape[2])
 

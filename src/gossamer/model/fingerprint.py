@@ -37,7 +37,7 @@ def describe_data(data: Dataset) -> dict[str, Any]:
         >>> facts == describe_data(Dataset([[1.0], [2.0], [3.0]], label=[0, 1, 0]).construct())
         False
     """
-    binning, fields = data.binned.binning, ("label", "weight", "init_score", "group")
+    binning, fields = data.binned.binning, ("label", "weight", "first_scores", "group")
     facts: dict[str, Any] = {
         "rows": data.num_data(),
         "columns": data.num_feature(),

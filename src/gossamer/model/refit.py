@@ -105,8 +105,8 @@ class _Refit:
         if starts_itself and data.init_score is None:
             self.start = self._blend(self.start, np.array(objective.start_scores(self.targets)))
         self.score = np.repeat(self.start, n_rows).reshape(n_outputs, n_rows)
-        if data.init_score is not None:
-            self.score += data.init_score.reshape(n_outputs, n_rows)
+        if (first := data.first_scores) is not None:
+            self.score += first.reshape(n_outputs, n_rows)
         self.gradients = Gradients.empty(
             n_rows, n_outputs, has_hessian=objective.has_hessian(self.targets)
         )

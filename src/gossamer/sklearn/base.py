@@ -81,7 +81,6 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
 
     # Whether labels must be numbers.
     _y_numeric: ClassVar[bool] = True
-    # The metric that goes with an objective function.
 
     def __init__(
         self,
@@ -130,6 +129,19 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             self._other_params = kwargs
 
     # ---- parameters ----
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a parameter that was given as one of `**kwargs`.
+
+        Raises:
+            NotFittedError: If `fit` must be called before there is such an attribute.
+            AttributeError: If there is none.
+        """
+        if name in self._others:
+            return self._others[name]
+        if name in _LEARNED or hasattr(type(self), name):  # a property that needs a model
+            check_is_fitted(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
 
     @property
     def _others(self) -> dict[str, Any]:
@@ -443,6 +455,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             order; leaves: rows x trees.
         """
         check_is_fitted(self)
+        kwargs = {**self._prediction_params(kwargs), **kwargs}
         n_jobs = take_out(kwargs, "num_threads")
         own = [name for name in self._others if CANONICAL.get(name) == "num_threads"]
         if n_jobs is not None or not own:
@@ -459,6 +472,18 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             **kwargs,
         )
         return found
+
+    def _prediction_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters of predictions that were set, also after `fit`, and are not given."""
+        known = {CANONICAL.get(name) for name in given}
+        trained_with = self._booster.resolved_params
+        found = {
+            CANONICAL[name]: value
+            for name, value in self._others.items()
+            if TABLE[CANONICAL[name]].group == "Prediction" and CANONICAL[name] not in known
+        }
+        resolved = resolve(found, context="predict")
+        return {name: v for name, v in found.items() if resolved[name] != trained_with[name]}
 
     # ---- facts ----
 
@@ -515,6 +540,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         """How much each column matters, see `importance_type`."""
         return self.booster_.feature_importance(self.importance_type)
 
+
+# Attributes that `fit` sets; before, there are none.
+_LEARNED: Final = ("n_features_in_", "feature_names_in_", "classes_", "n_classes_")
 
 # The arguments of the constructor and their defaults.
 _DEFAULTS: Final[Mapping[str, Any]] = {
