@@ -10,7 +10,7 @@ from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, earl
 from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataTypeError, ParameterError, message
 from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -71,7 +71,7 @@ def train(
         array([0.5])
     """
     if not isinstance(train_set, Dataset):
-        raise DataError(
+        raise DataTypeError(
             message(
                 "train_set is no Dataset",
                 got=type(train_set).__name__,

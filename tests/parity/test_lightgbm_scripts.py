@@ -412,3 +412,29 @@ class TestNoSplit:
         assert line["value"] == pytest.approx(LABEL[:50].mean(), rel=1e-6)
         shown = {"tree_index": 0, "node_depth": 1, "node_index": "0-L0", "value": line["value"]}
         assert {name: value for name, value in line.items() if value is not None} == shown
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: lgb.train(PARAMS, TABLE),
+        lambda: lgb.train(PARAMS, lgb.Dataset(TABLE, LABEL), 1, valid_sets=[TABLE]),
+        lambda: lgb.cv(PARAMS, TABLE),
+        lambda: lgb.Booster(PARAMS),
+        lambda: lgb.Booster(PARAMS, TABLE),
+        lambda: lgb.train(PARAMS, lgb.Dataset(TABLE, LABEL), 1).predict(lgb.Dataset(TABLE)),
+        lambda: lgb.train([1], lgb.Dataset(TABLE, LABEL)),
+        lambda: lgb.Dataset(5, LABEL).construct(),
+        lambda: lgb.Dataset(TABLE, "label").construct(),
+        lambda: lgb.early_stopping("5"),
+        lambda: lgb.record_evaluation([]),
+        lambda: lgb.plot_importance([]),
+        lambda: lgb.plot_metric([]),
+        lambda: lgb.register_logger(object()),
+    ],
+)
+def test_wrong_types_are_type_errors(call: Any) -> None:
+    """They are errors of ours as well."""
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert isinstance(caught.value, lgb.GossamerError)

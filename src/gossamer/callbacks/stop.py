@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn
 
 from gossamer.callbacks.env import CallbackEnv, EarlyStopException, is_cv
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError, ParameterTypeError, message
 from gossamer.logger import show, warn
 from gossamer.metrics.eval_result import EvalResult, format_results
 
@@ -204,7 +204,7 @@ def early_stopping(
     """
     is_integer = isinstance(stopping_rounds, Integral) and not isinstance(stopping_rounds, bool)
     if not is_integer:
-        raise ParameterError(
+        raise ParameterTypeError(
             message(
                 "stopping_rounds must be a whole number",
                 got=stopping_rounds,

@@ -67,7 +67,7 @@ from gossamer.data.source import Source
 from gossamer.data.sources import find_source, whole_table
 from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, DataTypeError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params, resolve
 from gossamer.params.check_method import keeps_raw_values
@@ -684,7 +684,7 @@ class Dataset(RowFields):
             ['a', 'b']
         """
         if not isinstance(other, Dataset):
-            raise DataError(message("this is no Dataset", got=type(other).__name__))
+            raise DataTypeError(message("this is no Dataset", got=type(other).__name__))
         with self._lock:
             if self._binned is None or other._binned is None:
                 raise DataError(

@@ -17,7 +17,14 @@ from gossamer.data import Dataset, Table
 from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
 from gossamer.data.summary import shorten, to_html, to_line
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import (
+    DataError,
+    DataTypeError,
+    NotSupportedError,
+    ParameterError,
+    ParameterTypeError,
+    message,
+)
 from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model import formats, model_file
@@ -102,7 +109,9 @@ class Booster(Explaining, Storing):
         self._clear(params)
         if train_set is not None:
             if not isinstance(train_set, Dataset):
-                raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+                raise DataTypeError(
+                    message("train_set is no Dataset", got=type(train_set).__name__)
+                )
             if objective is not None:
                 raise ParameterError(
                     message(
@@ -123,7 +132,7 @@ class Booster(Explaining, Storing):
         elif model_str is not None:
             self._use(formats.from_text(model_str), objective)
         else:
-            raise ParameterError(
+            raise ParameterTypeError(
                 message("a Booster needs train_set, model_file or model_str; none was given")
             )
 
@@ -227,7 +236,7 @@ class Booster(Explaining, Storing):
         """
         training = self._in_training("update()")
         if train_set is not None and not isinstance(train_set, Dataset):
-            raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+            raise DataTypeError(message("train_set is no Dataset", got=type(train_set).__name__))
         data = training.train.data if train_set is None else train_set
         if data is not training.train.data or data.version != self.train_set_version:
             use_data(training, data)
@@ -251,7 +260,7 @@ class Booster(Explaining, Storing):
     def add_valid(self, data: Dataset, name: str) -> Booster:
         """Add a validation set."""
         if not isinstance(data, Dataset):
-            raise DataError(
+            raise DataTypeError(
                 message(
                     "validation data is no Dataset",
                     got=type(data).__name__,

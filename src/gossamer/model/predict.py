@@ -21,7 +21,7 @@ from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values
 from gossamer.data.names import check_order, match_names
 from gossamer.data.sparse import by_row, is_sparse, read_sparse, to_scipy
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of
 from gossamer.params import Params
@@ -330,7 +330,7 @@ def fitting_table(
         DataError: If the columns are not those of the training data.
     """
     if isinstance(data, Dataset):
-        raise DataError(
+        raise DataTypeError(
             message("a Dataset cannot be predicted", hint="Pass the table itself to predict().")
         )
     if isinstance(data, bytes) or names_files(data):
