@@ -438,3 +438,22 @@ def test_wrong_types_are_type_errors(call: Any) -> None:
     with pytest.raises(TypeError) as caught:
         call()
     assert isinstance(caught.value, lgb.GossamerError)
+
+
+class TestParameters:
+    """What `params` of a model says."""
+
+    def test_those_of_the_data_set_are_among_them(self) -> None:
+        data = lgb.Dataset(TABLE, LABEL, params={"max_bins": 20, "min_data_in_bin": 5})
+        model = lgb.train({**PARAMS, "min_data_in_bin": 5}, data, 1)
+        assert model.params == {**PARAMS, "max_bin": 20, "min_data_in_bin": 5}
+
+    def test_those_of_a_file_win(self) -> None:
+        text = lgb.train({**PARAMS, "learning_rate": 0.3}, lgb.Dataset(TABLE, LABEL), 1)
+        saved = text.model_to_string()
+        with pytest.warns(UserWarning, match=r"instead of those given: \['learning_rate'\]"):
+            model = lgb.Booster(model_str=saved, params={"eta": 0.5, "num_threads": 1})
+        assert model.params["learning_rate"] == 0.3
+        assert "eta" not in model.params and model.params["num_threads"] == 1
+        same = lgb.Booster(model_str=saved, params={"eta": 0.3})
+        assert same.params["learning_rate"] == 0.3

@@ -123,14 +123,17 @@ class Booster(Explaining, Storing):
             self._training = Training(resolve(self.params), train_set, base)
             self.train_set = train_set
             self.train_set_version = train_set.version
+            given = {CANONICAL[name] for name in self.params}
+            of_data = train_set.get_params().items()  # not only those of this training
+            self.params |= {name: value for name, value in of_data if name not in given}
         elif init_model is not None:
             raise ParameterError(
                 message("init_model is for a training", hint="Pass train_set as well.")
             )
         elif model_file is not None:
-            self._use(formats.load(model_file), objective)
+            self._use_file(formats.load(model_file), objective)
         elif model_str is not None:
-            self._use(formats.from_text(model_str), objective)
+            self._use_file(formats.from_text(model_str), objective)
         else:
             raise ParameterTypeError(
                 message("a Booster needs train_set, model_file or model_str; none was given")
@@ -148,6 +151,17 @@ class Booster(Explaining, Storing):
         self._training = None
         self._trained = None
         self._resolved = None
+
+    def _use_file(self, model: Model, objective: CustomObjective | None) -> None:
+        """Use a saved model; as in LightGBM its parameters win over those given."""
+        known = resolve(model.params, context="predict")
+        given = resolve(self.params, context="predict")
+        other = [name for name in given.given & known.given if given[name] != known[name]]
+        if other:
+            warn(f"Parameters of the saved model are used instead of those given: {sorted(other)}.")
+        mine = {n: v for n, v in self.params.items() if CANONICAL[n] not in known.given}
+        self.params = {**mine, **model.params}
+        self._use(model, objective)
 
     def _use(self, model: Model, objective: CustomObjective | None = None) -> None:
         self._trained = model
