@@ -23,7 +23,7 @@ def as_int32(numbers: npt.NDArray[Any]) -> Sizes:
     """
     limits = np.iinfo(np.int32)
     fits = limits.min <= numbers.min(initial=0) and numbers.max(initial=0) <= limits.max
-    return numbers.astype(np.int32 if fits else np.int64)
+    return numbers.astype(np.int32) if fits else numbers.astype(np.int64)
 
 
 def check_group(group: object, n_rows: int) -> Sizes:
