@@ -583,7 +583,8 @@ class TestSparse:
             found = booster.predict(form(self.TABLE), pred_contrib=True)
             parts = found if isinstance(found, list) else [found]
             assert len(parts) == booster._model.objective.n_outputs
-            assert all(sparse.issparse(part) and part.format == "csr" for part in parts)
+            expected = "csc" if form is sparse.csc_matrix else "csr"
+            assert all(sparse.issparse(part) and part.format == expected for part in parts)
             assert all(part.shape == (500, N_COLUMNS + 1) for part in parts)
             np.testing.assert_array_equal(np.hstack([part.toarray() for part in parts]), dense)
         values = booster.shap_values(sparse.csr_matrix(self.TABLE))

@@ -406,7 +406,8 @@ class Booster(Explaining, Storing):
         Returns:
             (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`; with
             `pred_contrib` (rows, columns + 1), class after class where there are several, and of
-            a sparse table a compressed-row matrix, or a list with one for each class.
+            a sparse table a compressed-row matrix (compressed columns of such a table), or a list
+            with one for each class.
         """
         n_rounds = self._n_rounds(num_iteration)
         model = self._model
