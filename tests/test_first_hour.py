@@ -44,9 +44,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: gs.train({"objective": "binary"}, Dataset(X, Y + 1)),
         "got 2.0, expected 0 or 1. Encode the two classes as 0 and 1",
     ),
-    "classes -1 and 1": (
-        lambda: gs.train({"objective": "binary"}, Dataset(X, 2 * Y - 1)),
-        "got -1.0, expected 0 or 1. Encode the two classes as 0 and 1",
+    "classes -1 and 2": (
+        lambda: gs.train({"objective": "binary"}, Dataset(X, 3 * Y - 1)),
+        "got 2.0, expected -1 or 1. Encode the two classes as 0 and 1",
     ),
     "three classes": (
         lambda: gs.train({"objective": "binary"}, Dataset(X, np.arange(60) % 3)),

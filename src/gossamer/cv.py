@@ -22,6 +22,7 @@ from gossamer.data.folds import (
 )
 from gossamer.errors import (
     DataError,
+    DataTypeError,
     GossamerError,
     NotSupportedError,
     ParameterError,
@@ -105,7 +106,7 @@ def cv(
         1.0
     """
     if not isinstance(train_set, Dataset):
-        raise DataError(
+        raise DataTypeError(
             message(
                 "train_set is no Dataset",
                 got=type(train_set).__name__,

@@ -45,6 +45,14 @@ class NotSupportedError(GossamerError):
     """The request is understood, but this version of Gossamer cannot do it."""
 
 
+class DataTypeError(DataError, TypeError):
+    """The data handed in is of a type that cannot be used; also a `TypeError`, as in LightGBM."""
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """An argument is of a type that cannot be used; also a `TypeError`, as in LightGBM."""
+
+
 def shorten(reason: object, most: int = 300) -> str:
     """Return a reason as text that fits a message: files may have names of a megabyte.
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gossamer.errors import ParameterError, escape_controls, message
+from gossamer.errors import ParameterTypeError, escape_controls, message
 
 LOGGER = logging.getLogger("gossamer")
 LOGGER.addHandler(logging.NullHandler())
@@ -54,7 +54,7 @@ def register_logger(
     info_method = getattr(logger, info_method_name, None)
     warning_method = getattr(logger, warning_method_name, None)
     if not (callable(info_method) and callable(warning_method)):
-        raise ParameterError(
+        raise ParameterTypeError(
             message(
                 "The logger lacks a method",
                 got=logger,

@@ -10,7 +10,7 @@ from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, earl
 from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataTypeError, ParameterError, message
 from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -71,7 +71,7 @@ def train(
         array([0.5])
     """
     if not isinstance(train_set, Dataset):
-        raise DataError(
+        raise DataTypeError(
             message(
                 "train_set is no Dataset",
                 got=type(train_set).__name__,
@@ -138,7 +138,8 @@ def _boost(
         is_finished = booster.update()
         params = booster.resolved_params  # those of this round
         if is_finished and params.verbosity >= 1:
-            info(f"Training ends after {i} rounds: no leaf can be split any further.")
+            n_rounds = booster.current_iteration()
+            info(f"Training ends after {n_rounds} rounds: no leaf can be split any further.")
         end = i + 1 if is_finished else run.end  # callbacks learn that this was the last one
         is_evaluated = i in (run.begin, end - 1) or (i + 1) % params.metric_freq == 0
         found = evaluate() if is_evaluated else []

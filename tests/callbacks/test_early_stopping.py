@@ -110,7 +110,7 @@ def test_only_the_training_set_disables_it(train: Any) -> None:
         assert train(early_stopping(1), rounds) is None
 
 
-@pytest.mark.parametrize("rounds", [0, -1, 2.5, "3", None, True])
+@pytest.mark.parametrize("rounds", [2.5, "3", None, True])
 def test_bad_stopping_rounds(rounds: Any) -> None:
     with pytest.raises(ParameterError, match="stopping_rounds"):
         early_stopping(rounds)

@@ -290,7 +290,7 @@ def test_parameters_that_are_options(run: Any) -> None:
     for name, option in (("label_column", "--target"), ("valid", "--valid"), ("data", "FILE")):
         text = run("params", name).stdout
         assert f"gossamer train {option}" in text and "Not in this version" not in text
-    assert "Not in this version" in run("params", "machines").stdout
+    assert "Not in this version" in run("params", "num_machines").stdout
 
 
 def test_params_search(run: Any) -> None:

@@ -348,7 +348,7 @@ def test_init_scores() -> None:
 def test_nothing_to_split() -> None:
     booster = Booster(OFTEN, Dataset(np.zeros((50, 2)), label=np.arange(50.0)))
     assert booster.update()
-    assert booster.num_trees() == 0
+    assert booster.num_trees() == 1
     # Leaves of value zero give no unit.
     data = Dataset(TABLE, label=np.zeros(len(TABLE)))
     booster = Booster({**OFTEN, "objective": flat}, data)

@@ -115,13 +115,12 @@ class TestPositions:
             model.predict(named)
 
     def test_a_model_of_an_array(self, path: Path, tmp_path: Path) -> None:
-        model = gs.train(PARAMS, gs.Dataset(self.TABLE[:, :3], self.TABLE[:, 3]), 3)
-        expected = model.predict(self.TABLE[:, :3])
-        np.testing.assert_array_equal(model.predict(path), expected)  # Column_0 to Column_2
+        table = self.TABLE[:, 1:]
+        model = gs.train(PARAMS, gs.Dataset(table, self.TABLE[:, 0]), 3)
+        expected = model.predict(table)
+        np.testing.assert_array_equal(model.predict(path), expected)  # the label is first
         named = tmp_path / "named.csv"
-        np.savetxt(
-            named, self.TABLE[:, :3], delimiter=",", fmt="%.17g", header="1,2,3", comments=""
-        )
+        np.savetxt(named, table, delimiter=",", fmt="%.17g", header="1,2,3", comments="")
         with_header = model.predict(named, data_has_header=True)
         np.testing.assert_array_equal(with_header, expected)
         assert len(model.predict(named)) == 301  # a first line of numbers is a row
@@ -130,7 +129,29 @@ class TestPositions:
         with pytest.raises(gs.DataError, match="number of columns is not that of the training"):
             model.predict(wide)
         found = model.predict(wide, predict_disable_shape_check=True)
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(found, model.predict(self.TABLE[:, :3]))
+        wider = tmp_path / "wider.csv"
+        np.savetxt(wider, np.hstack([self.TABLE, self.TABLE]), delimiter=",")
+        with pytest.raises(gs.DataError, match=r"no names.*got 8, expected 3, or 4 with the label"):
+            model.predict(wider)
+
+    def test_a_label_that_is_first_is_no_feature_of_named_columns(self, path: Path) -> None:
+        data = gs.Dataset(self.TABLE[:, 1:], self.TABLE[:, 0], feature_name=["p", "q", "r"])
+        model = gs.train(PARAMS, data, 3)
+        np.testing.assert_array_equal(model.predict(path), model.predict(self.TABLE[:, 1:]))
+
+    @pytest.mark.parametrize("way", ["as it is", "binary", "saved"])
+    def test_a_label_that_is_last_in_the_file_of_the_training(
+        self, path: Path, tmp_path: Path, way: str
+    ) -> None:
+        data = gs.Dataset(path, label=3)
+        if way == "binary":
+            data.save_binary(tmp_path / "rows.bin")
+            data = gs.Dataset(tmp_path / "rows.bin")
+        model = gs.train(PARAMS, data, 3)
+        if way == "saved":
+            model = gs.Booster(model_str=model.model_to_string())
+        np.testing.assert_array_equal(model.predict(path), model.predict(self.TABLE[:, :3]))
 
 
 def test_missing_columns(model: gs.Booster, tmp_path: Path) -> None:

@@ -476,7 +476,6 @@ def test_alpha_is_the_expectile_unless_it_has_its_own_name() -> None:
     assert resolve({"objective": "expectile", "alpha": 0.2}).expectile_alpha == 0.2
     both = {"objective": "expectile", "alpha": 0.2, "expectile_alpha": 0.7}
     assert resolve(both).expectile_alpha == 0.7
-    assert resolve({"objective": "fair", "alpha": 0.2}).lambda_l1 == 0.2
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ user_params = st.fixed_dictionaries(
             (FLOATS, st.floats(1e-6, 1e6)),
             (INTS, st.integers(0, 2**31)),
             (FRACTIONS, st.floats(0.01, 1)),
-            (["metric"], st.lists(st.sampled_from(["mse", "mae", "rmse", "none"]))),
+            (["metric"], st.lists(st.sampled_from(["mse", "mae", "rmse", "none"]), min_size=1)),
             (["use_missing", "extra_trees"], st.booleans()),
             (["grow_policy"], st.sampled_from(["leafwise", "depthwise"])),
         )
@@ -115,26 +115,25 @@ def test_different_values_are_logged(caplog: pytest.LogCaptureFixture):
     assert "using learning_rate" in caplog.text
 
 
-@pytest.mark.parametrize("objective", [None, "regression", "binary", lambda y, p: (p, p)])
-def test_alpha_is_the_l1_penalty(objective: Any):
-    """XGBoost's meaning, for objectives without an alpha of their own."""
+@pytest.mark.parametrize(
+    "objective",
+    [None, "regression", "binary", "huber", "quantile", "expectile", lambda y, p: (p, p)],
+)
+def test_alpha_is_never_the_l1_penalty(objective: Any):
+    """As in LightGBM: one dict for several objectives does not change the others' models."""
     params = resolve({"objective": objective, "alpha": 0.5})
-    assert params.lambda_l1 == 0.5
-    assert params.alpha == 0.9
-    assert "lambda_l1" in params.given and "alpha" not in params.given
-
-
-def test_alpha_is_lightgbms_beside_another_l1_penalty():
-    """Each is then what its name says."""
-    params = resolve({"alpha": 0.5, "reg_alpha": 0.1})
-    assert (params.alpha, params.lambda_l1) == (0.5, 0.1)
-
-
-@pytest.mark.parametrize("objective", ["huber", "quantile", "expectile"])
-def test_alpha_belongs_to_these_objectives(objective: str):
-    """It is not mistaken for a penalty."""
-    params = resolve({"alpha": 0.5, "objective": objective})
     assert (params.alpha, params.lambda_l1) == (0.5, 0)
+    assert resolve({"alpha": 0.5, "reg_alpha": 0.1}).lambda_l1 == 0.1
+
+
+def test_an_alpha_without_effect_is_logged(caplog: pytest.LogCaptureFixture):
+    """Users of XGBoost mean the L1 penalty by it; LightGBM's default is worth no word."""
+    with caplog.at_level(logging.WARNING, logger="gossamer"):
+        resolve({"alpha": 0.9})
+        resolve({"alpha": 0.5, "objective": "quantile"})
+        assert not caplog.records
+        resolve({"alpha": 0.5})
+    assert "alpha=0.5 has no effect with objective=regression" in caplog.text
 
 
 # Types
@@ -261,7 +260,9 @@ def test_objective_function_is_kept():
         ("", None),
         ("None", ()),
         ("custom", ()),
-        ([], ()),
+        ([], None),
+        ([None, "mse"], ("l2",)),
+        ((), ()),
         (["none"], ()),
         ("mse", ("l2",)),
         ("error, logloss,auc", ("binary_error", "binary_logloss", "auc")),
@@ -310,8 +311,8 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
     [
         {"device": "cuda"},
         {"tree_learner": "data"},
-        {"pre_partition": True},
-        {"data": "train.csv"},
+        {"num_machines": 2},
+        {"parser_config_file": "parser.json"},
     ],
 )
 def test_known_but_not_supported(given: dict[str, Any]):

@@ -21,7 +21,6 @@ LABEL = (TABLE[:, 0] + TABLE[:, 1] > 0).astype(float)
         ({"eta": 0.2}, {"learning_rate": 0.2}),
         ({"lambda": 2.0}, {"lambda_l2": 2.0}),
         ({"reg_lambda": 2.0}, {"lambda_l2": 2.0}),
-        ({"alpha": 0.5}, {"lambda_l1": 0.5}),
         ({"reg_alpha": 0.5}, {"lambda_l1": 0.5}),
         ({"gamma": 1.5}, {"min_gain_to_split": 1.5}),
         ({"min_split_loss": 1.5}, {"min_gain_to_split": 1.5}),

@@ -36,9 +36,8 @@ def fit(table: Any, label: Floats, weight: Floats | None = None, **params: Any) 
 
 def first_threshold(table: Any, label: Floats, weight: Floats | None, **params: Any) -> float:
     booster = fit(table, label, weight, num_leaves=2, **params)
-    if booster.num_trees() == 0:
-        return np.nan
-    return float(booster._model.forest.tree(0).threshold[0])
+    tree = booster._model.forest.tree(0)
+    return float(tree.threshold[0]) if tree.n_leaves > 1 else np.nan
 
 
 def candidates(values: Floats, weight: Floats, eps: float, proposal: str) -> list[float]:

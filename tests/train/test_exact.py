@@ -163,11 +163,11 @@ def check_training(
     score = booster._training.train.score
     np.testing.assert_array_equal(booster.predict(table, raw_score=True), score)
     seen = as_seen(values, params)
-    if booster.num_trees() == 0:
+    tree = booster._model.forest.tree(0)
+    if tree.n_leaves == 1:
         scale = (case[0] ** 2 / hessian).sum()
         assert best_gain(seen, *case, rules) <= 1e-6 * scale + 1e-9
         return Tree.constant(0.0)
-    tree = booster._model.forest.tree(0)
     check_tree(tree, seen, case, rules, depth)
     return tree
 

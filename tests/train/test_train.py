@@ -56,7 +56,7 @@ class TestRounds:
     ) -> None:
         with caplog.at_level(logging.INFO, logger="gossamer"):
             model = train({}, Dataset(TABLE, np.full(600, 2.5)), 10)
-        assert model.num_trees() == 0
+        assert model.num_trees() == 1
         assert model.predict(TABLE[:2]).tolist() == [2.5, 2.5]
         assert len(caplog.records) == 1
         assert "no leaf can be split" in caplog.records[0].message

@@ -421,7 +421,6 @@ for _ in range(12):
         ({"forced_splits": {"feature": 0}}, "forced_splits has no threshold"),
         ({"forced_splits": {"feature": 0, "treshold": 1}}, "Did you mean threshold"),
         ({"forced_splits": {"feature": 0, "threshold": "x"}}, "forced_splits.threshold is not"),
-        ({"forced_splits": {"feature": 0, "threshold": 99}}, "no row on the right: feature 0: got"),
         ({"forced_splits": [1]}, "forced_splits is not usable: got .1., expected a dict"),
         ({"forced_splits": CYCLE}, "forced_splits.left.right is one of the splits above it"),
         ({"forced_splits": CHAIN}, "forced_splits does not fit num_leaves=12: got '13 splits'"),

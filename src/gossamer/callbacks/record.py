@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gossamer.callbacks.env import CallbackEnv
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterTypeError, message
 
 EvalHistory = dict[str, dict[str, list[float]]]
 
@@ -55,7 +55,7 @@ def record_evaluation(eval_result: EvalHistory) -> _RecordEvaluation:
         {'valid': {'l2': [0.25]}}
     """
     if not isinstance(eval_result, dict):
-        raise ParameterError(
+        raise ParameterTypeError(
             message(
                 "record_evaluation cannot fill eval_result",
                 got=eval_result,

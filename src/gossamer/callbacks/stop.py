@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn
 
 from gossamer.callbacks.env import CallbackEnv, EarlyStopException, is_cv
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError, ParameterTypeError, message
 from gossamer.logger import show, warn
 from gossamer.metrics.eval_result import EvalResult, format_results
 
@@ -124,6 +124,8 @@ class _EarlyStopping:
             )
 
     def _can_stop(self, env: CallbackEnv, results: list[EvalResult]) -> bool:
+        if self.stopping_rounds <= 0:
+            return False
         if not results:
             raise ParameterError(
                 message(
@@ -185,7 +187,7 @@ def early_stopping(
     that round.
 
     Args:
-        stopping_rounds: Rounds without improvement after which to stop.
+        stopping_rounds: Rounds without improvement after which to stop; 0 or less: never.
         first_metric_only: Whether only the first metric counts.
         verbose: Whether to show when and why training stopped.
         min_delta: By how much a metric must improve; one value, or one per metric.
@@ -201,13 +203,12 @@ def early_stopping(
         1
     """
     is_integer = isinstance(stopping_rounds, Integral) and not isinstance(stopping_rounds, bool)
-    if not is_integer or stopping_rounds <= 0:
-        raise ParameterError(
+    if not is_integer:
+        raise ParameterTypeError(
             message(
-                "stopping_rounds is not usable",
+                "stopping_rounds must be a whole number",
                 got=stopping_rounds,
-                expected="an integer >= 1",
-                hint="To train all rounds, leave early_stopping out.",
+                expected="an integer; 0 or less trains all rounds",
             )
         )
     min_deltas = list(min_delta) if isinstance(min_delta, list | tuple) else [min_delta]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from gossamer.cli.options import debug_option, to_json
-from gossamer.cli.settings import OPTION_OF
+from gossamer.cli.settings import FILE_OPTIONS, OPTION_OF
 from gossamer.cli.terminal import fit_lines
 from gossamer.cli.text_table import format_facts, format_table
 from gossamer.errors import ParameterError, message
@@ -185,7 +185,11 @@ def changed_values(path: str) -> dict[str, Any]:
 
         given = load_model(path).params
     resolved = resolve(
-        {n: v for n, v in given.items() if TABLE[CANONICAL[n]].supported is not False},
+        {
+            n: v
+            for n, v in given.items()
+            if TABLE[CANONICAL[n]].supported is not False and CANONICAL[n] not in FILE_OPTIONS
+        },
         context="predict",
     )
     return {

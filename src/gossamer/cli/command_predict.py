@@ -23,11 +23,10 @@ from gossamer.cli.read import check_folder, chunks_of, find_column, open_table
 from gossamer.cli.settings import columns_of
 from gossamer.cli.terminal import format_time
 from gossamer.cli.write import STDOUT, TableWriter
-from gossamer.data.names import default_names
-from gossamer.data.roles import match_columns
 from gossamer.data.source import Source
 from gossamer.errors import NotSupportedError, message
 from gossamer.model import Booster
+from gossamer.model.predict_chunks import find_features
 
 Array = npt.NDArray[Any]
 
@@ -143,18 +142,8 @@ class _Predictor:
 
     def _features(self, source: Source) -> list[str] | None:
         """Return the columns of the file that the model knows, in its order."""
-        if source.names is None:
-            return None
-        names = self._model.feature_name()
-        has_names = names != default_names(len(names)) or not source.is_named
-        at = match_columns(
-            names if has_names else None,
-            source.names,
-            list(range(source.n_columns)),
-            source.what,
-            is_named=source.is_named,
-        )
-        return [source.names[i] for i in at]
+        at = find_features(self._model._model, source)
+        return None if at is None or source.names is None else [source.names[i] for i in at]
 
     def _rows_of(self, chunk: Any, features: list[str]) -> Any:
         rows = chunk.select(features)

@@ -39,11 +39,12 @@ class Content:
     label: npt.NDArray[np.float32] | None
     weight: npt.NDArray[np.float32] | None
     init_score: npt.NDArray[np.float64] | None
-    group: npt.NDArray[np.int64] | None = None
+    group: npt.NDArray[Any] | None = None
     position: npt.NDArray[Any] | None = None
     levels: Levels | None = None
     categorical_columns: Sequence[int] = ()
     feature_weights: npt.NDArray[np.float64] | None = None
+    table_names: list[str] | None = None
 
 
 def save(path: Path, content: Content) -> None:
@@ -76,6 +77,8 @@ def save(path: Path, content: Content) -> None:
     }
     if content.levels:
         facts["levels"] = content.levels.to_json()
+    if content.table_names is not None:
+        facts["table_names"] = content.table_names
     if content.categorical_columns:
         facts["categorical_columns"] = list(content.categorical_columns)
     files.write_atomically(path, files.to_bytes(arrays, facts))
@@ -150,6 +153,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         Levels.from_json(facts.get("levels", []), len(names)) or None,
         _checked_columns(facts.get("categorical_columns", []), len(names)),
         check_feature_weights(arrays.get("feature_weights"), len(names)),
+        check_names(facts["table_names"], len(names)) if "table_names" in facts else None,
     )
 
 

@@ -29,7 +29,7 @@ from gossamer.data.fields import (
     Targets,
     check_weight,
 )
-from gossamer.data.files import is_binary_dataset
+from gossamer.data.files import find_files, is_binary_dataset, read_side_files
 from gossamer.data.frame_pieces import FramePieces, find_pieces
 from gossamer.data.frames import (
     column_in_frame,
@@ -49,7 +49,7 @@ from gossamer.data.matrix import (
     read_values,
     stack_columns,
 )
-from gossamer.data.names import check_names, default_names, join_names, match_names
+from gossamer.data.names import check_names, default_names, join_names, match_names, names_for
 from gossamer.data.pieces import bin_pieces, bin_pieces_like
 from gossamer.data.queries import take_queries
 from gossamer.data.roles import (
@@ -65,8 +65,9 @@ from gossamer.data.roles import (
 from gossamer.data.row_fields import RowFields
 from gossamer.data.source import Source
 from gossamer.data.sources import find_source, whole_table
+from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, DataTypeError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params, resolve
 from gossamer.params.check_method import keeps_raw_values
@@ -105,7 +106,8 @@ class Dataset(RowFields):
             made dense), a list of rows, a data frame (pandas, polars, pyarrow). Columns of frames,
             lists and arrays of objects may be text or categories. Or what is read in chunks and
             never in memory as a whole: the path of a file (Parquet, Feather, Arrow, CSV, LibSVM,
-            or written by `save_binary`), a pattern, a folder, or a list of paths; a `Sequence`, or
+            or written by `save_binary`), a pattern, a folder, or a list of paths (weights, ... are
+            read from files next to it, such as `train.csv.weight`); a `Sequence`, or
             a list of them; a list of arrays or frames, which follow each other; a function that
             gives such chunks.
         label: One number per row, or with several targets rows x targets. Of frames and files also
@@ -153,7 +155,7 @@ class Dataset(RowFields):
         self.reference = reference
         self.weight = weight
         self.init_score = init_score
-        self.feature_name = feature_name
+        self._given_names = feature_name
         self.params: dict[str, Any] = as_dict(params)
         self._own_params = dict(self.params)  # without those of trainings
         self.free_raw_data = free_raw_data
@@ -172,6 +174,7 @@ class Dataset(RowFields):
         self._can_be_read_again = False  # files
         self._taken: dict[str, tuple[str, ...]] | None = None  # columns that are no features
         self._names: list[str] | None = None
+        self._table_names: list[str] | None = None
         self._targets: Targets | None = None
         self._n_columns = 0
         self._levels: Levels | None = None
@@ -196,6 +199,7 @@ class Dataset(RowFields):
         self._raw = None
         if self._parent is not None:
             self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
+            self._table_names = self._parent.table_names
             self._take_categories(self._parent)
         elif is_binary_dataset(self.data):
             self._binned, names = self._load(Path(self.data).expanduser())
@@ -204,6 +208,8 @@ class Dataset(RowFields):
             raise _freed("construct()")
         else:
             names = self._bin(params)
+            like = self.reference
+            self._table_names = (names or None) if like is None else like.table_names
         try:
             self._names = self._choose_names(names)
             self._set_fields()
@@ -216,8 +222,7 @@ class Dataset(RowFields):
 
     def _bin(self, params: Params) -> list[str]:
         """Bin the table; returns the names of its columns, if it has any."""
-        known, known_names = self._known()
-        table = self._find_table(params, known, known_names)
+        table = self._find_table(params)
         check_not_empty(table.n_rows, table.n_columns)
         if self.reference is not None:
             if isinstance(table, Table):
@@ -243,25 +248,23 @@ class Dataset(RowFields):
         self._raw = table.values if isinstance(table, Table) and keeps_raw_values(params) else None
         return table.names or []  # none: made later
 
-    def _find_table(
-        self, params: Params, known: Levels | None, known_names: list[str] | None
-    ) -> Table | FramePieces | ChunkPieces:
+    def _find_table(self, params: Params) -> Table | FramePieces | ChunkPieces:
         """Look at the user's data: a table in memory, or one that comes in chunks."""
-        text: set[str] = set()
-        if known is not None and self.reference is not None:
+        known, text = None, set[str]()
+        if self.reference is not None:
+            known = self.reference.levels or NO_LEVELS
             names = self.reference.get_feature_name()
             text = {names[c] for c in known.columns if known.is_text(c)}
         source = find_source(self.data, self.has_header, text)
         if source is not None:
-            return self._open(source, params, known, known_names)
+            return self._open(source, params, known)
         self.data = whole_table(self.data)
         self._take_out_columns(params)
+        known_names = self._known_names(names_of(self.data))
         pieces = None if keeps_raw_values(params) else find_pieces(self.data, known, known_names)
         return as_table(self.data, known, known_names) if pieces is None else pieces
 
-    def _open(
-        self, source: Source, params: Params, known: Levels | None, known_names: list[str] | None
-    ) -> ChunkPieces:
+    def _open(self, source: Source, params: Params, known: Levels | None) -> ChunkPieces:
         """Read what is not a feature, and levels; the features are read piece by piece later."""
         self._is_in_chunks, self._can_be_read_again = True, source.is_file
         if keeps_raw_values(params):
@@ -276,11 +279,17 @@ class Dataset(RowFields):
             columns, fields = roles.features, roles.fields
             if self.reference is not None:
                 columns = match_columns(
-                    known_names, source.names, columns, source.what, is_named=source.is_named
+                    self._known_names(source.names),
+                    source.names,
+                    columns,
+                    source.what,
+                    is_named=source.is_named,
                 )
             check_not_empty(source.n_rows or 1, len(columns))
         pieces = ChunkPieces(source, columns, fields, known)
         self._keep_fields(pieces.fields)
+        if source.is_file:
+            self._keep_fields(read_side_files(find_files(self.data)))
         return pieces
 
     def _take_out_columns(self, params: Params) -> None:
@@ -291,8 +300,11 @@ class Dataset(RowFields):
         names = names_of(self.data)
         if names is None:
             refuse_names(self._asked(several=False))
-            if self.reference is None:
-                refuse_names(asked_by_params(params))
+            if self.reference is None and (asked := asked_by_params(params)):
+                warn(
+                    f"Parameters name a column as {', '.join(asked)}, which has no effect: the "
+                    "columns of the data have no names. Pass the values themselves."
+                )
             return
         if self._taken is not None and not self._asked():
             return  # they are out already
@@ -335,6 +347,8 @@ class Dataset(RowFields):
         for field, values in found.items():
             if field == "query" and self.group is not None and asks_columns(self.group) is None:
                 continue
+            if field == "group" and self.query is not None:
+                continue
             if getattr(self, field) is None or field in asked:
                 setattr(self, field, values)
                 self.group = None if field == "query" else self.group
@@ -343,19 +357,18 @@ class Dataset(RowFields):
         """Names that were given, or those of the reference, or those found with the data."""
         if self._binned is not None:
             self._n_columns = self._binned.binning.n_columns
-        if not _is_auto(self.feature_name):
-            return check_names(self.feature_name, self._n_columns)
+        if not _is_auto(self._given_names):
+            return check_names(self._given_names, self._n_columns)
         if self.reference is not None:
             return self.reference.get_feature_name()
         return check_names(found, self._n_columns) if found else default_names(self._n_columns)
 
-    def _known(self) -> tuple[Levels | None, list[str] | None]:
-        """Levels and, where they are the user's, names of the reference's columns."""
+    def _known_names(self, found: Sequence[str] | None) -> list[str] | None:
+        """Names of the reference's columns by which those of a table are found."""
         if self.reference is None:
-            return None, None
-        names = self.reference.construct().get_feature_name()
-        levels = self.reference.levels or NO_LEVELS
-        return levels, None if names == default_names(len(names)) else names
+            return None
+        own = self.reference.get_feature_name()
+        return names_for(own, self.reference.table_names, found or ())
 
     def _find_categories(self, table: Table | FramePieces | ChunkPieces, params: Params) -> None:
         """Find the categorical columns of training data; the argument wins over the parameter."""
@@ -412,7 +425,7 @@ class Dataset(RowFields):
         if self.feature_weights is None:
             self.feature_weights = parent.feature_weights
         if parent.init_score is not None and self.init_score is None:
-            self.init_score = parent.init_score.reshape(-1, parent.num_data()).T[rows]
+            self.init_score = parent.init_score[rows]
         if parent.group is not None and self.group is None and self.query is None:
             self.group = take_queries(parent.group, rows)
         return take_rows(parent.binned, rows)
@@ -423,6 +436,7 @@ class Dataset(RowFields):
             if getattr(self, name) is None and not (name == "group" and self.query is not None):
                 setattr(self, name, getattr(content, name))
         self._levels = content.levels
+        self._table_names = content.table_names
         self._categorical_columns = list(content.categorical_columns)
         asked = read_asked(self.categorical_feature)
         if asked is not None:
@@ -454,8 +468,8 @@ class Dataset(RowFields):
         """Check the columns against those of the reference, and put them into its order."""
         assert self.reference is not None
         self._check_width(table.n_columns)
-        names = self.reference.construct().get_feature_name()
-        if table.names is None or names == default_names(len(names)):
+        names = self._known_names(table.names)
+        if table.names is None or names is None:
             return table
         order = match_names(names, table.names)
         return table if order is None else table.take_columns(order, names)
@@ -670,7 +684,7 @@ class Dataset(RowFields):
             ['a', 'b']
         """
         if not isinstance(other, Dataset):
-            raise DataError(message("this is no Dataset", got=type(other).__name__))
+            raise DataTypeError(message("this is no Dataset", got=type(other).__name__))
         with self._lock:
             if self._binned is None or other._binned is None:
                 raise DataError(
@@ -703,7 +717,8 @@ class Dataset(RowFields):
         has_raw = self._raw is not None and other._raw is not None
         self._raw = stack_columns(self._raw, other._raw) if has_raw else None
         self._parent = None
-        self._names, self.feature_name, self._n_columns = names, names, n_columns
+        self._table_names = None
+        self._names, self._given_names, self._n_columns = names, names, n_columns
         self.version += 1
 
     def _add_categories(self, other: Dataset, n_before: int) -> None:
@@ -799,8 +814,34 @@ class Dataset(RowFields):
         if not _is_auto(feature_name):
             if self._binned is not None:
                 self._names = check_names(feature_name, self._n_columns)
-            self.feature_name = feature_name
+            self._given_names = feature_name
         return self
+
+    @property
+    def feature_name(self) -> Sequence[str] | Literal["auto"]:
+        """What was passed as `feature_name`; once constructed the names of the columns."""
+        return self._given_names if self._names is None else list(self._names)
+
+    @property
+    def names_are_given(self) -> bool:
+        """Whether names were passed, which may be others than the table's."""
+        return not _is_auto(self._given_names)
+
+    @property
+    def table_names(self) -> list[str] | None:
+        """Names of the columns in the table itself; None: `get_feature_name()`, or none at all.
+
+        Columns of a file without header are named after their positions.
+
+        Example:
+            >>> import pandas
+            >>> frame = pandas.DataFrame({"x": [1.0, 2.0]})
+            >>> Dataset(frame, feature_name=["size"]).table_names
+            ['x']
+        """
+        names, found = self.get_feature_name(), self._table_names
+        is_told = found == names and names != default_names(len(names))
+        return None if found is None or is_told else list(found)
 
     def get_feature_name(self) -> list[str]:
         """Return the names of the columns; constructs the data set."""
@@ -849,6 +890,8 @@ class Dataset(RowFields):
             assert rows is not None
             if hasattr(data, "iloc"):  # a pandas frame stays one
                 return data.iloc[rows]
+            if is_sparse(data) and data.format in ("csr", "csc"):
+                return data[rows]
             if self._parent.levels is not None:
                 return take_rows_of(data, rows)
             return as_table(data).matrix[rows]
@@ -935,12 +978,13 @@ class Dataset(RowFields):
             self.get_feature_name(),
             self.label,
             self.weight,
-            self.init_score,
+            self.first_scores,
             self.group,
             self.position,
             self._levels,
             self._categorical_columns,
             self.feature_weights,
+            self.table_names,
         )
         binary_file.save(Path(filename), content)
         return self

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, DataTypeError, message
 
 # Kinds of NumPy types that are numbers: truth values, integers (signed or not), floats.
 NUMERIC_KINDS = "biuf"
@@ -24,7 +24,8 @@ def check_shape(shape: Sequence[int]) -> None:
         hint = ""
         if len(shape) == 1:
             hint = "Use reshape(-1, 1) for a single column, reshape(1, -1) for a single row."
-        raise DataError(
+        error = DataError if shape else DataTypeError  # a single value is no table of any kind
+        raise error(
             message(
                 f"data must be a table of rows and columns: got shape {tuple(shape)}, "
                 "expected 2 dimensions",

@@ -80,6 +80,30 @@ def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
     return [*left, *right]
 
 
+def names_for(
+    own: Sequence[str], of_table: Sequence[str] | None, found: Sequence[str]
+) -> list[str] | None:
+    """Return the names by which the columns of another table are known; None: by none.
+
+    Args:
+        own: Names of the columns in the data set or the model.
+        of_table: Names that they had in the table itself, where these are others.
+        found: Names in the other table.
+
+    Example:
+        >>> names_for(["a", "b"], ["x", "y"], ["y", "x"])
+        ['x', 'y']
+        >>> names_for(["a", "b"], ["x", "y"], ["b", "a"])
+        ['a', 'b']
+        >>> names_for(["Column_0"], None, ["x"]) is None
+        True
+    """
+    there = set(found)
+    if of_table is not None and set(of_table) <= there and not set(own) <= there:
+        return list(of_table)
+    return None if list(own) == default_names(len(own)) else list(own)
+
+
 def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
     """Say where each known column stands in a table that names its columns.
 
@@ -120,6 +144,34 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
             )
         )
     return [position[name] for name in known]
+
+
+def check_order(known: Sequence[str], found: Sequence[str]) -> None:
+    """Check that a table has the known columns, at their positions.
+
+    Raises:
+        DataError: If one is another, or they differ in number.
+
+    Example:
+        >>> check_order(["a", "b"], ["a", "b"])
+    """
+    for i, (expected, name) in enumerate(zip(known, found, strict=False)):
+        if name != expected:
+            raise DataError(
+                message(
+                    f"Expected {expected!r} at position {i} but found {name!r}",
+                    hint="Pass the columns of the training data in their order, or leave "
+                    "validate_features out: columns are then found by name.",
+                )
+            )
+    if len(known) != len(found):
+        raise DataError(
+            message(
+                "the number of columns differs from the training data's",
+                got=len(found),
+                expected=str(len(known)),
+            )
+        )
 
 
 def listing(names: Sequence[str], limit: int = 5) -> str:

@@ -8,9 +8,25 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import DataError, message
+from gossamer.logger import warn
+
+# Whole numbers: int32 as in LightGBM, int64 where they do not fit.
+Sizes = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
-def check_group(group: object, n_rows: int) -> npt.NDArray[np.int64]:
+def as_int32(numbers: npt.NDArray[Any]) -> Sizes:
+    """Return whole numbers as int32, or as int64 where they do not fit.
+
+    Example:
+        >>> as_int32(np.array([1, 2])).dtype, as_int32(np.array([2**40])).dtype
+        (dtype('int32'), dtype('int64'))
+    """
+    limits = np.iinfo(np.int32)
+    fits = limits.min <= numbers.min(initial=0) and numbers.max(initial=0) <= limits.max
+    return numbers.astype(np.int32) if fits else numbers.astype(np.int64)
+
+
+def check_group(group: object, n_rows: int) -> Sizes:
     """Return the rows of each query, one number >= 1 per query.
 
     Raises:
@@ -18,7 +34,7 @@ def check_group(group: object, n_rows: int) -> npt.NDArray[np.int64]:
 
     Example:
         >>> check_group([2, 3], 5)
-        array([2, 3])
+        array([2, 3], dtype=int32)
     """
     sizes = _as_column(group, "group")
     if sizes.dtype.kind not in "biuf" or len(sizes) == 0:
@@ -53,10 +69,10 @@ def check_group(group: object, n_rows: int) -> npt.NDArray[np.int64]:
                 hint=hint,
             )
         )
-    return sizes.astype(np.int64)
+    return as_int32(sizes)
 
 
-def check_query(query: object, n_rows: int) -> npt.NDArray[np.int64]:
+def check_query(query: object, n_rows: int) -> Sizes:
     """Return the rows of each query from one id per row; rows of a query stand together.
 
     Raises:
@@ -64,7 +80,7 @@ def check_query(query: object, n_rows: int) -> npt.NDArray[np.int64]:
 
     Example:
         >>> check_query(["a", "a", "b", "b", "b"], 5)
-        array([2, 3])
+        array([2, 3], dtype=int32)
     """
     ids = _as_column(query, "query")
     _check_length("query", ids, n_rows)
@@ -81,7 +97,7 @@ def check_query(query: object, n_rows: int) -> npt.NDArray[np.int64]:
                     hint="Sort the rows by query first, with a stable sort.",
                 )
             )
-    return np.diff(np.append(starts, n_rows))
+    return as_int32(np.diff(np.append(starts, n_rows)))
 
 
 def check_position(
@@ -105,31 +121,24 @@ def check_position(
     return codes.reshape(-1).astype(np.int32), tuple(found.tolist())
 
 
-def take_queries(
-    sizes: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def take_queries(sizes: Sizes, rows: npt.NDArray[np.int64]) -> Sizes:
     """Return the sizes of the queries that some rows (increasing) consist of.
 
-    Raises:
-        DataError: If a query is cut.
+    Rows of a query that is cut become a smaller query; a warning says so.
 
     Example:
         >>> take_queries(np.array([2, 3, 1]), np.array([2, 3, 4, 5]))
-        array([3, 1])
+        array([3, 1], dtype=int32)
     """
     n_taken = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes))
     is_cut = (n_taken > 0) & (n_taken != sizes)
     if is_cut.any():
         query = int(np.argmax(is_cut))
-        raise DataError(
-            message(
-                f"used_indices take query {query} apart",
-                got=f"{n_taken[query]} of its rows",
-                expected=f"all {sizes[query]} or none",
-                hint="Take whole queries.",
-            )
+        warn(
+            f"used_indices take {is_cut.sum()} queries apart, the first of which is query {query}: "
+            f"{n_taken[query]} of its {sizes[query]} rows are a query of their own."
         )
-    return sizes[n_taken > 0]
+    return as_int32(n_taken[n_taken > 0])
 
 
 def _as_column(values: object, name: str) -> npt.NDArray[Any]:

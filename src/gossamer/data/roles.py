@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gossamer.data.names import listing
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, DataTypeError, message
 from gossamer.params import Params
 from gossamer.params.suggest import did_you_mean
 
@@ -224,7 +224,7 @@ def match_columns(
 def refuse_names(arguments: Asked) -> None:
     """Raise if columns were asked for by name in a table that has no names."""
     for field, columns in arguments.items():
-        raise DataError(
+        raise DataTypeError(
             message(
                 f"{field} names a column, but the columns of the data have no names",
                 got=columns[0],

@@ -19,7 +19,7 @@ from gossamer.data.fields import (
     check_weight,
 )
 from gossamer.data.names import listing
-from gossamer.data.queries import check_group, check_position, check_query
+from gossamer.data.queries import as_int32, check_group, check_position, check_query
 from gossamer.errors import DataError, message
 
 Self = TypeVar("Self", bound="RowFields")
@@ -28,13 +28,20 @@ Self = TypeVar("Self", bound="RowFields")
 def _check_position(position: Any, n_rows: int) -> npt.NDArray[Any]:
     """Return positions as an array, once they are known to be usable."""
     check_position(position, n_rows)
-    return np.array(position).reshape(-1)
+    found = np.array(position).reshape(-1)
+    return as_int32(found) if found.dtype.kind in "biu" else found
+
+
+def _check_init_score(init_score: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Return scores to start from, one per row or rows x classes."""
+    flat = check_init_score(init_score, n_rows)
+    return flat if flat is None or len(flat) == n_rows else flat.reshape(-1, n_rows).T
 
 
 _CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
     "label": check_label,
     "weight": check_weight,
-    "init_score": check_init_score,
+    "init_score": _check_init_score,
     "group": check_group,
     "position": _check_position,
     "feature_weights": check_feature_weights,
@@ -115,7 +122,7 @@ class RowFields(ABC):
                 np.ascontiguousarray(self.label.T).reshape(-1) if several else self.label,
                 self.weight,
                 self.label.shape[1] if several else 1,
-                self.get_field("group"),
+                None if self.group is None else _bounds(self.group),
                 *((None, ()) if self.position is None else check_position(self.position, n_rows)),
             )
         return self._targets
@@ -149,10 +156,8 @@ class RowFields(ABC):
         name = _known_field(field_name)
         self.construct()
         values: npt.NDArray[Any] | None = getattr(self, name)
-        if name == "init_score" and values is not None and len(values) > self.num_data():
-            return values.reshape(-1, self.num_data()).T
         if name == "group" and values is not None:
-            return np.concatenate(([0], np.cumsum(values)))
+            return as_int32(_bounds(values))
         return values
 
     def set_label(self: Self, label: Any) -> Self:
@@ -177,14 +182,26 @@ class RowFields(ABC):
 
     def get_init_score(self) -> Any:
         """Return the scores to start from, or None."""
-        return self.get_field("init_score") if self._binned is not None else self.init_score
+        return self.init_score
+
+    @property
+    def first_scores(self) -> npt.NDArray[np.float64] | None:
+        """The scores to start from, class after class; None: there are none. Constructs.
+
+        Example:
+            >>> from gossamer import Dataset
+            >>> Dataset([[1.0], [2.0]], init_score=[[0, 10], [1, 11]]).first_scores
+            array([ 0.,  1., 10., 11.])
+        """
+        values = self.get_field("init_score")
+        return None if values is None else values.ravel(order="F")
 
     def set_group(self: Self, group: Any) -> Self:
         """Set the queries by their numbers of rows; None: rows are not grouped."""
         return self.set_field("group", group)
 
     def get_group(self) -> Any:
-        """Return the number of rows of each query, or None; int64 once constructed."""
+        """Return the number of rows of each query, or None; int32 once constructed."""
         if self._binned is None and self.query is not None:
             self.construct()
         return self.group
@@ -196,7 +213,7 @@ class RowFields(ABC):
             >>> from gossamer import Dataset
             >>> data = Dataset([[1.0], [2.0], [3.0]]).set_query(["a", "a", "b"]).construct()
             >>> data.get_group()
-            array([2, 1])
+            array([2, 1], dtype=int32)
         """
         with self._lock:
             if self._binned is not None and query is not None:
@@ -211,6 +228,11 @@ class RowFields(ABC):
     def get_position(self) -> Any:
         """Return where each row was shown, or None."""
         return self.position
+
+
+def _bounds(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return where queries begin, and behind the last one the number of rows."""
+    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
 
 
 def _known_field(name: str) -> str:

@@ -55,8 +55,8 @@ class RawRows:
             return replace(raw, rows=rows if raw.rows is None else raw.rows[rows])
         if data.data is None or is_binary_dataset(data.data):
             return None
-        named = not isinstance(data.feature_name, str)
-        return cls(data.data, has_own_names=named and data.reference is None)
+        named = data.names_are_given and data.reference is None
+        return cls(data.data, has_own_names=named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +94,14 @@ class BaseModel:
                     expected=str(model.n_columns),
                 )
             )
-        if model.has_own_names and names != default_names(len(names)) and names != model.names:
-            place = next(i for i, name in enumerate(names) if name != model.names[i])
+        known = model.names_for(names)
+        if known is not None and names != default_names(len(names)) and names != known:
+            place = next(i for i, name in enumerate(names) if name != known[i])
             raise DataError(
                 message(
                     f"init_model was trained on other columns; the first that differs is {place}",
                     got=names[place],
-                    expected=repr(model.names[place]),
+                    expected=repr(known[place]),
                     hint="Pass the same columns in the same order.",
                 )
             )

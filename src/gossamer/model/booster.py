@@ -18,7 +18,14 @@ from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
 from gossamer.data.sources import whole_table
 from gossamer.data.summary import shorten, to_html, to_line
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import (
+    DataError,
+    DataTypeError,
+    NotSupportedError,
+    ParameterError,
+    ParameterTypeError,
+    message,
+)
 from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model import formats, model_file
@@ -103,7 +110,9 @@ class Booster(Explaining, Storing):
         self._clear(params)
         if train_set is not None:
             if not isinstance(train_set, Dataset):
-                raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+                raise DataTypeError(
+                    message("train_set is no Dataset", got=type(train_set).__name__)
+                )
             if objective is not None:
                 raise ParameterError(
                     message(
@@ -115,16 +124,19 @@ class Booster(Explaining, Storing):
             self._training = Training(resolve(self.params), train_set, base)
             self.train_set = train_set
             self.train_set_version = train_set.version
+            given = {CANONICAL[name] for name in self.params}
+            of_data = train_set.get_params().items()  # not only those of this training
+            self.params |= {name: value for name, value in of_data if name not in given}
         elif init_model is not None:
             raise ParameterError(
                 message("init_model is for a training", hint="Pass train_set as well.")
             )
         elif model_file is not None:
-            self._use(formats.load(model_file), objective)
+            self._use_file(formats.load(model_file), objective)
         elif model_str is not None:
-            self._use(formats.from_text(model_str), objective)
+            self._use_file(formats.from_text(model_str), objective)
         else:
-            raise ParameterError(
+            raise ParameterTypeError(
                 message("a Booster needs train_set, model_file or model_str; none was given")
             )
 
@@ -140,6 +152,17 @@ class Booster(Explaining, Storing):
         self._training = None
         self._trained = None
         self._resolved = None
+
+    def _use_file(self, model: Model, objective: CustomObjective | None) -> None:
+        """Use a saved model; as in LightGBM its parameters win over those given."""
+        known = resolve(model.params, context="predict")
+        given = resolve(self.params, context="predict")
+        other = [name for name in given.given & known.given if given[name] != known[name]]
+        if other:
+            warn(f"Parameters of the saved model are used instead of those given: {sorted(other)}.")
+        mine = {n: v for n, v in self.params.items() if CANONICAL[n] not in known.given}
+        self.params = {**mine, **model.params}
+        self._use(model, objective)
 
     def _use(self, model: Model, objective: CustomObjective | None = None) -> None:
         self._trained = model
@@ -228,7 +251,7 @@ class Booster(Explaining, Storing):
         """
         training = self._in_training("update()")
         if train_set is not None and not isinstance(train_set, Dataset):
-            raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+            raise DataTypeError(message("train_set is no Dataset", got=type(train_set).__name__))
         data = training.train.data if train_set is None else train_set
         if data is not training.train.data or data.version != self.train_set_version:
             use_data(training, data)
@@ -252,7 +275,7 @@ class Booster(Explaining, Storing):
     def add_valid(self, data: Dataset, name: str) -> Booster:
         """Add a validation set."""
         if not isinstance(data, Dataset):
-            raise DataError(
+            raise DataTypeError(
                 message(
                     "validation data is no Dataset",
                     got=type(data).__name__,
@@ -331,7 +354,7 @@ class Booster(Explaining, Storing):
         pred_leaf: bool = False,
         pred_contrib: Literal[False] = False,
         data_has_header: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]: ...
 
@@ -345,7 +368,7 @@ class Booster(Explaining, Storing):
         pred_leaf: bool = False,
         pred_contrib: bool = False,
         data_has_header: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> Any: ...
 
@@ -358,7 +381,7 @@ class Booster(Explaining, Storing):
         pred_leaf: bool = False,
         pred_contrib: bool = False,
         data_has_header: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> Any:
         """Predict the rows of a table.
@@ -376,13 +399,16 @@ class Booster(Explaining, Storing):
                 column adds, and last what is expected of all rows. They sum up to the raw score.
             data_has_header: Whether the first line of a CSV file has names; False: unless all
                 values in it are numbers.
-            validate_features: Names are always checked where both sides have some.
+            validate_features: What happens to the columns of a frame where the model has names too.
+                None: they are found by name, in any order. True: they must be in the order of the
+                training data as well. False: they are taken by position, whatever their names.
             **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
 
         Returns:
             (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`; with
             `pred_contrib` (rows, columns + 1), class after class where there are several, and of
-            a sparse table a compressed-row matrix, or a list with one for each class.
+            a sparse table a compressed-row matrix (compressed columns of such a table), or a list
+            with one for each class.
         """
         n_rounds = self._n_rounds(num_iteration)
         model = self._model
@@ -392,6 +418,7 @@ class Booster(Explaining, Storing):
             if found is not None:
                 return found
         options = self._options(start_iteration, num_iteration, kwargs, raw_score, pred_leaf)
+        options = replace(options, validate_features=validate_features)
         source = find_chunks_of(model, data, data_has_header or None)
         if source is not None:
             wants = pred_contrib or options.pred_contrib
@@ -408,6 +435,8 @@ class Booster(Explaining, Storing):
             return predict(model, data, options)
         values = shap_values(model, data, options)
         if isinstance(values, list):
+            if getattr(data, "format", None) == "csc":  # as it came
+                values = [part.tocsc() for part in values]
             return values[0] if len(values) == 1 else values
         return values.reshape(len(values), values.shape[1] * values.shape[2])
 
@@ -699,7 +728,7 @@ class Booster(Explaining, Storing):
         categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
         dataset_params: Mapping[str, Any] | None = None,
         free_raw_data: bool = True,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> Booster:
         """Learn the leaf values again on other data; the splits stay.
@@ -721,7 +750,7 @@ class Booster(Explaining, Storing):
             categorical_feature: As for `Dataset`.
             dataset_params: Parameters of the `Dataset`.
             free_raw_data: Has no effect: the data is not kept.
-            validate_features: Names are always checked where both sides have some.
+            validate_features: As for `predict`.
             **kwargs: Parameters that replace those the model was trained with, such as
                 `lambda_l2`; `objective` for a model with an objective of one's own.
 
@@ -743,6 +772,8 @@ class Booster(Explaining, Storing):
         """
         params = self._given_params()
         data = whole_table(data)
+        if validate_features is False and isinstance(feature_name, str):
+            feature_name = self.feature_name()
         new_set = Dataset(
             data,
             label,
@@ -758,7 +789,9 @@ class Booster(Explaining, Storing):
         resolved = resolve(params).replace(**kwargs)
         booster = copy.copy(self)
         booster.params = {**params, **kwargs}
-        booster._trained = refit(self._model, resolved, new_set, data, decay_rate)
+        booster._trained = refit(
+            self._model, resolved, new_set, data, decay_rate, validate_features
+        )
         return booster
 
     # ---- machines ----

@@ -98,7 +98,8 @@ class Boosting:
         if scored.base is not None:
             scored.score[:] = scored.base
         else:
-            scored.score[:] = 0.0 if scored.data.init_score is None else scored.data.init_score
+            first = scored.data.first_scores
+            scored.score[:] = 0.0 if first is None else first
         for k in range(training.n_outputs):
             scored.output(k)[:] += training.start[k]
 

@@ -186,7 +186,10 @@ def _lines(t: int, tree: ShownTree, names: list[str]) -> list[tuple[Any, ...]]:
     for at, depth, parent in tree.walk():
         place = (t, depth, label(at))
         if at < 0:
-            numbers = (tree.leaf_value[~at], tree.leaf_weight[~at], tree.leaf_count[~at])
+            # Of a tree without a split LightGBM shows the value alone.
+            numbers: tuple[Any, ...] = (tree.leaf_value[0], None, None)
+            if tree.n_leaves > 1:
+                numbers = (tree.leaf_value[~at], tree.leaf_weight[~at], tree.leaf_count[~at])
             lines.append((*place, None, None, label(parent), *[None] * 6, *numbers))
             continue
         lines.append(

@@ -13,7 +13,7 @@ from gossamer import _native
 from gossamer.data.sparse import by_row, read_sparse, to_scipy
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.model import Model
-from gossamer.model.predict import PredictOptions, fitting_table, tree_range, with_derived
+from gossamer.model.predict import PredictOptions, tree_range, with_derived
 from gossamer.threads import resolve_threads
 from gossamer.tree import Forest
 
@@ -45,7 +45,7 @@ def shap_values(
         (rows, outputs, columns + 1); of a sparse table a list with a compressed-row matrix for
         each output, rows x (columns + 1).
     """
-    values = fitting_table(model, data, options.disable_shape_check).values
+    values = options.table_of(model, data).values
     if background is not None:
         return _against(model, values, background, options)
     if isinstance(values, _native.SparseMatrix) and model.derived is None:
@@ -78,7 +78,7 @@ def shap_interactions(
     Returns:
         (rows, outputs, columns + 1, columns + 1); each line sums up to the Shapley value.
     """
-    values = _dense(fitting_table(model, data, options.disable_shape_check).values)
+    values = _dense(options.table_of(model, data).values)
 
     def add(part: Any, first: int, last: int, out: Floats, n_threads: int) -> None:
         forest = model.forest
@@ -194,7 +194,7 @@ def _row_blocks(
 
 
 def _against(model: Model, values: Any, background: object, options: PredictOptions) -> Floats:
-    others: Any = _dense(fitting_table(model, background, options.disable_shape_check).values)
+    others: Any = _dense(options.table_of(model, background).values)
     values = _dense(values)
     if len(others) == 0:
         raise DataError(message("the background data has no rows", expected="one row or more"))

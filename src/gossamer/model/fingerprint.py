@@ -37,7 +37,7 @@ def describe_data(data: Dataset) -> dict[str, Any]:
         >>> facts == describe_data(Dataset([[1.0], [2.0], [3.0]], label=[0, 1, 0]).construct())
         False
     """
-    binning, fields = data.binned.binning, ("label", "weight", "init_score", "group")
+    binning, fields = data.binned.binning, ("label", "weight", "group")
     facts: dict[str, Any] = {
         "rows": data.num_data(),
         "columns": data.num_feature(),
@@ -48,6 +48,7 @@ def describe_data(data: Dataset) -> dict[str, Any]:
         "values": _digest(_sampled_bins(data)),
     }
     facts |= {name: _digest([_bytes(getattr(data, name))]) for name in fields}
+    facts["init_score"] = _digest([_bytes(data.first_scores)])
     targets = data.targets
     facts["position"] = _digest([_bytes(targets.position), repr(targets.positions).encode()])
     return facts

@@ -102,9 +102,11 @@ def join_models(left: Model, right: Model) -> Model:
                 hint="Parts of one model have the same; else train with cat_target_statistics=off.",
             )
         )
+    named = left if left.has_own_names else right
     return replace(
         left,
-        names=left.names if left.has_own_names else right.names,
+        names=named.names,
+        table_names=named.table_names,
         start=left.start + right.start,
         forest=_joined(left.forest, right.forest),
     )

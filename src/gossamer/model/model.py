@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
-from gossamer.data.names import default_names
+from gossamer.data.names import default_names, names_for
 from gossamer.model.derived import Derived
 from gossamer.objectives import Objective
 from gossamer.tree import Forest
@@ -30,6 +31,7 @@ class Model:
         average_output: Whether a score is the start and the mean of the trees, not their sum.
         derived: Columns that the trees know beside the user's; None: none.
         class_names: What classes 0, 1, ... stand for, as the user wrote them; None: nobody said.
+        table_names: Names of the columns in the training table, where they are not `names`.
     """
 
     objective: Objective
@@ -41,6 +43,7 @@ class Model:
     average_output: bool = False
     derived: Derived | None = None
     class_names: tuple[Level, ...] | None = None
+    table_names: list[str] | None = None
 
     @property
     def n_columns(self) -> int:
@@ -51,6 +54,10 @@ class Model:
     def has_own_names(self) -> bool:
         """Whether the names are the user's rather than Column_0, Column_1, ..."""
         return self.names != default_names(len(self.names))
+
+    def names_for(self, found: Sequence[str]) -> list[str] | None:
+        """Return the names by which the columns of a table are known; None: by none."""
+        return names_for(self.names, self.table_names, found)
 
     def rounds(self, first: int, last: int) -> Model:
         """Return the model with the rounds from `first` to before `last` only.

@@ -74,6 +74,8 @@ def to_parts(model: Model) -> tuple[files.Arrays, dict[str, Any]]:
     }
     if model.class_names is not None:
         facts["class_names"] = list(model.class_names)
+    if model.table_names is not None:
+        facts["table_names"] = model.table_names
     if model.levels:
         facts["levels"] = model.levels.to_json()
     if model.average_output:
@@ -203,7 +205,18 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         None
         if facts.get("class_names") is None
         else check_class_names(facts["class_names"], objective),
+        _table_names(facts, len(names)),
     )
+
+
+def _table_names(facts: dict[str, Any], n_columns: int) -> list[str] | None:
+    """Return the names that the columns had in the training table; None: no others."""
+    if facts.get("table_names") is None:
+        return None
+    names = check_feature_names(facts["table_names"])
+    if len(names) != n_columns:
+        raise ValueError("the names of the table differ in number from those of the columns")
+    return names
 
 
 def _n_parallel(facts: dict[str, Any], n_trees: int, trees_per_set: int) -> int:

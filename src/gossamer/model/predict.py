@@ -12,15 +12,17 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
+from gossamer.data.by_name import names_of
 from gossamer.data.files import names_files
 from gossamer.data.frame_pieces import row_blocks
 from gossamer.data.frames import first_columns
+from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values
-from gossamer.data.names import match_names
+from gossamer.data.names import check_order, match_names
 from gossamer.data.sources import whole_table
 from gossamer.data.sparse import by_row, is_sparse, read_sparse, to_scipy
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of
 from gossamer.params import Params
@@ -86,6 +88,7 @@ class PredictOptions:
     disable_shape_check: bool = False
     early_stop: EarlyStop | None = None
     pred_contrib: bool = False
+    validate_features: bool | None = None
 
     @classmethod
     def from_arguments(
@@ -102,16 +105,10 @@ class PredictOptions:
         Parameters in `kwargs` win over those the model was trained with.
 
         Raises:
-            ParameterError: If a number of rounds is none, or the first is below 0.
+            ParameterError: If a number of rounds is none.
         """
-        start_iteration = as_number("start_iteration", start_iteration)
+        start_iteration = max(as_number("start_iteration", start_iteration), 0)
         num_iteration = as_number("num_iteration", num_iteration)
-        if start_iteration < 0:
-            raise ParameterError(
-                message(
-                    "start_iteration is out of range", got=start_iteration, expected="a number >= 0"
-                )
-            )
         params = trained_with.for_prediction(kwargs) if kwargs else trained_with
         first = start_iteration or max(params.start_iteration_predict, 0)
         n_rounds = num_iteration if num_iteration > 0 else params.num_iteration_predict
@@ -128,23 +125,19 @@ class PredictOptions:
             params.predict_contrib,
         )
 
+    def table_of(self, model: Model, data: object) -> Table:
+        """Return the user's table with the columns of the training data, see `fitting_table`."""
+        return fitting_table(model, data, self.disable_shape_check, self.validate_features)
+
     def rounds_of(self, model: Model) -> tuple[int, int]:
         """Return the first round of a model to use, and the one after the last.
 
-        Raises:
-            ParameterError: If the model has no such first round.
+        As in LightGBM, no round is left where the first is beyond the model.
         """
         n_rounds = model.forest.n_rounds
-        if self.first_round > n_rounds:
-            raise ParameterError(
-                message(
-                    "start_iteration is out of range",
-                    got=self.first_round,
-                    expected=f"at most {n_rounds}, the rounds of the model",
-                )
-            )
+        first = min(self.first_round, n_rounds)
         last = n_rounds if self.last_round is None else min(self.last_round, n_rounds)
-        return self.first_round, last
+        return first, last
 
 
 def as_number(name: str, value: object, expected: str = "a number of rounds") -> int:
@@ -182,7 +175,7 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
 
 
 def _predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[Any]:
-    table = fitting_table(model, data, options.disable_shape_check)
+    table = options.table_of(model, data)
     values, n_rows = table.values, table.n_rows
     k = model.objective.n_outputs
     first, last = options.rounds_of(model)
@@ -321,10 +314,26 @@ def predict_scores(
     return out.ravel()
 
 
-def fitting_table(model: Model, data: object, disable_shape_check: bool) -> Table:
-    """Return the table with the columns of the training data, in their order; sparse: by row."""
+def fitting_table(
+    model: Model,
+    data: Any,
+    disable_shape_check: bool = False,
+    validate_features: bool | None = None,
+) -> Table:
+    """Return the table with the columns of the training data, in their order; sparse: by row.
+
+    Args:
+        model: The model.
+        data: The user's table, or a `Table`.
+        disable_shape_check: Whether to ignore further columns, and take absent ones as missing.
+        validate_features: Where both sides have names: None: columns are found by name; True: they
+            must also be in the order of the training data; False: columns are taken by position.
+
+    Raises:
+        DataError: If the columns are not those of the training data.
+    """
     if isinstance(data, Dataset):
-        raise DataError(
+        raise DataTypeError(
             message("a Dataset cannot be predicted", hint="Pass the table itself to predict().")
         )
     refuse_row(data)
@@ -340,9 +349,19 @@ def fitting_table(model: Model, data: object, disable_shape_check: bool) -> Tabl
         data = first_columns(data, model.n_columns)
     elif isinstance(data, np.ndarray) and data.ndim == 2:
         _check_width(data.shape[1], model)  # before its columns are read as the model's
-    names = model.names if model.has_own_names and not disable_shape_check else None
+    if not (isinstance(data, Table) or is_sparse(data)):
+        data = as_known(data)
+    names, order = None, None
+    found = data.names if isinstance(data, Table) else names_of(data)
+    if found is not None and not disable_shape_check and validate_features is not False:
+        names = model.names_for(found)
+        if names is not None:
+            if validate_features:
+                check_order(names, found)
+            order = match_names(names, found)
     table = as_table(data, model.levels or NO_LEVELS, names)
-    table = _in_order(model, table, disable_shape_check)
+    if order is not None:
+        table = table.take_columns(order, names)
     if not disable_shape_check:
         _check_width(table.n_columns, model)
     if isinstance(table.values, _native.SparseMatrix):
@@ -401,10 +420,3 @@ def _of_width(values: npt.NDArray[Any], n_columns: int) -> npt.NDArray[Any]:
     padded = np.full((len(values), n_columns), np.nan)
     padded[:, : values.shape[1]] = values
     return padded
-
-
-def _in_order(model: Model, table: Table, disable_shape_check: bool) -> Table:
-    if table.names is None or not model.has_own_names or disable_shape_check:
-        return table
-    order = match_names(model.names, table.names)
-    return table if order is None else table.take_columns(order, model.names)

@@ -13,6 +13,7 @@ from gossamer.data.roles import match_columns
 from gossamer.data.source import ColumnsChanged, Source, rows_changed
 from gossamer.data.sources import find_source
 from gossamer.errors import DataError, message
+from gossamer.logger import info
 from gossamer.model.model import Model
 
 _T = TypeVar("_T")
@@ -40,7 +41,7 @@ def by_chunks(
     """Do something with each chunk of a source.
 
     Columns of files and frames are found by name where the model has names; further ones, such as
-    the label, are passed over.
+    the label, are passed over. Of files without header see `find_features`.
 
     Raises:
         DataError: If columns are missing.
@@ -49,10 +50,8 @@ def by_chunks(
     columns = None
     if source.names is not None and disable_shape_check:
         columns = list(range(min(source.n_columns, model.n_columns)))
-    elif source.names is not None:
-        known = model.names if model.has_own_names or not source.is_named else None
-        every = list(range(source.n_columns))
-        columns = match_columns(known, source.names, every, source.what, is_named=source.is_named)
+    else:
+        columns = find_features(model, source)
     while True:
         try:
             n_rows, done = 0, []
@@ -66,6 +65,40 @@ def by_chunks(
         if source.n_rows not in (None, n_rows):
             raise rows_changed(source, n_rows, source.n_rows)
         return done
+
+
+def find_features(model: Model, source: Source) -> list[int] | None:
+    """Return the columns of a source that are the model's features, in its order; None: all.
+
+    Files without header have positions instead of names. Where such a file has one column more
+    than the model, which was not trained on a file, the first one is the label, as in LightGBM.
+
+    Raises:
+        DataError: If columns are missing, or it is not known which ones are features.
+    """
+    if source.names is None:
+        return None
+    every = list(range(source.n_columns))
+    if source.is_named:
+        known = model.names_for(source.names)
+        return match_columns(known, source.names, every, source.what, is_named=True)
+    of_file = model.table_names or (model.names if model.has_own_names else None)
+    n_surplus = source.n_columns - model.n_columns
+    if n_surplus == 0:
+        return every
+    if of_file is not None and set(of_file) <= set(source.names):
+        return [source.names.index(name) for name in of_file]
+    if n_surplus == 1:
+        info(f"{source.what} has one column more than the model: the first is taken as the label.")
+        return every[1:]
+    raise DataError(
+        message(
+            f"the columns of {source.what} have no names, and are not as many as in training",
+            got=source.n_columns,
+            expected=f"{model.n_columns}, or {model.n_columns + 1} with the label first",
+            hint="Add a header with the names of the columns, or leave other columns out.",
+        )
+    )
 
 
 def _tables(model: Model, source: Source, columns: Sequence[int] | None) -> Iterator[Table]:

@@ -24,7 +24,14 @@ from gossamer.tree import Tree
 Array = npt.NDArray[np.float64]
 
 
-def refit(model: Model, params: Params, data: Dataset, table: Any, decay_rate: float) -> Model:
+def refit(
+    model: Model,
+    params: Params,
+    data: Dataset,
+    table: Any,
+    decay_rate: float,
+    validate_features: bool | None = None,
+) -> Model:
     """Learn leaf values and the start again, round after round, as a training would.
 
     Args:
@@ -33,6 +40,7 @@ def refit(model: Model, params: Params, data: Dataset, table: Any, decay_rate: f
         data: Labels, weights, queries, scores to start from.
         table: The table that `data` was made of.
         decay_rate: Share of the old values that is kept.
+        validate_features: As for `fitting_table`.
 
     Raises:
         ParameterError: If `decay_rate` is no share, or the objective does not fit.
@@ -77,7 +85,7 @@ def refit(model: Model, params: Params, data: Dataset, table: Any, decay_rate: f
     objective = make_objective(params, data)
     BaseModel(model).check_fits(data, objective)
     return _Refit(model, params, objective, data, float(decay_rate)).run(
-        fitting_table(model, table, disable_shape_check=False)
+        fitting_table(model, table, validate_features=validate_features)
     )
 
 
@@ -97,8 +105,8 @@ class _Refit:
         if starts_itself and data.init_score is None:
             self.start = self._blend(self.start, np.array(objective.start_scores(self.targets)))
         self.score = np.repeat(self.start, n_rows).reshape(n_outputs, n_rows)
-        if data.init_score is not None:
-            self.score += data.init_score.reshape(n_outputs, n_rows)
+        if (first := data.first_scores) is not None:
+            self.score += first.reshape(n_outputs, n_rows)
         self.gradients = Gradients.empty(
             n_rows, n_outputs, has_hessian=objective.has_hessian(self.targets)
         )

@@ -230,10 +230,13 @@ class Training:
         objective.fill_gradients(scores.at, self._targets, self._gradients, train.n_threads)
         state = objective.next_state(self._states[-1], self._targets, self._gradients)
         trees = self._grow(n_round, scores.into)
+        is_finished = False
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = self._sampler.is_on or self._grower.is_random
-            is_idle = not can_differ and all(tree.n_leaves == 1 for tree in trees)
-            if is_idle and self.ends_without_split:
+            is_finished = not can_differ and all(tree.n_leaves == 1 for tree in trees)
+            is_finished &= self.ends_without_split
+            # As in LightGBM, a model that cannot be split at all has one round of constant trees.
+            if is_finished and (self.trees or self.base is not None):
                 return True
             keeps_value = not self.ends_without_split and self.params.boosting == "gbdt"
             trees = [_constant(tree, keeps_value) if tree.n_leaves == 1 else tree for tree in trees]
@@ -243,7 +246,7 @@ class Training:
         self.boosting.end_round(self, trees)
         self.trees += trees
         self._states.append(state)
-        return False
+        return is_finished
 
     def _grow(self, n_round: int, score: npt.NDArray[np.float64]) -> list[Any]:
         """Grow the trees of a round and add them to scores; none knows of the others."""
@@ -419,16 +422,16 @@ class Training:
             self.base.check_levels(data)
             base = self.base.scores(data, name, table, self._threads_for(data))
             return ScoredSet(name, data, base.copy(), self._threads_for(data), base, raw)
-        if data.init_score is not None:
-            if len(data.init_score) != size:
+        if (first := data.first_scores) is not None:
+            if len(first) != size:
                 raise DataError(
                     message(
                         f"init_score of the data set {name!r} does not fit the objective",
-                        got=f"{len(data.init_score)} numbers",
+                        got=f"{len(first)} numbers",
                         expected=f"{n_rows} rows x {self.n_outputs} outputs",
                     )
                 )
-            score[:] = data.init_score
+            score[:] = first
         return ScoredSet(name, data, score, self._threads_for(data), None, raw)
 
     def _threads_for(self, data: Dataset) -> int:
@@ -547,6 +550,10 @@ class Training:
         self._is_stale = False
         self._recount()
 
+    def _table_names(self) -> list[str] | None:
+        found = self.train.data.table_names
+        return self.base.model.table_names if found is None and self.base is not None else found
+
     def to_model(self) -> Model:
         """Return the model so far."""
         model, n_columns = self._model, self.train.table.binning.n_columns
@@ -569,6 +576,7 @@ class Training:
             self.train.data.levels,
             self.boosting.averages,
             None if self._derived is None else self._derived.derived,
+            table_names=self._table_names(),
         )
         return self._model
 

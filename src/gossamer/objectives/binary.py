@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,9 +43,9 @@ class Binary(Objective):
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Binary:
-        """Make the objective; labels must be 0 and 1."""
-        check_zero_one(targets, cls.name, "training")
-        n_positive = int(np.count_nonzero(targets.label))
+        """Make the objective; labels must be 0 and 1, or -1 and 1."""
+        check_two_classes(targets, cls.name, "training")
+        n_positive = int(np.count_nonzero(targets.label > 0))
         n_negative = targets.n_rows - n_positive
         negative, positive = 1.0, params.scale_pos_weight
         if params.is_unbalance and n_positive and n_negative:
@@ -55,9 +55,13 @@ class Binary(Objective):
         return cls(params.sigmoid, negative, positive)
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are 0 and 1, and both were seen in training."""
-        check_zero_one(targets, self.name, name)
-        check_seen(targets, train, 2, name)
+        """Check that labels are those of two classes, and both were seen in training."""
+        check_two_classes(targets, self.name, name)
+        check_seen(as_zero_one(targets), as_zero_one(train), 2, name)
+
+    def prepare(self, targets: Targets) -> Targets:
+        """Return labels 0 and 1."""
+        return as_zero_one(targets)
 
     @property
     def damp_from(self) -> float:
@@ -118,17 +122,32 @@ class BinaryLogitRaw(Binary):
         return score
 
 
-def check_zero_one(targets: Targets, objective: str, name: str) -> None:
-    """Check that labels are 0 and 1.
+def as_zero_one(targets: Targets) -> Targets:
+    """Return labels 0 and 1 for labels -1 and 1, as LightGBM's `binary` reads them.
+
+    Example:
+        >>> as_zero_one(Targets(np.array([-1, 1], dtype=np.float32))).label
+        array([0., 1.], dtype=float32)
+    """
+    if not (targets.label < 0).any():
+        return targets
+    return replace(targets, label=np.maximum(targets.label, np.float32(0)))
+
+
+def check_two_classes(targets: Targets, objective: str, name: str) -> None:
+    """Check that labels are 0 and 1, or -1 and 1.
 
     Raises:
         DataError: If one is not.
 
     Example:
-        >>> check_zero_one(Targets(np.array([0, 1], dtype=np.float32)), "binary", "training")
+        >>> check_two_classes(Targets(np.array([0, 1], dtype=np.float32)), "binary", "training")
     """
-    is_bad = (targets.label != 0) & (targets.label != 1)
+    negative = -1 if (targets.label == -1).any() else 0
+    is_bad = (targets.label != negative) & (targets.label != 1)
     hint = "Encode the two classes as 0 and 1, which GossamerClassifier does by itself."
     if is_bad.any() and len(np.unique(targets.label[:1000])) > 2:
         hint = "Use objective=multiclass for more than two classes, regression for other numbers."
-    check_labels(targets, is_bad, objective=objective, name=name, expected="0 or 1", hint=hint)
+    check_labels(
+        targets, is_bad, objective=objective, name=name, expected=f"{negative} or 1", hint=hint
+    )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP
-from gossamer.objectives.binary import check_zero_one
+from gossamer.objectives.binary import as_zero_one, check_two_classes
 from gossamer.objectives.classes import check_seen
 from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise
@@ -38,14 +38,18 @@ class Focal(Pointwise):
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Focal:
-        """Make the objective; labels must be 0 and 1."""
-        check_zero_one(targets, cls.name, "training")
+        """Make the objective; labels must be 0 and 1, or -1 and 1."""
+        check_two_classes(targets, cls.name, "training")
         return cls(params.focal_gamma, params.focal_alpha)
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are 0 and 1, and both were seen in training."""
-        check_zero_one(targets, self.name, name)
-        check_seen(targets, train, 2, name)
+        """Check that labels are those of two classes, and both were seen in training."""
+        check_two_classes(targets, self.name, name)
+        check_seen(as_zero_one(targets), as_zero_one(train), 2, name)
+
+    def prepare(self, targets: Targets) -> Targets:
+        """Return labels 0 and 1."""
+        return as_zero_one(targets)
 
     @property
     def loss(self) -> _native.LossArgs:

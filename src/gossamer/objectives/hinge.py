@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.objectives.binary import check_zero_one
+from gossamer.objectives.binary import as_zero_one, check_two_classes
 from gossamer.objectives.classes import check_seen
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
@@ -25,14 +25,18 @@ class Hinge(Pointwise):
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Hinge:
-        """Make the objective; labels must be 0 and 1."""
-        check_zero_one(targets, cls.name, "training")
+        """Make the objective; labels must be 0 and 1, or -1 and 1."""
+        check_two_classes(targets, cls.name, "training")
         return cls()
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are 0 and 1, and both were seen in training."""
-        check_zero_one(targets, self.name, name)
-        check_seen(targets, train, 2, name)
+        """Check that labels are those of two classes, and both were seen in training."""
+        check_two_classes(targets, self.name, name)
+        check_seen(as_zero_one(targets), as_zero_one(train), 2, name)
+
+    def prepare(self, targets: Targets) -> Targets:
+        """Return labels 0 and 1."""
+        return as_zero_one(targets)
 
     @property
     def loss(self) -> _native.LossArgs:

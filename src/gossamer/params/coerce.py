@@ -240,7 +240,9 @@ def _to_metric(param: Param, value: object) -> str:
 def _to_metrics(param: Param, value: object) -> tuple[str, ...] | None:
     if isinstance(value, str) and not value.strip():
         return None
-    names = _items(value)
+    names = [name for name in _items(value) if name is not None]
+    if not names:
+        return () if value == () else None  # the tuple is what "None" became before
     if callable(value) or any(callable(name) for name in names):
         raise ParameterError(
             message(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterTypeError, message
 
 
 def as_dict(params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def as_dict(params: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(params, Mapping):
         is_path = isinstance(params, (str, os.PathLike))
-        raise ParameterError(
+        raise ParameterTypeError(
             message(
                 "parameters are not usable",
                 got=params if is_path else type(params).__name__,

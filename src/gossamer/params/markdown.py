@@ -32,9 +32,9 @@ the same thing.
 - **Not yet.** LightGBM's parameters are all known. Those marked *not yet* accept their default
   only; names in ~~strikethrough~~ are known values that this version does not support. Both raise
   `NotSupportedError`.
-- **`alpha`** is LightGBM's parameter of the objectives `huber` and `quantile`, and XGBoost's L1
-  penalty. With these two objectives and `expectile`, or when the L1 penalty is given by another
-  name as well, it is the former; otherwise it means `lambda_l1`.
+- **`alpha`** belongs to the objectives `huber`, `quantile` and `expectile`, as in LightGBM. With
+  other objectives it has no effect, and a warning says so. XGBoost's L1 penalty of that name is
+  `reg_alpha` (`lambda_l1`) here; only `gossamer.compat.xgboost` takes `alpha` for it.
 
 Some values follow from others:
 

@@ -85,6 +85,8 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
         values |= given
         values |= _consequences(values, given)
         resolved = Params(given=frozenset(given), **values)
+        if context == "train":
+            _warn_of_unused_alpha(resolved)
     if context == "train":
         _check_together(resolved)
     return resolved
@@ -144,16 +146,7 @@ def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
             found.setdefault(CANONICAL[spelling], []).append(spelling)
     for name, spellings in found.items():
         spellings.sort(key=lambda spelling: (spelling != name, len(spelling), spelling))
-    if "alpha" in found and "lambda_l1" not in found:
-        objective = found.get("objective", [""])[0]
-        if not objective or not _has_own_alpha(params[objective]):
-            found["lambda_l1"] = found.pop("alpha")
     return found
-
-
-def _has_own_alpha(objective: object) -> bool:
-    """Whether `alpha` belongs to this objective; otherwise it is XGBoost's L1 penalty."""
-    return coerce(TABLE["objective"], objective) in _ALPHA_OBJECTIVES
 
 
 def _said_by(objective: object, name: str) -> object:
@@ -267,6 +260,17 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
 def _samples_rows(values: Mapping[str, Any]) -> bool:
     fractions = ("bagging_fraction", "pos_bagging_fraction", "neg_bagging_fraction")
     return any(values[name] < 1 for name in fractions)
+
+
+def _warn_of_unused_alpha(params: Params) -> None:
+    """Warn of an `alpha` without effect: to users of XGBoost it is the L1 penalty."""
+    is_used = callable(params.objective) or params.objective in _ALPHA_OBJECTIVES
+    if "alpha" in params.given and not is_used and params.alpha != TABLE["alpha"].default:
+        _logger.warning(
+            "alpha=%r has no effect with objective=%s. The L1 penalty is reg_alpha (lambda_l1).",
+            params.alpha,
+            params.objective,
+        )
 
 
 def _check_together(params: Params) -> None:

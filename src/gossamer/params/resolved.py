@@ -262,7 +262,9 @@ class Params(Mapping[str, object]):
             >>> resolve({"eta": 0.3}).to_dict(given_only=True)
             {'learning_rate': 0.3}
         """
-        return {name: self[name] for name in self if not given_only or name in self.given}
+        found = {name: self[name] for name in self if not given_only or name in self.given}
+        # An empty list would ask for the objective's own metric.
+        return {**found, "metric": "None"} if found.get("metric") == () else found
 
     def replace(self, **changes: object) -> Params:
         """Return a copy with other values, as if they had been given in the first place.

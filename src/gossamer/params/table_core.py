@@ -340,24 +340,22 @@ RUN: Final = (
         ("config_file",),
         "str",
         "",
-        "File of parameters for the command line.",
-        supported=False,
+        "Accepted, no effect in Python. File of parameters for the command line.",
     ),
     _run(
         "input_model",
         ("model_input", "model_in"),
         "str",
         "",
-        "Model file that training continues from, or that predicts.",
-        supported=False,
+        "Accepted, no effect in Python, where `train` has `init_model`. Model file for the command "
+        "line.",
     ),
     _run(
         "output_model",
         ("model_output", "model_out"),
         "str",
         "LightGBM_model.txt",
-        "File the command line writes the model to.",
-        supported=False,
+        "Accepted, no effect in Python. File the command line writes the model to.",
     ),
     _run(
         "saved_feature_importance_type",

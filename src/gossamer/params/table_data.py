@@ -125,14 +125,14 @@ DATASET: Final = (
 )
 
 FILES: Final = (
-    _file(
+    _read(
         "data",
         ("train", "train_data", "train_data_file", "data_filename"),
         "str",
         "",
-        "File with the training data.",
+        "Accepted, no effect in Python. File with the training data for the command line.",
     ),
-    _file(
+    _read(
         "valid",
         (
             "test",
@@ -144,14 +144,15 @@ FILES: Final = (
         ),
         "str",
         "",
-        "Files with validation data, separated by commas.",
+        "Accepted, no effect in Python. Files with validation data for the command line, separated "
+        "by commas.",
     ),
-    _file(
+    _read(
         "pre_partition",
         ("is_pre_partition",),
         "bool",
         False,
-        "Each machine already has its own part of the data.",
+        "Accepted, no effect: there is one machine. Each already has its own part of the data.",
     ),
     _read(
         "two_round",
@@ -173,7 +174,8 @@ FILES: Final = (
         ("label",),
         "column",
         "",
-        "Column of a file or a frame that is the label: `name:price`, `price`, or a position.",
+        "Column of a file or a frame that is the label: `name:price`, `price`, or a position. "
+        "Without effect on arrays, as are the next three.",
     ),
     _read(
         "weight_column",
@@ -293,8 +295,7 @@ PREDICT: Final = (
         ),
         "str",
         "LightGBM_predict_result.txt",
-        "File the command line writes predictions to.",
-        supported=False,
+        "Accepted, no effect in Python. File the command line writes predictions to.",
     ),
 )
 

@@ -1,4 +1,8 @@
-"""Parameters of distributed and GPU training; none of them is supported yet."""
+"""Parameters of distributed and GPU training, neither of which is supported yet.
+
+What only matters on several machines or on a GPU is accepted: `num_machines` and `device_type`
+say whether there are any.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,25 @@ from typing import Final
 
 from gossamer.params.param import Param
 
-_network = partial(Param, group="Network", supported=False)
-_gpu = partial(Param, group="GPU", supported=False)
+_network = partial(Param, group="Network")
+_gpu = partial(Param, group="GPU")
 
 NETWORK: Final = (
-    _network("num_machines", ("num_machine",), "int", 1, "Number of machines.", low=1),
+    _network(
+        "num_machines",
+        ("num_machine",),
+        "int",
+        1,
+        "Number of machines.",
+        low=1,
+        supported=False,
+    ),
     _network(
         "top_k",
         ("topk",),
         "int",
         20,
-        "Features each machine proposes to a voting learner.",
+        "Accepted, no effect. Features each machine proposes to a voting learner.",
         low=1,
     ),
     _network(
@@ -25,30 +37,57 @@ NETWORK: Final = (
         ("local_port", "port"),
         "int",
         12400,
-        "Port this machine listens on.",
+        "Accepted, no effect. Port this machine listens on.",
         low=1,
     ),
-    _network("time_out", (), "int", 120, "Minutes to wait for another machine.", low=1),
+    _network(
+        "time_out",
+        (),
+        "int",
+        120,
+        "Accepted, no effect. Minutes to wait for another machine.",
+        low=1,
+    ),
     _network(
         "machine_list_filename",
         ("machine_list_file", "machine_list", "mlist"),
         "str",
         "",
-        "File that lists the machines.",
+        "Accepted, no effect. File that lists the machines.",
     ),
     _network(
         "machines",
         ("workers", "nodes"),
         "str",
         "",
-        "The machines as `address:port`, separated by commas.",
+        "Accepted, no effect. The machines as `address:port`, separated by commas.",
     ),
 )
 
 GPU: Final = (
-    _gpu("gpu_platform_id", (), "int", -1, "OpenCL platform; below 0 the system chooses."),
-    _gpu("gpu_device_id", (), "int", -1, "The GPU to use; below 0 the system chooses."),
-    _gpu("gpu_device_id_list", (), "str", "", "GPUs to use, separated by commas."),
-    _gpu("gpu_use_dp", (), "bool", False, "Sum in double precision on the GPU."),
-    _gpu("num_gpu", (), "int", 1, "Number of GPUs.", low=1),
+    _gpu(
+        "gpu_platform_id",
+        (),
+        "int",
+        -1,
+        "Accepted, no effect. OpenCL platform; below 0 the system chooses.",
+    ),
+    _gpu(
+        "gpu_device_id",
+        (),
+        "int",
+        -1,
+        "Accepted, no effect. The GPU to use; below 0 the system chooses.",
+    ),
+    _gpu(
+        "gpu_device_id_list",
+        (),
+        "str",
+        "",
+        "Accepted, no effect. GPUs to use, separated by commas.",
+    ),
+    _gpu(
+        "gpu_use_dp", (), "bool", False, "Accepted, no effect. Sum in double precision on the GPU."
+    ),
+    _gpu("num_gpu", (), "int", 1, "Accepted, no effect. Number of GPUs.", low=1),
 )

@@ -86,8 +86,8 @@ OBJECTIVE: Final = (
         "float",
         0.9,
         "For `huber` where the loss becomes linear, for `quantile` the quantile, for `expectile` "
-        "the same as `expectile_alpha`. With any other objective, `alpha` is XGBoost's name for "
-        "`lambda_l1` and is read as that, unless the L1 penalty is given by another name too.",
+        "the same as `expectile_alpha`. Without effect on other objectives: the L1 penalty, which "
+        "XGBoost calls `alpha`, is `lambda_l1`.",
         low=0,
         low_open=True,
     ),

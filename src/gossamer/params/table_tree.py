@@ -53,7 +53,7 @@ TREE: Final = (
         ("reg_alpha", "l1_regularization"),
         "float",
         0.0,
-        "L1 penalty on leaf values. `alpha` is read as this one for most objectives, see there.",
+        "L1 penalty on leaf values. XGBoost's `alpha`, which is another parameter here.",
         low=0,
     ),
     _tree(

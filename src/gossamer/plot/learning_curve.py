@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError, ParameterTypeError, message
 from gossamer.model import Booster
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 
@@ -114,7 +114,7 @@ def _find_history(booster: Any) -> History:
         history = booster.evals_result_
     else:
         hint = "Record the metrics with record_evaluation(history), and pass history."
-        raise ParameterError(
+        raise ParameterTypeError(
             message(
                 "plot_metric cannot draw this",
                 got=type(booster).__name__,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError, ParameterTypeError, message
 from gossamer.model import Booster, CVBooster
 
 
@@ -38,7 +38,7 @@ def find_booster(booster: Any, function: str) -> Booster:
     # Asked of the class: what an estimator that was not fitted says of it is the better message.
     if hasattr(type(booster), "booster_") and isinstance(found := booster.booster_, Booster):
         return found
-    raise ParameterError(
+    raise ParameterTypeError(
         message(
             f"{function} cannot draw this",
             got=type(booster).__name__,

@@ -82,8 +82,6 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
 
     # Whether labels must be numbers.
     _y_numeric: ClassVar[bool] = True
-    # The metric that goes with an objective function.
-    _metric_of_function: ClassVar[str | None] = None
 
     def __init__(
         self,
@@ -132,6 +130,19 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             self._other_params = kwargs
 
     # ---- parameters ----
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a parameter that was given as one of `**kwargs`.
+
+        Raises:
+            NotFittedError: If `fit` must be called before there is such an attribute.
+            AttributeError: If there is none.
+        """
+        if name in self._others:
+            return self._others[name]
+        if name in _LEARNED or hasattr(type(self), name):  # a property that needs a model
+            check_is_fitted(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
 
     @property
     def _others(self) -> dict[str, Any]:
@@ -388,10 +399,10 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         wanted = [eval_metric] if is_one else list(eval_metric or ())
         functions = [LabelsFirst.wrap(f, "eval_metric") for f in wanted if callable(f)]
         names = _split_names([metric for metric in wanted if not callable(metric)])
-        own = take_out(params, "metric")
-        if own is None:
-            own = self._own_metric(params)
-        params["metric"] = [*map(self._rename_metric, names), *_split_names(own)]
+        own = _split_names(take_out(params, "metric"))
+        if not own:
+            own = _split_names(self._own_metric(params)) or ["None"]
+        params["metric"] = [*map(self._rename_metric, names), *own]
         return functions
 
     def _own_metric(self, params: dict[str, Any]) -> Any:
@@ -400,8 +411,12 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         if isinstance(resolved.objective, CustomObjective):
             return resolved.metric
         if callable(resolved.objective):
-            return self._metric_of_function
+            return self._metric_of_function()
         return resolved.metric or objective_class(resolved).default_metric
+
+    def _metric_of_function(self) -> str | None:
+        """Return the metric of a model whose objective is a function, as LightGBM has it."""
+        return None
 
     def _column_names(self, x: Any, given: Any) -> Sequence[str] | Literal["auto"]:
         """Return the names given, or those of a data frame's columns."""
@@ -421,7 +436,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         num_iteration: int | None = None,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Predict rows.
@@ -434,7 +449,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
                 one, else all; 0 or less: all.
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values, see `Booster.predict`.
-            validate_features: Names are always checked where both sides have some.
+            validate_features: Whether the columns of a frame must have the names of those in `fit`,
+                in their order; None: as scikit-learn's estimators do. False: columns are taken by
+                position.
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
         Returns:
@@ -443,6 +460,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             order; leaves: rows x trees.
         """
         check_is_fitted(self)
+        kwargs = {**self._prediction_params(kwargs), **kwargs}
         n_jobs = take_out(kwargs, "num_threads")
         own = [name for name in self._others if CANONICAL.get(name) == "num_threads"]
         if n_jobs is not None or not own:
@@ -450,13 +468,12 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             if n_threads != self._booster.resolved_params.num_threads:
                 kwargs["num_threads"] = n_threads
         found: npt.NDArray[Any] = self._booster.predict(
-            check_rows(self, X, self._booster.levels),
+            check_rows(self, X, self._booster.levels, validate_features),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
             raw_score=raw_score,
             pred_leaf=pred_leaf,
             pred_contrib=pred_contrib,
-            validate_features=validate_features,
             **kwargs,
         )
         return found
@@ -536,6 +553,18 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
     def _learn_classes(self, booster: Booster) -> None:
         """Take over the classes of a model that was loaded."""
 
+    def _prediction_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters of predictions that were set, also after `fit`, and are not given."""
+        known = {CANONICAL.get(name) for name in given}
+        trained_with = self._booster.resolved_params
+        found = {
+            CANONICAL[name]: value
+            for name, value in self._others.items()
+            if TABLE[CANONICAL[name]].group == "Prediction" and CANONICAL[name] not in known
+        }
+        resolved = resolve(found, context="predict")
+        return {name: v for name, v in found.items() if resolved[name] != trained_with[name]}
+
     # ---- facts ----
 
     @property
@@ -592,6 +621,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         return self.booster_.feature_importance(self.importance_type)
 
 
+# Attributes that `fit` sets; before, there are none.
+_LEARNED: Final = ("n_features_in_", "feature_names_in_", "classes_", "n_classes_")
+
 # The arguments of the constructor and their defaults.
 _DEFAULTS: Final[Mapping[str, Any]] = {
     name: parameter.default
@@ -607,4 +639,5 @@ def _split_names(names: Any) -> list[Any]:
         name
         for part in parts
         for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
+        if name is not None and name != ""
     ]

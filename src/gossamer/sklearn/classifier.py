@@ -225,6 +225,8 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
                     hint="Use objective=binary, or leave it out.",
                 )
             )
+        if n_classes is not None:
+            n_classes = coerce(TABLE["num_class"], n_classes, "num_class")
         if n_classes not in (None, 1, self.n_classes_):
             raise ParameterError(
                 message(
@@ -255,6 +257,9 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         objective = getattr(self, "_objective", None)
         return isinstance(objective, CustomObjective) and objective.link != "identity"
 
+    def _metric_of_function(self) -> str | None:
+        return "multi_logloss" if self._is_multiclass else "binary_logloss"
+
     def _rename_metric(self, name: str) -> str:
         metric = _kind(name, "metric")
         for binary, multi in _METRIC_PAIRS:
@@ -272,7 +277,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         num_iteration: int | None = None,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Predict the class of each row; see `GossamerModel.predict` for the arguments.
@@ -311,7 +316,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         num_iteration: int | None = None,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Predict the probability of each class; see `GossamerModel.predict` for the arguments.
@@ -369,7 +374,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         *,
         start_iteration: int = 0,
         num_iteration: int | None = None,
-        validate_features: bool = False,
+        validate_features: bool | None = None,
         **kwargs: Any,
     ) -> npt.NDArray[Any]:
         """Return raw scores; see `GossamerModel.predict` for the arguments.

@@ -38,18 +38,23 @@ _AS_IT_IS: Final = ("csr", "csc")
 _FLOATS: Final = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def check_rows(estimator: Any, x: Any, levels: Levels | None = None) -> Matrix:
+def check_rows(
+    estimator: Any, x: Any, levels: Levels | None = None, validate_features: bool | None = None
+) -> Matrix:
     """Check rows to predict or to evaluate against those the estimator was fitted on.
 
     Args:
         estimator: Knows how many columns there are, and their names.
         x: The rows.
         levels: Those of the training data.
+        validate_features: False: columns of frames are taken by position.
     """
     if not levels and _is_fitting(estimator, x):
         return x
     refuse_row(x)
     x = as_frame(leave_out(x, getattr(estimator, "_named_columns", ())))
+    if validate_features is False and is_frame(x):
+        return replace(as_table(x, levels or NO_LEVELS), names=None)
     if levels or has_levels(x):
         x = _as_array_of_objects(x)
         validate_data(estimator, x, reset=False, skip_check_array=True)
@@ -202,8 +207,12 @@ def check_times(y: Any, values: Matrix) -> Array:
 def _prepare(x: Any) -> Any:
     """See to what scikit-learn does not.
 
-    Sparse matrices of other formats are converted here, where their parts are checked first.
+    Sparse matrices of other formats are converted here, where their parts are checked first. Frames
+    of sparse columns that leave out something else than zeros are made dense.
     """
+    dtypes = x.dtypes if is_frame(x) and hasattr(x, "dtypes") else ()
+    if any(getattr(dtype, "fill_value", 0) != 0 for dtype in dtypes):
+        return x.sparse.to_dense() if hasattr(x, "sparse") else x
     if is_sparse(x) and len(x.shape) == 2 and x.format not in _AS_IT_IS:
         return to_compressed_rows(x)
     return x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.sklearn.base import GossamerModel
@@ -27,10 +27,11 @@ class GossamerRanker(GossamerModel):
         array([ True])
     """
 
-    _metric_of_function: ClassVar[str | None] = "ndcg"
-
     def _default_objective(self) -> str:
         return "lambdarank"
+
+    def _metric_of_function(self) -> str | None:
+        return "ndcg"
 
     def fit(  # type: ignore[override]
         self,

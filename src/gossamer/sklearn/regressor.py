@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from sklearn.base import RegressorMixin
 
@@ -26,7 +26,8 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
         array([0.4])
     """
 
-    _metric_of_function: ClassVar[str | None] = "l2"
+    def _metric_of_function(self) -> str | None:
+        return "l2"
 
     def __sklearn_tags__(self) -> Any:
         """Say that there may be several targets."""

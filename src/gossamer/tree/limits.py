@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.binning import Binning
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.logger import warn
 from gossamer.params import Params
 from gossamer.params.by_column import by_column, column_of
 from gossamer.params.forced import ForcedNode, read_splits
@@ -167,8 +168,9 @@ def _forced(
     columns = [column_of(node.column, names, node.where) for node in nodes]
     if groups:
         _check_forced_groups(nodes, columns, groups)
-    forced = []
-    for node, column in zip(nodes, columns, strict=True):
+    made: dict[int, tuple[int, int]] = {}  # feature and bin of the splits that can be made
+    left_out: set[int] = set()
+    for i, (node, column) in enumerate(zip(nodes, columns, strict=True)):
         if of_column[column] < 0:
             raise ParameterError(
                 message(
@@ -189,16 +191,17 @@ def _forced(
             )
         upper = binning.upper_of(of_column[column])
         threshold = int(np.searchsorted(upper, node.threshold))
-        if threshold == len(upper) - 1:
-            raise ParameterError(
-                message(
-                    f"{node.where} leaves no row on the right: feature {node.column!r}",
-                    got=node.threshold,
-                    expected=f"at most {upper[-2]:.17g}" if len(upper) > 1 else "another feature",
+        if i in left_out or threshold == len(upper) - 1:
+            if i not in left_out:
+                warn(
+                    f"{node.where} is left out with all splits below it: no row of feature "
+                    f"{node.column!r} is above {node.threshold}."
                 )
-            )
-        forced.append((of_column[column], threshold, node.left, node.right))
-    return forced
+            left_out |= {i, node.left, node.right}
+            continue
+        made[i] = of_column[column], threshold
+    place = {i: k for k, i in enumerate(made)}
+    return [(*made[i], place.get(nodes[i].left, -1), place.get(nodes[i].right, -1)) for i in made]
 
 
 def _check_forced_groups(

@@ -9,7 +9,7 @@ from typing import Any
 from gossamer.callbacks import early_stopping
 from gossamer.cv import cv
 from gossamer.data import Dataset
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataTypeError, ParameterError, message
 from gossamer.model import Booster
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import coerce
@@ -103,7 +103,7 @@ def search(
     """
     optuna = import_optuna()
     if not isinstance(train_set, Dataset):
-        raise DataError(message("train_set is no Dataset", got=type(train_set).__name__))
+        raise DataTypeError(message("train_set is no Dataset", got=type(train_set).__name__))
     for name, number in (("n_trials", n_trials), ("early_stopping_rounds", early_stopping_rounds)):
         if coerce(TABLE["num_iterations"], number, name) == 0:
             raise ParameterError(message(f"{name} is too small", got=number, expected="1 or more"))

@@ -138,8 +138,9 @@ class TestFields:
     def test_tables_without_names(self, table: Any) -> None:
         with pytest.raises(gs.DataError, match="label names a column, but the columns"):
             gs.Dataset(table, label="y").construct()
-        with pytest.raises(gs.DataError, match="label names a column, but the columns"):
-            gs.Dataset(table, params={"label_column": 0}).construct()
+        with pytest.warns(UserWarning, match="name a column as label, which has no effect"):
+            data = gs.Dataset(table, params={"label_column": 0}).construct()
+        assert data.num_feature() == 2
 
     def test_a_frame_is_not_copied(self) -> None:
         frame = pandas.DataFrame(np.zeros((10, 4)), columns=list("abyc"))

@@ -242,7 +242,7 @@ def translate(
     found["objective"] = objective
     metrics = _metrics(given)
     if metrics is not None:
-        found["metric"] = metrics
+        found["metric"] = tuple(metrics)
     if "max_leaves" not in found:
         # Depth is what limits XGBoost's trees.
         depth = _as_int("max_depth", found["max_depth"])

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from gossamer.data.files.beside import without_side_files
 from gossamer.errors import DataError, message
 from gossamer.params.suggest import did_you_mean
 
@@ -31,6 +32,7 @@ def find_files(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) 
     """Return the files that are meant, in the order given; of patterns and folders, sorted.
 
     Of a folder all files are taken but those that begin with "." or "_", further folders too.
+    Files that hold weights, ... of another one (`rows.csv.weight`) are left out.
 
     Raises:
         DataError: If there is nothing.
@@ -56,6 +58,7 @@ def _find(text: str) -> list[Path]:
     path = Path(text).expanduser()
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p, path))
+        files = without_side_files(files)
         _check_not_partitioned(path, files)
         if not files:
             raise DataError(
@@ -69,7 +72,7 @@ def _find(text: str) -> list[Path]:
         return [path]
     if glob.has_magic(text):
         matching = sorted(Path(p) for p in glob.glob(str(path), recursive=True))
-        files = [p for p in matching if p.is_file()]
+        files = without_side_files([p for p in matching if p.is_file()])
         if files:
             return files
         raise DataError(
