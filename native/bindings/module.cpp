@@ -20,6 +20,8 @@ void bind_row_predictor(nanobind::module_& m);
 
 NB_MODULE(_native, m) {
   using namespace gossamer::bindings;
+  // A daemon thread that trains while the interpreter exits keeps its objects: no news to users.
+  nanobind::set_leak_warnings(false);
   m.doc() = "Gossamer's native core: everything that runs per row, per bin or per node.";
   bind_kernels(m);
   bind_sparse(m);
