@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.sparse import by_row, read_sparse, to_scipy
+from gossamer.data.sparse import by_row, read_sparse, to_dense, to_scipy
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, fitting_table, tree_range, with_derived
@@ -224,4 +224,4 @@ def _limits() -> Iterator[None]:
 
 def _dense(values: Any) -> Any:
     """Return a dense table: where every pair or background row counts, results are larger yet."""
-    return to_scipy(values).toarray() if isinstance(values, _native.SparseMatrix) else values
+    return to_dense(values) if isinstance(values, _native.SparseMatrix) else values
