@@ -57,7 +57,9 @@ def to_compressed_rows(data: Any) -> Any:
     """
     readable(np.empty(0, dtype=data.dtype))
     try:
-        data = data.copy()  # scipy trusts the parts: those it uses are those that were checked
+        _check_parts(data)
+        # scipy trusts the parts, and another thread may change the user's: a copy is converted.
+        data = data.copy()
         _check_parts(data)
         return data.tocsr()
     except DataError:
