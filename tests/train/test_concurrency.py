@@ -258,7 +258,7 @@ def test_a_sparse_table_that_another_thread_changes(kind: str, part: str) -> Non
                 array[:] = before
                 time.sleep(0.0005)
 
-        writer = threading.Thread(target=write)
+        writer = threading.Thread(target=write, daemon=True)
         writer.start()
         for attempt in range(15):
             try:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.sparse import by_row, read_sparse, to_dense, to_scipy
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, GossamerError, NotSupportedError, message
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, fitting_table, tree_range, with_derived
 from gossamer.threads import resolve_threads
@@ -218,6 +218,8 @@ def _limits() -> Iterator[None]:
     """
     try:
         yield
+    except GossamerError:  # it says what is wrong already
+        raise
     except ValueError as error:
         raise NotSupportedError(message(f"the trees cannot be explained: {error}")) from None
 
