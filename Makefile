@@ -27,7 +27,7 @@ CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-native lint format stubs bench sanitize fuzz docs figures notebooks wheel clean
+.PHONY: help demo test test-native test-portable lint format stubs bench sanitize fuzz docs figures notebooks wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,10 @@ test: test-native $(STAMPS)/test ## native tests at every kernel level, then pyt
 test-native: $(STAMPS)/build ## native tests alone
 	$(call build_native_tests,build/native,)
 	$(BIN)/ctest --test-dir build/native --parallel $(JOBS) --output-on-failure --no-tests=error
+
+test-portable: $(STAMPS)/build ## native tests with the kernels that processors other than x86-64 have
+	$(call build_native_tests,build/portable,,-DGOSSAMER_KERNELS=generic)
+	$(BIN)/ctest --test-dir build/portable --parallel $(JOBS) --output-on-failure --no-tests=error
 
 lint: $(STAMPS)/lint $(STAMPS)/test ## ruff, mypy, clang-format, and whether the stubs are current
 	$(BIN)/ruff check .
@@ -144,9 +148,9 @@ clean: ## remove everything that was built, the environment too
 
 comma := ,
 
-# folder, sanitizers
+# folder, sanitizers, other options of cmake
 define build_native_tests
-	$(BIN)/cmake -S . -B $(1) -G Ninja -DGOSSAMER_MODULE=OFF -DGOSSAMER_TESTS=ON -DGOSSAMER_SANITIZE=$(2) >/dev/null
+	$(BIN)/cmake -S . -B $(1) -G Ninja -DGOSSAMER_MODULE=OFF -DGOSSAMER_TESTS=ON -DGOSSAMER_SANITIZE=$(2) $(3) >/dev/null
 	$(BIN)/cmake --build $(1) --parallel $(JOBS) -- --quiet
 endef
 

@@ -12,12 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/gil.h"
 #include "core/matrix_view.h"
 #include "core/memory.h"
 
 namespace gossamer::bindings {
-
-namespace nb = nanobind;
 
 template <class T>
 using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -40,6 +40,14 @@ PySparse make_sparse(const AnyVector& values, const AnyVector& indices, const In
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const TableChanged& changed) {
+      const std::string text = std::string(changed.what()) + ". Hand over a copy of it.";
+      PyErr_SetString(nb::module_::import_("gossamer.errors").attr("DataError").ptr(), text.c_str());
+    }
+  });
   nb::class_<PySparse>(m, "SparseMatrix", "Compressed rows or columns; checked when made (ValueError, IndexError).")
       .def(nb::new_(&make_sparse), "values"_a.noconvert(), "indices"_a.noconvert(), "begin"_a.noconvert(), "n_rows"_a,
            "n_columns"_a, "by_row"_a)

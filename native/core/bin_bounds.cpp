@@ -349,13 +349,17 @@ SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedS
   const auto for_entries = [&](std::int64_t s, const auto& body) {
     for (std::int64_t i = n_sample * s / n_stretches; i < n_sample * (s + 1) / n_stretches; ++i) {
       const std::int64_t row = row_of(i);
-      for (std::int64_t e = sparse.begin[row]; e < sparse.begin[row + 1]; ++e) body(row, e);
+      std::int64_t column = -1;
+      for (std::int64_t e = sparse.begin[row]; e < sparse.begin[row + 1]; ++e) {
+        column = sparse.index(e, column);
+        body(row, static_cast<std::size_t>(column), e);
+      }
     }
   };
   team.for_each(n_stretches, [&](std::int64_t s, int) {
     auto& count = next[static_cast<std::size_t>(s)];
     count.assign(n_columns, 0);
-    for_entries(s, [&](std::int64_t, std::int64_t e) { ++count[static_cast<std::size_t>(sparse.indices[e])]; });
+    for_entries(s, [&](std::int64_t, std::size_t c, std::int64_t) { ++count[c]; });
   });
   SampledColumns<T> columns;
   columns.begin.assign(n_columns + 1, 0);
@@ -368,8 +372,9 @@ SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedS
   if (!weights.empty()) columns.weights.resize(columns.values.size());
   team.for_each(n_stretches, [&](std::int64_t s, int) {
     auto& to = next[static_cast<std::size_t>(s)];
-    for_entries(s, [&](std::int64_t row, std::int64_t e) {
-      const auto place = static_cast<std::size_t>(to[static_cast<std::size_t>(sparse.indices[e])]++);
+    for_entries(s, [&](std::int64_t row, std::size_t c, std::int64_t e) {
+      if (to[c] == columns.begin[c + 1]) throw TableChanged();
+      const auto place = static_cast<std::size_t>(to[c]++);
       columns.values[place] = sparse.values[e];
       if (!weights.empty()) columns.weights[place] = weights[static_cast<std::size_t>(row)];
     });
@@ -410,11 +415,12 @@ std::vector<ColumnBounds> find_bounds(Team& team, const SparseView& matrix, std:
       for (std::int64_t c = first; c < last; ++c) {
         values.clear();
         weights.clear();
+        std::int64_t row = -1;
         for (std::int64_t e = sparse.begin[c]; e < sparse.begin[c + 1]; ++e) {
-          const auto row = static_cast<std::size_t>(sparse.indices[e]);
-          if (!sample.empty() && !in_sample[row]) continue;
+          row = sparse.index(e, row);
+          if (!sample.empty() && !in_sample[static_cast<std::size_t>(row)]) continue;
           values.push_back(sparse.values[e]);
-          if (weighted) weights.push_back(options.weights[row]);
+          if (weighted) weights.push_back(options.weights[static_cast<std::size_t>(row)]);
         }
         const auto n = static_cast<std::int64_t>(values.size());
         const auto i = static_cast<std::size_t>(c);

@@ -188,35 +188,39 @@ void BinMatrix::set_column(std::int64_t f, std::span<const std::uint16_t> bins) 
 
 void BinMatrix::make_columns(Team& team) {
   const std::lock_guard lock(columns_mutex_);
-  if (!column_begin_.empty() || groups_.empty()) return;
+  if (has_columns_.load(std::memory_order_relaxed) || groups_.empty()) return;
+  // All of it is made before any of it is kept: memory may run out in the middle.
+  std::vector<std::vector<std::int64_t>> column_begin(groups_.size());
   const std::int64_t length = (n_rows_ + 63) / 64 * 64;
   std::int64_t size8 = 0;
   std::int64_t size16 = 0;
-  for (const Group& group : groups_) {
-    std::int64_t& size = group.two_bytes ? size16 : size8;
-    column_begin_.emplace_back();
-    for (int lane = 0; lane < group.n_lanes; ++lane) {
-      column_begin_.back().push_back(size);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::int64_t& size = groups_[g].two_bytes ? size16 : size8;
+    for (int lane = 0; lane < groups_[g].n_lanes; ++lane) {
+      column_begin[g].push_back(size);
       size += length;
     }
   }
-  columns8_.reset(size8);
-  columns16_.reset(size16);
+  Buffer<std::uint8_t> columns8(size8);
+  Buffer<std::uint16_t> columns16(size16);
   for_blocks(team, n_rows_, kTileRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const Group& group = groups_[g];
       for (std::int64_t lane = 0; lane < group.n_lanes; ++lane) {
-        const std::int64_t first = column_begin_[g][at(lane)];
+        const std::int64_t first = column_begin[g][at(lane)];
         if (group.two_bytes) {
-          std::uint16_t* const out = columns16_.data() + first;
+          std::uint16_t* const out = columns16.data() + first;
           for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins16[r * group.row_stride + lane];
         } else {
-          std::uint8_t* const out = columns8_.data() + first;
+          std::uint8_t* const out = columns8.data() + first;
           for (std::int64_t r = begin; r < end; ++r) out[r] = group.bins8[r * group.row_stride + lane];
         }
       }
     }
   });
+  column_begin_ = std::move(column_begin);
+  columns8_ = std::move(columns8);
+  columns16_ = std::move(columns16);
   has_columns_.store(true, std::memory_order_release);
 }
 
@@ -260,8 +264,8 @@ std::int64_t BinMatrix::entry_count(std::int32_t feature) const {
 std::int64_t BinMatrix::n_bytes() const {
   std::int64_t bytes = 0;
   for (const Group& group : groups_) bytes += group.bins8.size() + 2 * group.bins16.size();
-  bytes += columns8_.size() + 2 * columns16_.size() + sparse_.n_bytes();
-  return bytes;
+  if (has_columns_.load(std::memory_order_acquire)) bytes += columns8_.size() + 2 * columns16_.size();
+  return bytes + sparse_.n_bytes();
 }
 
 }  // namespace gossamer

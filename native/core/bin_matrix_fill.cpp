@@ -131,6 +131,7 @@ bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryC
       }
       if (use == Use::exact_training && placer.n_dropped > 0) stop.store(true, std::memory_order_relaxed);
     }
+    if (writer && !stop.load(std::memory_order_relaxed)) writer->finish();
     odd[at(s)] = std::move(placer.odd);
     dropped[at(s)] = placer.n_dropped;
   });

@@ -127,8 +127,10 @@ class RowSource final : public BinnedSource<RowSource<T, Index>, T> {
       if (row >= end) return false;
       const auto& s = source.sparse_;
       for (const std::int64_t tile_end = std::min(row + kTileRows, end); row < tile_end; ++row) {
+        std::int64_t column = -1;
         for (std::int64_t e = s.begin[row]; e < s.begin[row + 1]; ++e) {
-          const auto& fact = source.by_column_[at(s.indices[e])];
+          column = s.index(e, column);
+          const auto& fact = source.by_column_[at(column)];
           if (fact.feature >= 0) source.binner_.take(row, fact, s.values[e], entries);
         }
       }
@@ -167,15 +169,19 @@ class ColumnSource final : public BinnedSource<ColumnSource<T, Index>, T> {
     bool next(std::vector<Entry>& entries) override {
       entries.clear();
       if (row >= end) return false;
+      const std::int64_t tile_begin = row;
       row = std::min(row + tile_rows, end);
       const auto& s = source.sparse_;
       for (std::size_t i = 0; i < source.wanted_.size(); ++i) {
         const std::int32_t f = source.wanted_[i];
         const std::int64_t column_end = s.begin[source.features_[at(f)].column + 1];
         const auto& fact = source.binner_.fact(f);
-        std::int64_t& e = next_entry[i];
-        for (; e < column_end && static_cast<std::int64_t>(s.indices[e]) < row; ++e) {
-          source.binner_.take(static_cast<std::int64_t>(s.indices[e]), fact, s.values[e], entries);
+        std::int64_t last = tile_begin - 1;
+        for (std::int64_t& e = next_entry[i]; e < column_end; ++e) {
+          const std::int64_t entry_row = s.index(e, last);
+          if (entry_row >= row) break;
+          source.binner_.take(entry_row, fact, s.values[e], entries);
+          last = entry_row;
         }
       }
       return true;
@@ -268,12 +274,14 @@ ColumnWriter::ColumnWriter(SparseColumns& columns, const std::vector<std::int32_
                            const EntryCounts& counts, std::int64_t stretch)
     : columns_(columns), column_of_(column_of), with_bins_(columns.bins.size() > 0) {
   next_.reserve(columns.features.size());
+  end_.reserve(columns.features.size());
   for (std::size_t c = 0; c < columns.features.size(); ++c) {
     std::int64_t first = columns.begin[c];
     for (std::int64_t s = 0; s < stretch; ++s) {
       first += counts.by_stretch[at(s * counts.n_features + columns.features[c])];
     }
     next_.push_back(first);
+    end_.push_back(first + counts.by_stretch[at(stretch * counts.n_features + columns.features[c])]);
   }
 }
 
@@ -303,6 +311,7 @@ SparseColumns collect_rows(Team& team, const EntrySource& source, const std::vec
     while (reader->next(entries)) {
       for (const Entry& e : entries) writer.write(e);
     }
+    writer.finish();
   });
   return columns;
 }

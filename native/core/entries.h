@@ -92,7 +92,7 @@ struct EntryCounts {
 };
 EntryCounts count_entries(Team& team, const EntrySource& source, std::int64_t n_features, const Stretches& stretches);
 
-// Puts the entries of one stretch into their columns.
+// Puts the entries of one stretch into their columns. Throws TableChanged where they are not those that were counted.
 class ColumnWriter {
  public:
   ColumnWriter(SparseColumns& columns, const std::vector<std::int32_t>& column_of, const EntryCounts& counts,
@@ -102,15 +102,21 @@ class ColumnWriter {
     const std::int32_t column = column_of_[static_cast<std::size_t>(entry.feature)];
     if (column < 0) return false;
     const std::int64_t at = next_[static_cast<std::size_t>(column)]++;
+    if (at == end_[static_cast<std::size_t>(column)]) throw TableChanged();
     columns_.rows[at] = entry.row;
     if (with_bins_) columns_.bins[at] = entry.bin;
     return true;
+  }
+  // To be called after the last entry: all that were counted must have come.
+  void finish() const {
+    if (next_ != end_) throw TableChanged();
   }
 
  private:
   SparseColumns& columns_;
   const std::vector<std::int32_t>& column_of_;
   std::vector<std::int64_t> next_;
+  std::vector<std::int64_t> end_;  // of what was counted in the stretch
   bool with_bins_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/power_of_two.h"
+
 namespace gossamer {
 namespace {
 
@@ -84,7 +86,7 @@ void Monotone::start(const MonotoneParams& params, const std::vector<Feature>& f
 double Monotone::penalty_at(int depth) const {
   const double penalty = params_->penalty;
   if (penalty >= depth + 1.0) return 0.0;
-  return penalty <= 1.0 ? 1.0 - penalty / std::exp2(depth) : 1.0 - std::exp2(penalty - 1.0 - depth);
+  return penalty <= 1.0 ? 1.0 - penalty / power_of_two(depth) : 1.0 - power_of_two(penalty - 1.0 - depth);
 }
 
 Box::Range Monotone::range_in(const Box& box, std::int32_t number) const {

@@ -1,9 +1,13 @@
 #include "core/parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
+#include <utility>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
@@ -20,68 +24,101 @@ inline void relax() {
 #endif
 }
 
+using Clock = std::chrono::steady_clock;
+
 // How long a thread that waits stays awake. First it spins, for some tens of microseconds; then it
 // offers its processor to others between looks; at last it parks. Waking parked threads costs more
 // than most loops take, and the waits inside one native call are short.
 constexpr int kSpins = 1000;
 constexpr auto kAwake = std::chrono::milliseconds(2);
 
-// Waits until `value` differs from `old`.
-template <class T>
-T wait_for_change(const std::atomic<T>& value, T old) {
-  for (int spin = 0; spin < kSpins; ++spin) {
-    const T now = value.load(std::memory_order_acquire);
+// On a machine whose cores are taken all of that is wrong. A processor once offered comes back after
+// the other program's whole time slice, some milliseconds, whereas a parked thread is scheduled soon after it is
+// woken; and spinning uses up the little time that the thread gets. An offered processor that stays
+// away for kTaken tells of such a machine. The next kCrowdedWaits waits of the team then park
+// after a short spin.
+constexpr auto kTaken = std::chrono::microseconds(200);
+constexpr int kCrowdedWaits = 256;
+constexpr int kCrowdedSpins = 50;
+
+// Waits until `value` differs from `old`. `crowded`: the waits left that park soon.
+std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t old, std::atomic<int>& crowded) {
+  const int left = crowded.load(std::memory_order_relaxed);
+  for (int spin = left > 0 ? kCrowdedSpins : kSpins; spin > 0; --spin) {
+    const std::uint32_t now = value.load(std::memory_order_acquire);
     if (now != old) return now;
     relax();
   }
-  const auto start = std::chrono::steady_clock::now();
-  do {
-    std::this_thread::yield();
-    const T now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-  } while (std::chrono::steady_clock::now() - start < kAwake);
+  if (left > 0) {
+    crowded.store(left - 1, std::memory_order_relaxed);  // another thread's count may get lost: no matter
+  } else {
+    const auto start = Clock::now();
+    for (auto last = start; last - start < kAwake;) {
+      std::this_thread::yield();
+      const auto time = Clock::now();
+      if (time - last > kTaken) crowded.store(kCrowdedWaits, std::memory_order_relaxed);
+      const std::uint32_t now = value.load(std::memory_order_acquire);
+      if (now != old) return now;
+      if (time - last > kTaken) break;
+      last = time;
+    }
+  }
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
 }
+
+// Job::inside while workers may enter.
+constexpr std::uint32_t kOpen = std::uint32_t{1} << 31;
 
 }  // namespace
 
 struct Team::Job {
   // Own cache lines: the counters are written by every thread.
-  alignas(64) std::atomic<std::uint64_t> epoch{0};  // a new value: a new job, or time to quit
+  alignas(64) std::atomic<std::uint32_t> epoch{0};  // a new value: a new job, or time to quit
   alignas(64) std::atomic<std::int64_t> next_task{0};
-  alignas(64) std::atomic<int> busy_workers{0};
+  // Workers that have entered the job, and kOpen. All that follows but `crowded` is read by those
+  // only, and written only while the job is closed and empty.
+  alignas(64) std::atomic<std::uint32_t> inside{0};
   alignas(64) Invoke invoke = nullptr;
   const void* closure = nullptr;
   std::int64_t n_tasks = 0;
-  bool quit = false;
   std::mutex error_mutex;
   std::exception_ptr error;
+  std::atomic<bool> quit{false};
+  std::atomic<int> crowded{0};  // see wait_for_change
 };
 
 Team::Team(int n_threads) : job_(std::make_unique<Job>()) {
-  workers_.reserve(static_cast<std::size_t>(std::max(n_threads - 1, 0)));
-  for (int thread = 1; thread < n_threads; ++thread) {
-    workers_.emplace_back([this, thread] { work(thread); });
+  if (n_threads <= 1) return;
+  workers_.reserve(static_cast<std::size_t>(n_threads - 1));
+  try {
+    for (int thread = 1; thread < n_threads; ++thread) {
+      workers_.emplace_back([this, thread] { work(thread); });
+    }
+  } catch (const std::system_error&) {  // a limit on processes or address space: the others do the work
+  } catch (const std::bad_alloc&) {
   }
 }
 
 Team::~Team() {
-  job_->quit = true;
+  job_->quit.store(true, std::memory_order_relaxed);
   job_->epoch.fetch_add(1, std::memory_order_release);
   job_->epoch.notify_all();
   for (auto& worker : workers_) worker.join();
 }
 
 void Team::work(int thread) {
-  std::uint64_t seen = 0;
+  Job& job = *job_;
+  // A thread's first exception asks for memory (the thread-local data of the C++ library), and the
+  // process ends if there is none. That memory is asked for here, long before some task runs out of it.
+  (void)std::uncaught_exceptions();
+  std::uint32_t seen = 0;
   for (;;) {
-    seen = wait_for_change(job_->epoch, seen);
-    if (job_->quit) return;
-    take_tasks(thread);
-    if (job_->busy_workers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      job_->busy_workers.notify_one();
-    }
+    seen = wait_for_change(job.epoch, seen, job.crowded);
+    if (job.quit.load(std::memory_order_relaxed)) return;
+    // A worker that comes too late, to a closed job, leaves at once and touches nothing else.
+    if (job.inside.fetch_add(1, std::memory_order_acquire) & kOpen) take_tasks(thread);
+    if (job.inside.fetch_sub(1, std::memory_order_release) == 1) job.inside.notify_one();
   }
 }
 
@@ -109,25 +146,34 @@ void Team::run(std::int64_t n_tasks, Invoke invoke, const void* closure) {
   job.invoke = invoke;
   job.closure = closure;
   job.n_tasks = n_tasks;
-  job.error = nullptr;
   job.next_task.store(0, std::memory_order_relaxed);
-  job.busy_workers.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+  job.inside.fetch_or(kOpen, std::memory_order_release);
   job.epoch.fetch_add(1, std::memory_order_release);
   job.epoch.notify_all();
   take_tasks(0);
-  int busy = job.busy_workers.load(std::memory_order_acquire);
-  while (busy != 0) busy = wait_for_change(job.busy_workers, busy);
-  if (job.error) std::rethrow_exception(job.error);
+  // Closed: the workers inside finish the tasks they have, the others are not waited for.
+  std::uint32_t inside = job.inside.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
+  while (inside != 0) inside = wait_for_change(job.inside, inside, job.crowded);
+  if (job.error) std::rethrow_exception(std::exchange(job.error, nullptr));
 }
 
 // ---- idle teams ----
 
 namespace {
 
+constexpr std::size_t kMaxIdle = 8;
+
 struct IdleTeams {
   std::mutex mutex;
-  std::vector<std::unique_ptr<Team>> teams;
-  std::uint64_t generation = 0;  // how many forks lie between this process and the first
+  std::array<std::unique_ptr<Team>, kMaxIdle> teams;  // the longest idle first, then empty ones
+  std::uint64_t generation = 0;                       // how many forks lie between this process and the first
+
+  // Takes the team at `place` out.
+  std::unique_ptr<Team> take(std::size_t place) {
+    std::unique_ptr<Team> team = std::move(teams[place]);
+    std::move(teams.begin() + place + 1, teams.end(), teams.begin() + place);
+    return team;
+  }
 };
 
 // Never destroyed: worker threads may outlive static destruction. Teams left idle at exit end
@@ -142,7 +188,6 @@ IdleTeams& idle_teams() {
                    [] {
                      IdleTeams& idle = idle_teams();
                      for (auto& team : idle.teams) (void)team.release();
-                     idle.teams.clear();
                      ++idle.generation;
                      idle.mutex.unlock();
                    });
@@ -152,8 +197,6 @@ IdleTeams& idle_teams() {
   return *idle;
 }
 
-constexpr std::size_t kMaxIdle = 8;
-
 }  // namespace
 
 TeamLease::TeamLease(int n_threads) {
@@ -162,10 +205,9 @@ TeamLease::TeamLease(int n_threads) {
   {
     const std::lock_guard lock(idle.mutex);
     generation_ = idle.generation;
-    for (auto it = idle.teams.begin(); it != idle.teams.end(); ++it) {
-      if ((*it)->n_threads() == n_threads) {
-        team_ = std::move(*it);
-        idle.teams.erase(it);
+    for (std::size_t i = 0; i < kMaxIdle && idle.teams[i]; ++i) {
+      if (idle.teams[i]->n_threads() == n_threads) {
+        team_ = idle.take(i);
         return;
       }
     }
@@ -173,6 +215,7 @@ TeamLease::TeamLease(int n_threads) {
   team_ = std::make_unique<Team>(n_threads);
 }
 
+// Nothing here allocates: a lease often ends because memory has.
 TeamLease::~TeamLease() {
   std::unique_ptr<Team> dropped;  // joined outside the lock
   IdleTeams& idle = idle_teams();
@@ -181,11 +224,8 @@ TeamLease::~TeamLease() {
     (void)team_.release();
     return;
   }
-  idle.teams.push_back(std::move(team_));
-  if (idle.teams.size() > kMaxIdle) {
-    dropped = std::move(idle.teams.front());
-    idle.teams.erase(idle.teams.begin());
-  }
+  if (idle.teams.back()) dropped = idle.take(0);
+  *std::find(idle.teams.begin(), idle.teams.end(), nullptr) = std::move(team_);
 }
 
 }  // namespace gossamer

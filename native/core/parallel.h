@@ -3,6 +3,12 @@
 // A Team is leased for the length of one native call (growing a tree, binning a matrix). Between
 // the loops of that call its workers stay awake, so a fork-join costs a few microseconds; after a
 // while without work they park. Several Python threads may train at once: each call leases a team of its own.
+//
+// A loop never waits for a worker that has not begun: a worker takes part by entering the loop, and
+// the calling thread, which takes tasks like any worker, closes the loop once no task is left. So on
+// a machine whose cores are taken, the calling thread does the work alone. A team may also have
+// fewer threads than were asked for, where the system cannot start more.
+//
 // After fork() the child starts with no teams (see parallel.cpp), so it cannot wait for threads
 // that did not survive the fork.
 #pragma once
@@ -18,11 +24,13 @@ namespace gossamer {
 
 class Team {
  public:
+  // Starts n_threads - 1 workers, or as many as the system lets it.
   explicit Team(int n_threads);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
+  // The threads that are there, the calling one among them.
   int n_threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls body(task, thread) for every task in [0, n_tasks), in any order, on any thread.

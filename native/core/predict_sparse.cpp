@@ -68,12 +68,13 @@ class Tile {
       double* const values = values_.data() + (row - begin) * stride_;
       Start* const starts = starts_.data() + (row - begin) * task_.n_trees();
       std::copy(zero_starts_.begin(), zero_starts_.end(), starts);
+      std::int64_t column = -1;
       for (std::int64_t e = matrix.begin[row]; e < matrix.begin[row + 1]; ++e) {
-        const auto column = static_cast<std::size_t>(matrix.indices[e]);
-        if (column >= place_of.size()) break;  // indices increase
+        column = matrix.index(e, column);
+        if (size(column) >= place_of.size()) break;  // indices increase
         // No branch on whether the column is used, which nobody could predict: the last place takes
         // what is not asked about, and is not counted.
-        const std::int64_t place = place_of[column];
+        const std::int64_t place = place_of[size(column)];
         const auto x = static_cast<double>(matrix.values[e]);
         values[place] = x;
         touched_[n_touched_] = values + place - values_.data();

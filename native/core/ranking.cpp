@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/power_of_two.h"
 #include "core/random.h"
 #include "core/rank_order.h"
 
@@ -22,12 +23,6 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 double weight_of(const RankTargets& t, std::int64_t row) {
   return t.weight != nullptr ? static_cast<double>(t.weight[row]) : 1.0;
-}
-
-// 2^x; exact where x is whole.
-double power_of_two(double x) {
-  const double whole = std::floor(x);
-  return std::ldexp(x == whole ? 1.0 : std::exp2(x - whole), static_cast<int>(std::max(whole, -2000.0)));
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ void read_tile(const Forest& forest, const SparseView& matrix, std::int64_t begi
   const auto n_used = static_cast<std::int32_t>(forest.used_columns.size());
   visit(matrix, [&]<class T, class Index>(TypedSparse<T, Index> view) {
     for (std::int64_t r = begin; r < end; ++r) {
+      std::int64_t column = -1;
       for (std::int64_t e = view.begin[r]; e < view.begin[r + 1]; ++e) {
-        const auto column = static_cast<std::int64_t>(view.indices[e]);
+        column = view.index(e, column);
         if (column >= n_known) break;
         const std::int32_t place = forest.place_of[at(column)];
         if (place < n_used) tile.value[at(place) * kShapRows + at(r - begin)] = static_cast<double>(view.values[e]);

@@ -51,10 +51,12 @@ std::vector<ColumnOf<T>> gather_columns(const SparseView& view, TypedSparse<T, I
     if (!features[f].is_categorical()) feature_of[at(features[f].column)] = static_cast<std::int32_t>(f);
   }
   std::vector<std::int64_t> counts(features.size(), 0);
-  const std::int64_t n = view.n_entries();
-  for (std::int64_t e = 0; view.by_row && e < n; ++e) {
-    const std::int32_t f = feature_of[at(static_cast<std::int64_t>(matrix.indices[e]))];
-    if (f >= 0) ++counts[at(f)];
+  for (std::int64_t s = 0; view.by_row && s < view.n_slices(); ++s) {
+    std::int64_t column = -1;
+    for (std::int64_t e = matrix.begin[s]; e < matrix.begin[s + 1]; ++e) {
+      column = matrix.index(e, column);
+      if (feature_of[at(column)] >= 0) ++counts[at(feature_of[at(column)])];
+    }
   }
   std::vector<ColumnOf<T>> columns(features.size());
   for (std::size_t f = 0; f < features.size(); ++f) {
@@ -63,8 +65,9 @@ std::vector<ColumnOf<T>> gather_columns(const SparseView& view, TypedSparse<T, I
   }
   for (std::int64_t s = 0; s < view.n_slices(); ++s) {
     if (!view.by_row && feature_of[at(s)] < 0) continue;
+    std::int64_t index = -1;
     for (std::int64_t e = matrix.begin[s]; e < matrix.begin[s + 1]; ++e) {
-      const auto index = static_cast<std::int64_t>(matrix.indices[e]);
+      index = matrix.index(e, index);
       const std::int32_t f = feature_of[at(view.by_row ? index : s)];
       if (f < 0) continue;
       columns[at(f)].values.push_back(matrix.values[e]);

@@ -1,4 +1,4 @@
-// The user's sparse matrix as it is: compressed rows or columns, any numeric type, never copied.
+// The user's sparse matrix as it is: compressed rows or columns, any numeric type, values and indices never copied.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct SparseView {
   const void* values = nullptr;
   DType dtype = DType::f64;
   const void* indices = nullptr;
-  bool wide_indices = false;  // int64; else int32
-  const std::int64_t* begin = nullptr;
+  bool wide_indices = false;            // int64; else int32
+  const std::int64_t* begin = nullptr;  // not the user's own array: nobody may change it
   std::int64_t n_rows = 0;
   std::int64_t n_columns = 0;
   bool by_row = true;
@@ -24,11 +24,26 @@ struct SparseView {
   std::int64_t n_entries() const { return begin[n_slices()]; }
 };
 
+// Thrown where two looks at the user's table disagree.
+struct TableChanged : std::runtime_error {
+  TableChanged() : std::runtime_error("the table was changed by another thread while it was read") {}
+};
+
 template <class T, class Index>
 struct TypedSparse {
   const T* values;
   const Index* indices;
   const std::int64_t* begin;
+  std::int64_t limit;  // indices are below it
+
+  // The index of entry e, greater than `last`, the one before it in its slice (-1: there is none).
+  // A matrix is checked when it is handed over, but another thread may write to its arrays after
+  // that: so an index is checked again where it is followed, and read only once.
+  std::int64_t index(std::int64_t e, std::int64_t last) const {
+    const auto index = static_cast<std::int64_t>(__atomic_load_n(indices + e, __ATOMIC_RELAXED));
+    if (index <= last || index >= limit) throw TableChanged();
+    return index;
+  }
 };
 
 // Calls body(TypedSparse<T, Index>) with the matrix's own types.
@@ -36,11 +51,12 @@ template <class Body>
 decltype(auto) visit(const SparseView& m, Body&& body) {
   // The dense visitor knows the value types; strides mean nothing here.
   const MatrixView values{m.values, m.dtype, 0, 0, 0, 0};
+  const std::int64_t limit = m.by_row ? m.n_columns : m.n_rows;
   return visit(values, [&]<class T>(TypedView<T> view) -> decltype(auto) {
     if (m.wide_indices) {
-      return body(TypedSparse<T, std::int64_t>{view.data, static_cast<const std::int64_t*>(m.indices), m.begin});
+      return body(TypedSparse<T, std::int64_t>{view.data, static_cast<const std::int64_t*>(m.indices), m.begin, limit});
     }
-    return body(TypedSparse<T, std::int32_t>{view.data, static_cast<const std::int32_t*>(m.indices), m.begin});
+    return body(TypedSparse<T, std::int32_t>{view.data, static_cast<const std::int32_t*>(m.indices), m.begin, limit});
   });
 }
 

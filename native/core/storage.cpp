@@ -127,6 +127,7 @@ SparseColumns collect_rows(const Sample& sample, const std::vector<std::int32_t>
   SparseColumns columns = make_columns_for(kept, sample.counts, false, column_of);
   ColumnWriter writer(columns, column_of, sample.counts, 0);
   for (const Entry& e : sample.entries) writer.write(e);
+  writer.finish();
   return columns;
 }
 

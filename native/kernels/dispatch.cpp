@@ -1,12 +1,16 @@
 #include "kernels/kernels.h"
 
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
 namespace gossamer {
 
-#if defined(__x86_64__)
+// Kernels read several bins as one integer, and files hold arrays as they lie in memory.
+static_assert(std::endian::native == std::endian::little, "Gossamer needs a little-endian processor");
+
+#if !defined(GOSSAMER_GENERIC_KERNELS)
 namespace v2 {
 const KernelTable& table();
 }
@@ -30,7 +34,7 @@ struct Levels {
   std::atomic<const KernelTable*> chosen{nullptr};
 
   Levels() {
-#if defined(__x86_64__)
+#if !defined(GOSSAMER_GENERIC_KERNELS)
     __builtin_cpu_init();
     tables[n++] = &v2::table();
     if (__builtin_cpu_supports("x86-64-v3")) tables[n++] = &v3::table();

@@ -10,7 +10,7 @@ struct WideOps {
   using Cell = WideCell;
   using Row = WideCell;
   static void add(Cell* cell, const Cell& value) {
-#if defined(__x86_64__)
+#if !defined(GOSSAMER_GENERIC_KERNELS)
     __m128i* const p = reinterpret_cast<__m128i*>(cell);
     _mm_store_si128(p, _mm_add_epi64(_mm_load_si128(p), _mm_loadu_si128(reinterpret_cast<const __m128i*>(&value))));
 #else

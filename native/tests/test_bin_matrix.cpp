@@ -9,6 +9,7 @@
 #include "core/bin_matrix.h"
 #include "core/piece_binner.h"
 #include "core/row_splitter.h"
+#include "memory_faults.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -321,6 +322,35 @@ TEST_SUITE("bin_matrix") {
       CHECK(next_cell == matrix.n_cells());
       CHECK(seen == std::vector<int>(150, 1));
     }
+  }
+
+  TEST_CASE("lanes one by one are made whole, or not at all") {
+    const std::vector<std::vector<double>> upper{bounds(255, 0.0, 0.01), bounds(700, 0.0, 0.004)};
+    std::vector<float> values(2000);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 290) * 0.01f;
+    Team team(2);
+    BinMatrix matrix(make_features(upper, MissingKind::nan), 1000, false);
+    matrix.fill(team, {values.data(), DType::f32, 1000, 2, 2, 1}, Use::training);
+    const std::int64_t before = matrix.n_bytes();
+    std::int64_t n_failed = 0;
+    while (matrix.lane_copy(matrix.features()[0]) == nullptr) {
+      {
+        const FailAllocation fail(n_failed);
+        try {
+          matrix.make_columns(team);
+          continue;
+        } catch (const std::bad_alloc&) {
+        }
+      }
+      REQUIRE(++n_failed < 100);
+      REQUIRE(matrix.lane_copy(matrix.features()[1]) == nullptr);
+      REQUIRE(matrix.n_bytes() == before);
+    }
+    CHECK(n_failed >= 3);  // where lanes begin, and the two buffers
+    const auto* const lane = static_cast<const std::uint8_t*>(matrix.lane_copy(matrix.features()[0]));
+    std::vector<std::uint16_t> expected(1000);
+    matrix.copy_column(0, expected.data());
+    CHECK(std::equal(expected.begin(), expected.end(), lane));
   }
 
   TEST_CASE("splits read the bins of the rows") {

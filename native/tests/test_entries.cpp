@@ -282,6 +282,42 @@ TEST_SUITE("entries") {
     }
   }
 
+  TEST_CASE("a writer refuses entries that were not counted, and misses those that do not come") {
+    EntryCounts counts;
+    counts.n_features = 1;
+    counts.by_stretch = {2, 1};
+    std::vector<std::int32_t> column_of;
+    SparseColumns columns = make_columns_for({0}, counts, true, column_of);
+    ColumnWriter writer(columns, column_of, counts, 0);
+    writer.write({3, 0, 1, false});
+    CHECK_THROWS_AS(writer.finish(), TableChanged);
+    writer.write({4, 0, 1, false});
+    writer.finish();
+    CHECK_THROWS_AS(writer.write({5, 0, 1, false}), TableChanged);
+  }
+
+  TEST_CASE("indices that are no longer what was checked are refused") {
+    const std::vector<double> values(4, 1.0);
+    const std::vector<std::int64_t> begin{0, 2, 4};
+    Team team(1);
+    for (const bool by_row : {true, false}) {
+      for (const std::vector<std::int32_t>& wrong : std::vector<std::vector<std::int32_t>>{
+               {0, 2, 0, 1}, {0, -1, 0, 1}, {1, 0, 0, 1}, {0, 0, 0, 1}, {0, 1, 0, 1 << 30}}) {
+        if (!by_row && wrong[1] < 0) continue;  // passed over: the search for the first row ends behind it
+        const SparseView view{values.data(), DType::f64, wrong.data(), false, begin.data(), 2, 2, by_row};
+        std::vector<Feature> features(2);
+        for (std::int32_t f = 0; f < 2; ++f) {
+          features[at(f)].column = f;
+          features[at(f)].n_value_bins = 2;
+          features[at(f)].upper = {0.5, std::numeric_limits<double>::infinity()};
+          features[at(f)].zero_bin = 0;
+        }
+        const auto source = make_source(view, features, {1, 1});
+        CHECK_THROWS_AS(count_entries(team, *source, 2, Stretches(2, 1)), TableChanged);
+      }
+    }
+  }
+
   TEST_CASE("a writer takes what has a column, with its bins") {
     EntryCounts counts;
     counts.n_features = 3;

@@ -1,7 +1,5 @@
 // What happens when something goes wrong in the middle of a tree: allocations that fail, evaluators that are wrong.
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -9,40 +7,8 @@
 #include "core/grower.h"
 #include "core/histogram_evaluator.h"
 #include "core/round_grower.h"
+#include "memory_faults.h"
 #include "sparse_table.h"
-
-namespace {
-
-std::atomic<std::int64_t> allocations_left{-1};  // below 0: all succeed
-
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (allocations_left.load(std::memory_order_relaxed) >= 0 && allocations_left.fetch_sub(1) == 0) {
-    throw std::bad_alloc();
-  }
-  void* const p = alignment == 0 ? std::malloc(size == 0 ? 1 : size)
-                                 : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (p == nullptr) throw std::bad_alloc();
-  return p;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size, 0); }
-void* operator new[](std::size_t size) { return allocate(size, 0); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace gossamer::tests {
 namespace {
@@ -142,13 +108,12 @@ TEST_SUITE("faults") {
           std::fill(score.begin(), score.end(), 0.25);
           const std::vector<double> before = score;
           bool failed = false;
-          allocations_left = n;
           try {
+            const FailAllocation fail(n);
             grow(grower, p, score);
           } catch (const std::bad_alloc&) {
             failed = true;
           }
-          allocations_left = -1;
           n_failed += failed;
           if (failed) CHECK(first_difference(score, before) == -1);
           score = before;

@@ -1,13 +1,21 @@
-// The thread team: fork-join, exceptions, several teams at once, and fork().
+// The thread team: fork-join, exceptions, several teams at once, late workers, threads and memory that cannot be had,
+// fork().
 #include <atomic>
+#include <cstdio>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
 
 #include "core/parallel.h"
+#include "memory_faults.h"
 #include "support.h"
 
 #if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
@@ -37,6 +45,32 @@ std::int64_t sum_of_squares(Team& team, std::int64_t n) {
   });
   return std::accumulate(squares.begin(), squares.end(), std::int64_t{0});
 }
+
+// One task for each of two threads: body(thread) runs on both of them at the same time.
+template <class Body>
+void on_two_threads(Team& team, const Body& body) {
+  std::atomic<int> n_here{0};
+  team.for_each(2, [&](std::int64_t, int thread) {
+    ++n_here;
+    while (n_here < 2) std::this_thread::yield();
+    body(thread);
+  });
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+// A signal handler that keeps a thread where it is, as a scheduler does that has no core for it.
+std::atomic<bool> frozen{false};
+std::atomic<bool> thaw{false};
+
+void freeze(int) {
+  frozen = true;
+  while (!thaw) {
+    const timespec pause{0, 1000000};
+    nanosleep(&pause, nullptr);
+  }
+  frozen = false;
+}
+#endif
 
 }  // namespace
 
@@ -97,6 +131,41 @@ TEST_SUITE("parallel") {
     }
   }
 
+  TEST_CASE("what a worker throws reaches the caller") {
+    Team team(2);
+    for (int round = 0; round < 50; ++round) {
+      const auto throws_on = [&](int thrower) {
+        on_two_threads(team, [thrower](int thread) {
+          if (thread == thrower) throw std::bad_alloc();
+        });
+      };
+      CHECK_THROWS_AS(throws_on(1), std::bad_alloc);
+      CHECK_THROWS_AS(throws_on(0), std::bad_alloc);
+      CHECK(runs_every_task_once(team, 20));
+    }
+  }
+
+  TEST_CASE("memory that runs out in the team ends in an exception, or in fewer threads") {
+    std::int64_t n = 0;
+    int n_wrong = 0;
+    for (bool happened = true; happened; ++n) {
+      const FailAllocation fail(n);
+      try {
+        Team team(5);
+        n_wrong += !runs_every_task_once(team, 20);
+      } catch (const std::bad_alloc&) {
+      }
+      happened = fail.happened();
+    }
+    CHECK(n_wrong == 0);
+    CHECK(n > 5);  // every thread asks for memory, and so do the team and the test
+    std::vector<std::unique_ptr<TeamLease>> leases;
+    for (int i = 0; i < 10; ++i) leases.push_back(std::make_unique<TeamLease>(2));
+    const FailAllocation fail(0);
+    leases.clear();
+    CHECK_FALSE(fail.happened());  // what ends for want of memory must not ask for more
+  }
+
   TEST_CASE("several teams at once") {
     std::atomic<int> wrong{0};
     std::vector<std::thread> callers;
@@ -151,6 +220,64 @@ TEST_SUITE("parallel") {
     }
     return 0;
   }
+
+  TEST_CASE("a loop does not wait for a worker that has no core") {
+    Team team(2);
+    pthread_t worker{};
+    on_two_threads(team, [&worker](int thread) {
+      if (thread == 1) worker = pthread_self();
+    });
+    struct sigaction action{};
+    struct sigaction before{};
+    action.sa_handler = &freeze;
+    REQUIRE(sigaction(SIGUSR1, &action, &before) == 0);
+    thaw = false;
+    REQUIRE(pthread_kill(worker, SIGUSR1) == 0);
+    while (!frozen) std::this_thread::yield();
+    for (int round = 0; round < 100; ++round) CHECK(runs_every_task_once(team, 20));
+    thaw = true;
+    while (frozen) std::this_thread::yield();
+    REQUIRE(sigaction(SIGUSR1, &before, nullptr) == 0);
+    // The worker is back, and finds nothing left of what it missed.
+    std::atomic<int> n_worked{0};
+    on_two_threads(team, [&n_worked](int) { ++n_worked; });
+    CHECK(n_worked == 2);
+    CHECK(runs_every_task_once(team, 50));
+  }
+
+#if defined(__GLIBC__)
+  TEST_CASE("a team without a single worker works") {
+    const int code = in_child([] {
+      pthread_attr_t attributes;
+      pthread_attr_init(&attributes);
+      pthread_attr_setstacksize(&attributes, std::size_t{1} << 47);  // more than there are addresses
+      if (pthread_setattr_default_np(&attributes) != 0) return 2;
+      TeamLease team(4);
+      return team->n_threads() == 1 && sum_of_squares(*team, 200) == 2646700 ? 0 : 1;
+    });
+    CHECK(code == 0);
+  }
+#endif
+
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  TEST_CASE("a team has as many workers as there is address space for") {
+    const int code = in_child([] {
+      std::int64_t n_pages = 0;
+      std::FILE* const file = std::fopen("/proc/self/statm", "r");
+      if (file == nullptr || std::fscanf(file, "%ld", &n_pages) != 1) return 2;
+      std::fclose(file);
+      rlimit limit{};
+      limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(n_pages * sysconf(_SC_PAGESIZE) + (40 << 20));
+      if (setrlimit(RLIMIT_AS, &limit) != 0) return 3;
+      void* const too_much = mmap(nullptr, std::size_t{1} << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (too_much != MAP_FAILED) return 0;  // qemu-user knows no such limit
+      TeamLease team(64);
+      if (team->n_threads() < 2 || team->n_threads() >= 64) return 4;
+      return sum_of_squares(*team, 200) == 2646700 ? 0 : 1;
+    });
+    CHECK(code == 0);
+  }
+#endif
 
   TEST_CASE("a forked child makes teams of its own") {
     REQUIRE(use_leases() == 0);

@@ -2,8 +2,10 @@
 #include "core/ranking.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
+#include "core/power_of_two.h"
 #include "core/rank_order.h"
 #include "core/ranking_metrics.h"
 #include "support.h"
@@ -117,6 +119,21 @@ std::vector<float> fill(const Queries& q, const LambdaRules& rules, bool weighte
 }  // namespace
 
 TEST_SUITE("ranking") {
+  TEST_CASE("powers of two are exact where they can be, and the same on every platform") {
+    std::int64_t n_wrong = 0;
+    for (int e = -1074; e < 1024; ++e) n_wrong += power_of_two(e) != std::ldexp(1.0, e);
+    CHECK(n_wrong == 0);
+    const std::pair<double, std::uint64_t> known[] = {{0.5, 0x3ff6a09e667f3bcc},
+                                                      {0.3, 0x3ff3b2c47bff8329},
+                                                      {-1.7, 0x3fd3b2c47bff8329},
+                                                      {10.25, 0x409306fe0a31b715},
+                                                      {-0.0001, 0x3fefff6ea43bd8ec}};
+    for (const auto& [x, bits] : known) {
+      CHECK(std::bit_cast<std::uint64_t>(power_of_two(x)) == bits);
+      CHECK(power_of_two(x) == doctest::Approx(std::exp2(x)).epsilon(1e-15));
+    }
+  }
+
   TEST_CASE("rows of a query in order; ties keep theirs") {
     Random random(1);
     std::vector<RankItem> items;

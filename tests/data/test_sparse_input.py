@@ -68,7 +68,7 @@ class TestFormats:
         matrix = read(data)
         assert matrix.values is data.data
         assert matrix.indices is data.indices
-        assert (matrix.begin is data.indptr) == (index is np.int64)
+        assert not np.shares_memory(matrix.begin, data.indptr)  # what the core trusts is its own
         np.testing.assert_array_equal(to_dense(matrix), NUMBERS)
 
     def test_truth_values_are_read_as_bytes(self) -> None:

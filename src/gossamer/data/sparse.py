@@ -58,6 +58,9 @@ def to_compressed_rows(data: Any) -> Any:
     readable(np.empty(0, dtype=data.dtype))
     try:
         _check_parts(data)
+        # scipy trusts the parts, and another thread may change the user's: a copy is converted.
+        data = data.copy()
+        _check_parts(data)
         return data.tocsr()
     except DataError:
         raise
@@ -74,9 +77,29 @@ def to_scipy(matrix: _native.SparseMatrix) -> Any:
     return make(parts, shape=(matrix.n_rows, matrix.n_columns))
 
 
+def to_dense(matrix: _native.SparseMatrix, rows: slice = slice(None)) -> npt.NDArray[Any]:
+    """Copy rows of a matrix to a dense array.
+
+    Example:
+        >>> from scipy.sparse import csr_array
+        >>> to_dense(read_sparse(csr_array([[0, 7], [0, 0], [8, 9]])), slice(1, 3))
+        array([[0, 0],
+               [8, 9]])
+    """
+    part = to_scipy(matrix)[rows]
+    read_sparse(part)  # scipy trusts the indices: those it uses are those that were checked
+    dense: npt.NDArray[Any] = part.toarray()
+    return dense
+
+
 def by_row(matrix: _native.SparseMatrix) -> _native.SparseMatrix:
     """Return the matrix as compressed rows."""
-    return matrix if matrix.by_row else read_sparse(to_scipy(matrix).tocsr())
+    if matrix.by_row:
+        return matrix
+    # scipy trusts the indices: those it uses are those that were checked.
+    own = (matrix.values, matrix.indices.copy(), matrix.begin)
+    shape = (matrix.n_rows, matrix.n_columns)
+    return read_sparse(to_scipy(_view(*own, shape, by_row=False)).tocsr())
 
 
 def _canonical(matrix: _native.SparseMatrix, *, is_bool: bool) -> _native.SparseMatrix:
@@ -95,13 +118,18 @@ def _view(
     """Let the native core check the arrays; say what is wrong with them."""
     values = np.ascontiguousarray(_line(values, "data"))
     indices = _integers(indices, "indices")
-    begin = np.ascontiguousarray(_integers(begin, "indptr"), dtype=np.int64)
+    # A copy: another thread may change the user's own. The core checks indices again as it follows
+    # them, but trusts these.
+    begin = np.array(_integers(begin, "indptr"), dtype=np.int64)
     try:
         return _native.SparseMatrix(values, indices, begin, *shape, by_row)
     except IndexError:
         limit = shape[1] if by_row else shape[0]
         used = indices[: begin[-1]]
-        entry = int(np.flatnonzero((used < 0) | (used >= limit))[0])
+        outside = np.flatnonzero((used < 0) | (used >= limit))
+        if not len(outside):
+            raise _damaged("its indices were changed while they were read") from None
+        entry = int(outside[0])
         place = int(np.searchsorted(begin, entry, side="right")) - 1
         slices, across = ("row", "column") if by_row else ("column", "row")
         raise DataError(

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, overload
@@ -210,22 +211,25 @@ class Booster(Explaining, Storing):
 
     @property
     def _model(self) -> Model:
-        if self._training is not None:
-            return self._training.to_model()
+        training = self._training
+        if training is not None:
+            return training.to_model()
         assert self._trained is not None
         return self._trained
 
     @property
     def resolved_params(self) -> Params:
         """The parameters, checked and complete."""
-        if self._training is not None:
-            return self._training.params
+        training = self._training
+        if training is not None:
+            return training.params
         if self._resolved is None:
             self._resolved = resolve(self.params, context="predict")
         return self._resolved
 
     def _in_training(self, action: str) -> Training:
-        if self._training is None:
+        training = self._training
+        if training is None:
             raise DataError(
                 message(
                     f"data set used after being freed: {action} needs the training data",
@@ -233,7 +237,7 @@ class Booster(Explaining, Storing):
                     "train_set.",
                 )
             )
-        return self._training
+        return training
 
     # ---- training ----
 
@@ -251,14 +255,17 @@ class Booster(Explaining, Storing):
         """
         training = self._in_training("update()")
         if train_set is not None and not isinstance(train_set, Dataset):
-            raise DataTypeError(message("train_set is no Dataset", got=type(train_set).__name__))
-        data = training.train.data if train_set is None else train_set
-        if data is not training.train.data or data.version != self.train_set_version:
-            use_data(training, data)
-            self.train_set, self.train_set_version = data, data.version
-        if fobj is not None:
-            training.use_function(fobj)
-        return training.train_round()
+            raise DataTypeError(
+                message("train_set must be a Dataset", got=type(train_set).__name__)
+            )
+        with training.lock:
+            data = training.train.data if train_set is None else train_set
+            if data is not training.train.data or data.version != self.train_set_version:
+                use_data(training, data)
+                self.train_set, self.train_set_version = data, data.version
+            if fobj is not None:
+                training.use_function(fobj)
+            return training.train_round()
 
     def rollback_one_iter(self) -> Booster:
         """Take the last round back."""
@@ -268,8 +275,9 @@ class Booster(Explaining, Storing):
     def reset_parameter(self, params: Mapping[str, Any]) -> Booster:
         """Change parameters for the rounds to come."""
         training = self._in_training("reset_parameter()")
-        training.reset_params(training.params.replace(**params))
-        self.params.update(params)
+        with training.lock:
+            training.reset_params(training.params.replace(**params))
+            self.params.update(params)
         return self
 
     def add_valid(self, data: Dataset, name: str) -> Booster:
@@ -282,34 +290,39 @@ class Booster(Explaining, Storing):
                     expected="train_set.create_valid(data, label)",
                 )
             )
-        self._in_training("add_valid()").add_valid(data, name)
-        self.name_valid_sets.append(name)
+        training = self._in_training("add_valid()")
+        with training.lock:
+            training.add_valid(data, name)
+            self.name_valid_sets.append(name)
         return self
 
     def eval(self, data: Dataset, name: str, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on a data set; one not seen before becomes a validation set."""
         training = self._in_training("eval()")
-        if data is training.train.data:
-            return training.evaluate(training.train, name, feval)
-        for scored in training.valid:
-            if scored.data is data:
-                return training.evaluate(scored, name, feval)
-        self.add_valid(data, name)
-        return training.evaluate(training.valid[-1], name, feval)
+        with training.lock:
+            if data is training.train.data:
+                return training.evaluate(training.train, name, feval)
+            for scored in training.valid:
+                if scored.data is data:
+                    return training.evaluate(scored, name, feval)
+            self.add_valid(data, name)
+            return training.evaluate(training.valid[-1], name, feval)
 
     def eval_train(self, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on the training data."""
         training = self._in_training("eval_train()")
-        return training.evaluate(training.train, self._train_data_name, feval)
+        with training.lock:
+            return training.evaluate(training.train, self._train_data_name, feval)
 
     def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on every validation set."""
         training = self._in_training("eval_valid()")
-        return [
-            result
-            for scored in training.valid
-            for result in training.evaluate(scored, scored.name, feval)
-        ]
+        with training.lock:
+            return [
+                result
+                for scored in training.valid
+                for result in training.evaluate(scored, scored.name, feval)
+            ]
 
     def set_train_data_name(self, name: str) -> Booster:
         """Set the name under which the training data is evaluated."""
@@ -318,10 +331,12 @@ class Booster(Explaining, Storing):
 
     def free_dataset(self) -> Booster:
         """Let go of the data; the model stays, but can no longer be trained."""
-        if self._training is not None:
-            self._trained = self._training.to_model()
-            self._resolved = self._training.params
-            self._training = None
+        training = self._training
+        if training is not None:
+            with training.lock:
+                self._trained = training.to_model()
+                self._resolved = training.params
+                self._training = None
         self.train_set = None
         self.name_valid_sets = []
         return self
@@ -334,9 +349,10 @@ class Booster(Explaining, Storing):
         training = self._training
         if training is None or not training.boosting.rescales:
             return
-        n_base = self.current_iteration() - training.n_rounds
-        if n_base < self.best_iteration < n_base + training.n_rounds:
-            training.rewind(self.best_iteration - n_base, with_scores=with_scores)
+        with training.lock:
+            n_base = self.current_iteration() - training.n_rounds
+            if n_base < self.best_iteration < n_base + training.n_rounds:
+                training.rewind(self.best_iteration - n_base, with_scores=with_scores)
 
     def _keep_best(self) -> None:
         """Drop the rounds after the best one, as LightGBM does at the end of a training."""
@@ -496,14 +512,16 @@ class Booster(Explaining, Storing):
 
     def num_trees(self) -> int:
         """Return the number of trees in the model."""
-        if self._training is not None:
-            return self._training.n_base_trees + len(self._training.trees)
+        training = self._training
+        if training is not None:
+            return training.n_base_trees + len(training.trees)
         return self._model.forest.n_trees
 
     def num_model_per_iteration(self) -> int:
         """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
-        if self._training is not None:
-            return self._training.trees_per_round
+        training = self._training
+        if training is not None:
+            return training.trees_per_round
         return self._model.forest.trees_per_round
 
     def num_feature(self) -> int:
@@ -604,7 +622,8 @@ class Booster(Explaining, Storing):
         return self._bound(np.maximum)
 
     def _bound(self, choose: np.ufunc) -> float:
-        model, forest = self._model, self._model.forest
+        model = self._model
+        forest = model.forest
         start = np.zeros_like(model.start) if model.average_output else model.start
         values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
         if forest.linear is not None:
@@ -645,19 +664,20 @@ class Booster(Explaining, Storing):
             >>> booster.set_leaf_output(0, 1, 0.5).get_leaf_output(0, 1)
             0.5
         """
-        forest = self._model.forest
-        values = leaf_values(forest, tree_id, leaf_id).copy()
-        values[leaf_id] = check_leaf_value(value, forest.n_values)
         training = self._training
-        if training is not None and tree_id >= training.n_base_trees:
-            set_leaf_values(training, tree_id - training.n_base_trees, values.ravel())
-            return self
-        whole = self._model if training is None or training.base is None else training.base.model
-        changed = replace(whole, forest=with_leaf_values(whole.forest, tree_id, values.ravel()))
-        if training is None:
-            self._trained = changed
-        else:
-            set_base(training, changed)
+        with nullcontext() if training is None else training.lock:
+            model = self._model
+            values = leaf_values(model.forest, tree_id, leaf_id).copy()
+            values[leaf_id] = check_leaf_value(value, model.forest.n_values)
+            if training is not None and tree_id >= training.n_base_trees:
+                set_leaf_values(training, tree_id - training.n_base_trees, values.ravel())
+                return self
+            whole = model if training is None or training.base is None else training.base.model
+            changed = replace(whole, forest=with_leaf_values(whole.forest, tree_id, values.ravel()))
+            if training is None:
+                self._trained = changed
+            else:
+                set_base(training, changed)
         return self
 
     def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Booster:
@@ -672,22 +692,24 @@ class Booster(Explaining, Storing):
         Raises:
             ParameterError: If there are no such rounds.
         """
-        model, training = self._model, self._training
-        order = shuffled_rounds(model.forest.n_rounds, start_iteration, end_iteration)
-        if training is None:
-            self._trained = replace(model, forest=permute_rounds(model.forest, order))
-            return self
-        n_base = model.forest.n_rounds - training.n_rounds
-        if order[:n_base] != list(range(n_base)):
-            raise DataError(
-                message(
-                    "rounds of init_model cannot be shuffled while training continues from it",
-                    got=start_iteration,
-                    expected=f"start_iteration >= {n_base}",
-                    hint="Call free_dataset() first.",
+        training = self._training
+        with nullcontext() if training is None else training.lock:
+            model = self._model
+            order = shuffled_rounds(model.forest.n_rounds, start_iteration, end_iteration)
+            if training is None:
+                self._trained = replace(model, forest=permute_rounds(model.forest, order))
+                return self
+            n_base = model.forest.n_rounds - training.n_rounds
+            if order[:n_base] != list(range(n_base)):
+                raise DataError(
+                    message(
+                        "rounds of init_model cannot be shuffled while training continues from it",
+                        got=start_iteration,
+                        expected=f"start_iteration >= {n_base}",
+                        hint="Call free_dataset() first.",
+                    )
                 )
-            )
-        move_rounds(training, [i - n_base for i in order[n_base:]])
+            move_rounds(training, [i - n_base for i in order[n_base:]])
         return self
 
     def get_split_value_histogram(

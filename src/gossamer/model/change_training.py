@@ -15,13 +15,14 @@ from gossamer.model.base_model import RawRows
 from gossamer.model.check import check_forest
 from gossamer.model.edit import check_constant
 from gossamer.model.model import Model
-from gossamer.model.training import Training
+from gossamer.model.training import Training, one_at_a_time
 from gossamer.objectives import Custom, Objective, make_custom, make_objective
 from gossamer.objectives.several import check_same_targets
 from gossamer.sampling import make_row_sampler
 from gossamer.tree import Forest, Tree, TreeGrower
 
 
+@one_at_a_time
 def set_leaf_values(training: Training, t: int, values: npt.NDArray[np.float64]) -> None:
     """Give the leaves of a tree of this training other values; scores follow."""
     _refuse_weights(training, "set_leaf_output()")
@@ -34,6 +35,7 @@ def set_leaf_values(training: Training, t: int, values: npt.NDArray[np.float64])
     training.replay()
 
 
+@one_at_a_time
 def set_base(training: Training, model: Model) -> None:
     """Continue from another model of the same shape than before; scores follow.
 
@@ -51,6 +53,7 @@ def set_base(training: Training, model: Model) -> None:
     training.replay()
 
 
+@one_at_a_time
 def move_rounds(training: Training, order: Sequence[int]) -> None:
     """Put the rounds of this training into another order; scores follow."""
     _refuse_weights(training, "shuffle_models()")
@@ -69,6 +72,7 @@ def _refuse_weights(training: Training, action: str) -> None:
         )
 
 
+@one_at_a_time
 def use_data(training: Training, train_set: Dataset) -> None:
     """Train on other data from now on, which has the bins of the data so far.
 
@@ -121,6 +125,7 @@ def use_data(training: Training, train_set: Dataset) -> None:
     training.replay()
 
 
+@one_at_a_time
 def get_state(training: Training) -> dict[str, Any]:
     """Return what a checkpoint must keep so that training can go on bit for bit.
 
@@ -139,6 +144,7 @@ def get_state(training: Training) -> dict[str, Any]:
     }
 
 
+@one_at_a_time
 def set_state(training: Training, state: dict[str, Any]) -> None:
     """Take over what `get_state` returned in another process, with the same data.
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.sparse import by_row, read_sparse, to_scipy
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.data.sparse import by_row, read_sparse, to_dense, to_scipy
+from gossamer.errors import DataError, GossamerError, NotSupportedError, message
 from gossamer.model.model import Model
 from gossamer.model.predict import PredictOptions, tree_range, with_derived
 from gossamer.threads import resolve_threads
@@ -218,10 +218,12 @@ def _limits() -> Iterator[None]:
     """
     try:
         yield
+    except GossamerError:  # it says what is wrong already
+        raise
     except ValueError as error:
         raise NotSupportedError(message(f"the trees cannot be explained: {error}")) from None
 
 
 def _dense(values: Any) -> Any:
     """Return a dense table: where every pair or background row counts, results are larger yet."""
-    return to_scipy(values).toarray() if isinstance(values, _native.SparseMatrix) else values
+    return to_dense(values) if isinstance(values, _native.SparseMatrix) else values

@@ -21,7 +21,7 @@ from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values
 from gossamer.data.names import check_order, match_names
 from gossamer.data.sources import whole_table
-from gossamer.data.sparse import by_row, is_sparse, read_sparse, to_scipy
+from gossamer.data.sparse import by_row, is_sparse, read_sparse, to_dense
 from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of
@@ -253,7 +253,7 @@ def with_derived(model: Model, values: Values, n_threads: int) -> Iterator[tuple
     for begin in range(0, n_rows, step):
         rows = slice(begin, min(begin + step, n_rows))
         if isinstance(values, _native.SparseMatrix):
-            part = _of_width(to_scipy(values)[rows].toarray(), model.n_columns)
+            part = _of_width(to_dense(values, rows), model.n_columns)
         else:
             part = values[rows]
         yield np.hstack([part, model.derived.encode(part, n_threads)]), rows

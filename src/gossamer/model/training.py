@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import wraps
+from threading import RLock
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +99,26 @@ _FIXED: Final = (
 )
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def one_at_a_time(
+    function: Callable[Concatenate[Training, P], R],
+) -> Callable[Concatenate[Training, P], R]:
+    """Let one thread at a time into whatever reads or changes a training.
+
+    The thread that is in may enter again: a metric of the user's may ask for a prediction.
+    """
+
+    @wraps(function)
+    def locked(training: Training, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with training.lock:
+            return function(training, *args, **kwargs)
+
+    return locked
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredSet:
     """A data set with the current raw scores of its rows (class-major)."""
@@ -127,12 +149,16 @@ class ScoredSet:
 
 
 class Training:
-    """One training: data, objective, metrics, scores, and the trees so far."""
+    """One training: data, objective, metrics, scores, and the trees so far.
+
+    Several threads may use it. What takes more than one call takes `lock` around them.
+    """
 
     def __init__(self, params: Params, train_set: Dataset, base: BaseModel | None = None) -> None:
         """Bin the data if need be, check the labels, make room for scores and gradients."""
         if train_set.asks_for_linear_tree and "linear_tree" not in params.given:
             params = params.replace(linear_tree=True)
+        self.lock = RLock()
         self.params = params
         self._most_threads: int | None = None
         self.base = base
@@ -201,6 +227,7 @@ class Training:
 
     # ---- a round ----
 
+    @one_at_a_time
     def train_round(self) -> bool:
         """Do one round, or none: whatever is raised in it, the model is that of the rounds before.
 
@@ -341,6 +368,7 @@ class Training:
                     )
                 )
 
+    @one_at_a_time
     def use_function(self, function: CustomFunction) -> None:
         """Train with a custom objective from now on."""
         if isinstance(self.objective, Custom) and self.objective.function is function:
@@ -384,6 +412,7 @@ class Training:
 
     # ---- data sets ----
 
+    @one_at_a_time
     def add_valid(self, data: Dataset, name: str) -> ScoredSet:
         """Add a data set to evaluate; the trees so far are added to its scores."""
         train_set = self.train.data
@@ -438,6 +467,7 @@ class Training:
         found = resolve_threads(self.params.num_threads, data.num_data(), data.num_feature())
         return found if self._most_threads is None else min(found, self._most_threads)
 
+    @one_at_a_time
     def limit_threads(self, n_threads: int | None) -> None:
         """Use no more threads than this, whatever the parameters say; None: no limit."""
         self._most_threads = n_threads
@@ -449,6 +479,7 @@ class Training:
             for scored in (self.train, *self.valid)
         )
 
+    @one_at_a_time
     def evaluate(
         self,
         scored: ScoredSet,
@@ -474,6 +505,7 @@ class Training:
 
     # ---- changes ----
 
+    @one_at_a_time
     def reset_params(self, params: Params) -> None:
         """Go on with other parameters.
 
@@ -514,11 +546,13 @@ class Training:
         base = () if self.base is None else self.base.trees()
         self._grower.recount(itertools.chain(base, self.trees), self.train.n_threads)
 
+    @one_at_a_time
     def rollback(self) -> None:
         """Take the last round back; scores become what they were, bit for bit."""
         if self.trees:
             self.rewind(self.n_rounds - 1)
 
+    @one_at_a_time
     def rewind(self, n_rounds: int, *, with_scores: bool = True) -> None:
         """Go back to the state after so many rounds.
 
@@ -535,11 +569,13 @@ class Training:
         self._recount()
         self._model = None
 
+    @one_at_a_time
     def refresh(self) -> None:
         """Make scores again where a round was left half-way."""
         if self._is_stale:
             self.replay()
 
+    @one_at_a_time
     def replay(self) -> None:
         """Make the scores again from the trees, in the order of the rounds: bit for bit."""
         self._model = None
@@ -554,6 +590,7 @@ class Training:
         found = self.train.data.table_names
         return self.base.model.table_names if found is None and self.base is not None else found
 
+    @one_at_a_time
     def to_model(self) -> Model:
         """Return the model so far."""
         model, n_columns = self._model, self.train.table.binning.n_columns

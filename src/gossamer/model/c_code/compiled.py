@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.matrix import Values
-from gossamer.data.sparse import to_scipy
+from gossamer.data.sparse import to_dense
 from gossamer.errors import GossamerError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model.c_code.compiler import compile_library, find_compiler, library_suffix
@@ -132,7 +132,7 @@ class CompiledModel:
 
     def _fill(self, values: Values, block: slice, is_raw: bool, out: Array) -> None:
         if isinstance(values, _native.SparseMatrix):
-            rows: Array = to_scipy(values)[block].toarray()
+            rows: Array = to_dense(values, block)
         else:
             rows = values[block]
         # Rows of floats are read where they are; whatever else there is becomes doubles.
