@@ -108,7 +108,7 @@ def cv(
     if not isinstance(train_set, Dataset):
         raise DataTypeError(
             message(
-                "train_set is no Dataset",
+                "train_set must be a Dataset",
                 got=type(train_set).__name__,
                 expected="Dataset(data, label=...)",
             )

@@ -73,7 +73,7 @@ def train(
     if not isinstance(train_set, Dataset):
         raise DataTypeError(
             message(
-                "train_set is no Dataset",
+                "train_set must be a Dataset",
                 got=type(train_set).__name__,
                 expected="Dataset(data, label=...)",
             )

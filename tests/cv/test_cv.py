@@ -579,7 +579,7 @@ class TestBadInput:
             cv(PARAMS, make_data(), **{"num_boost_round": 2} | arguments)
 
     def test_no_data_set(self) -> None:
-        with pytest.raises(DataError, match="train_set is no Dataset: got 'ndarray'"):
+        with pytest.raises(DataError, match="train_set must be a Dataset: got 'ndarray'"):
             cv(PARAMS, TABLE)  # type: ignore[arg-type]
         with pytest.raises(DataError, match="no label"):
             cv(PARAMS, Dataset(TABLE))

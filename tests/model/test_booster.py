@@ -44,7 +44,7 @@ class TestTraining:
     def test_nothing_given(self) -> None:
         with pytest.raises(ParameterError, match="needs train_set, model_file or model_str"):
             Booster()
-        with pytest.raises(DataError, match="train_set is no Dataset"):
+        with pytest.raises(DataError, match="train_set must be a Dataset"):
             Booster({}, TABLE)
 
     def test_predicting_between_updates(self) -> None:

@@ -239,7 +239,7 @@ class TestOtherData:
     def test_bad_input(self) -> None:
         booster = in_training(QUIET, LABEL)
         text = booster.model_to_string()
-        with pytest.raises(DataError, match="train_set is no Dataset"):
+        with pytest.raises(DataError, match="train_set must be a Dataset"):
             booster.update(TABLE)
         with pytest.raises(DataError, match="used after being freed"):
             booster.update(Dataset(TABLE * 2, LABEL).construct())

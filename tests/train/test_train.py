@@ -184,7 +184,7 @@ class TestValidation:
         assert seen == [0, 2, 5, 7]
 
     def test_no_datasets(self) -> None:
-        with pytest.raises(DataError, match="train_set is no Dataset"):
+        with pytest.raises(DataError, match="train_set must be a Dataset"):
             train({}, TABLE)
         with pytest.raises(DataError, match="validation data is no Dataset"):
             train({}, make_train(), 1, [VALID_TABLE])

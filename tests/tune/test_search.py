@@ -86,7 +86,7 @@ class TestSearch:
         assert out == "" and "Trial" not in err
 
     def test_bad_input(self) -> None:
-        with pytest.raises(gs.DataError, match="train_set is no Dataset"):
+        with pytest.raises(gs.DataError, match="train_set must be a Dataset"):
             tune.search({}, X)  # type: ignore[arg-type]
         with pytest.raises(gs.ParameterError, match="n_trials"):
             tune.search({}, data(), n_trials=0)

@@ -112,7 +112,7 @@ class Booster(Explaining, Storing):
         if train_set is not None:
             if not isinstance(train_set, Dataset):
                 raise DataTypeError(
-                    message("train_set is no Dataset", got=type(train_set).__name__)
+                    message("train_set must be a Dataset", got=type(train_set).__name__)
                 )
             if objective is not None:
                 raise ParameterError(

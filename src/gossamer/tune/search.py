@@ -103,7 +103,7 @@ def search(
     """
     optuna = import_optuna()
     if not isinstance(train_set, Dataset):
-        raise DataTypeError(message("train_set is no Dataset", got=type(train_set).__name__))
+        raise DataTypeError(message("train_set must be a Dataset", got=type(train_set).__name__))
     for name, number in (("n_trials", n_trials), ("early_stopping_rounds", early_stopping_rounds)):
         if coerce(TABLE["num_iterations"], number, name) == 0:
             raise ParameterError(message(f"{name} is too small", got=number, expected="1 or more"))
