@@ -174,7 +174,7 @@ def _draw_table(rng: Rng, n_rows: int) -> tuple[np.ndarray, list[int]]:
 
 
 def _wide(rng: Rng, n_rows: int) -> np.ndarray:
-    """Many columns that are nearly always zero and now and then missing: bundles, with conflicts."""
+    """Many columns, nearly always zero and now and then missing: bundles with conflicts."""
     shape = (n_rows, int(rng.choice([20, 50])))
     block = rng.normal(size=shape).round(1) * (rng.random(shape) < rng.choice([0.01, 0.03]))
     block[rng.random(shape) < rng.choice([0.0, 0.002])] = np.nan
