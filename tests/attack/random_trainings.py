@@ -235,6 +235,7 @@ def _draw_objective(
         return signal, {}, params
     if kind < 0.45:
         counts = np.floor(np.exp(np.clip(signal, -3, 3)))
+        counts[:2] += 1  # some objectives cannot start from zeros alone
         name = str(rng.choice([*COUNTS, "gamma"]))
         return counts + (0.5 if name == "gamma" else 0.0), {}, {"objective": name}
     if kind < 0.65:
