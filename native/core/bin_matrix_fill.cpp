@@ -53,13 +53,11 @@ class BinMatrix::Placer {
     }
   }
 
-  void put(const Entry& entry) {
+  // False: the entry is dropped, and the row counts as zero there.
+  bool put(const Entry& entry) {
     const Place& place = places_[at(entry.feature)];
-    if (place.lane8 != nullptr) {
-      put(entry, place, place.lane8[entry.row * place.row_stride]);
-    } else {
-      put(entry, place, place.lane16[entry.row * place.row_stride]);
-    }
+    if (place.lane8 != nullptr) return put(entry, place, place.lane8[entry.row * place.row_stride]);
+    return put(entry, place, place.lane16[entry.row * place.row_stride]);
   }
 
   std::int64_t n_dropped = 0;
@@ -75,23 +73,25 @@ class BinMatrix::Placer {
   };
 
   template <class Bin>
-  void put(const Entry& entry, const Place& place, Bin& lane) {
+  bool put(const Entry& entry, const Place& place, Bin& lane) {
     const Feature& feature = *place.feature;
     const bool fits = entry.bin < feature.n_bins();
     if (!feature.bundled) {
       if (!fits) throw std::invalid_argument("missing value in a column said to have none");
       // From the bin of zero to this one.
       lane = static_cast<Bin>(lane + (entry.bin - feature.zero_bin) * feature.stride);
-      return;
+      return true;
     }
     const std::int32_t taken = place.taken_modulo == 0 ? lane : lane % place.taken_modulo / feature.stride;
     if (taken == 0 && fits) {
       lane = static_cast<Bin>(lane + (feature.first_value + feature.other_of(entry.bin)) * feature.stride);
     } else if (is_training_) {
       ++n_dropped;
+      return false;
     } else {
       odd.push_back(entry);
     }
+    return true;
   }
 
   std::vector<Place> places_;
@@ -126,8 +126,9 @@ bool BinMatrix::fill_entries(Team& team, const EntrySource& source, const EntryC
     std::vector<Entry> entries;
     while (!stop.load(std::memory_order_relaxed) && reader->next(entries)) {
       for (const Entry& entry : entries) {
-        if (!writer || !writer->write(entry)) placer.put(entry);
-        if (entry.missing) missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
+        const bool kept = (writer && writer->write(entry)) || placer.put(entry);
+        const bool is_missing = kept ? entry.missing : zero_is_missing;
+        if (is_missing) missing_seen[at(entry.feature)].store(true, std::memory_order_relaxed);
       }
       if (use == Use::exact_training && placer.n_dropped > 0) stop.store(true, std::memory_order_relaxed);
     }
@@ -453,7 +454,11 @@ void BinMatrix::set_sparse(const SparseColumns& columns) {
     for (std::size_t e = 0; e < rows.size(); ++e) {
       const Feature& feature = features_[at(columns.features[at(c)])];
       const Entry entry{rows[e], columns.features[at(c)], bins[e], bins[e] == feature.n_value_bins};
-      feature.loose() ? loose.push_back(entry) : placer.put(entry);
+      if (feature.loose()) {
+        loose.push_back(entry);
+      } else {
+        placer.put(entry);
+      }
     }
   }
   loose.insert(loose.end(), placer.odd.begin(), placer.odd.end());

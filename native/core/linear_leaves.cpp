@@ -14,6 +14,9 @@ constexpr std::int64_t kBlockRows = 1024;
 constexpr std::int64_t kSampledRows = 64;
 // A column counts as constant where its variance is less than this share of its mean square around the reference.
 constexpr double kConstant = 1e-12;
+// Likewise where its deviation is less than this share of its mean: values that differ in their last bits alone (0.3
+// and 0.1 + 0.2) would get slopes of rounding errors, too steep to be written as a line through zero.
+constexpr double kLastBits = 0x1p-40;
 // A column counts as explained by the others where no more than this share of its variance is left.
 constexpr double kCollinear = 1e-8;
 // Coefficients are dropped where their effect is less than this share of the leaf's largest.
@@ -169,11 +172,16 @@ Model find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector
   const auto covariance = [&](std::size_t i, std::size_t j) {
     return moments.product(i, j) - moments.product(i, 0) * (moments.product(j, 0) / weight);
   };
+  const auto centre = [&](std::size_t i) {
+    return references[i - 1].shift + moments.product(i, 0) / weight / references[i - 1].factor;
+  };
   std::vector<std::size_t> places;
   std::vector<double> deviations;  // times the root of the weight
   for (std::size_t i = 1; i < n_places; ++i) {
     const double variance = covariance(i, i);
     if (!(variance > kConstant * moments.product(i, i)) || !std::isfinite(variance)) continue;
+    const double deviation = std::sqrt(variance / weight) / references[i - 1].factor;
+    if (!(deviation > kLastBits * std::abs(centre(i)))) continue;
     places.push_back(i);
     deviations.push_back(std::sqrt(variance));
   }
@@ -199,13 +207,11 @@ Model find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector
       leaf_output(gradient, weight, static_cast<double>(moments.n_rows), fit.rules, fit.damp_from, &leaf.parent);
   for (std::size_t i = 0; i < n; ++i) {
     if (!(std::abs(effects[i]) > kNegligible * largest)) continue;
-    const Reference& reference = references[places[i] - 1];
-    const double coefficient = effects[i] / deviations[i] * reference.factor;
-    const double centre = reference.shift + moments.product(places[i], 0) / weight / reference.factor;
-    if (!std::isfinite(coefficient) || coefficient == 0.0 || !std::isfinite(centre)) continue;
+    const double coefficient = effects[i] / deviations[i] * references[places[i] - 1].factor;
+    if (!std::isfinite(coefficient) || coefficient == 0.0 || !std::isfinite(centre(places[i]))) continue;
     model.column.push_back(leaf.columns[places[i] - 1]);
     model.coefficient.push_back(coefficient);
-    model.centre.push_back(centre);
+    model.centre.push_back(centre(places[i]));
   }
   return model;
 }

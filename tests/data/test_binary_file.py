@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import gossamer
 from gossamer import DataError, Dataset, files
@@ -424,3 +425,90 @@ def test_more_rows_than_labels(saved: Path) -> None:
     saved.write_bytes(files.to_bytes(arrays, {**facts, "n_rows": 2**31}))
     with pytest.raises(DataError, match="label"):
         Dataset(saved).construct()
+
+
+OTHER_BINS: dict[str, Any] = {
+    "max_bin": 15,
+    "max_bin_by_feature": [3, 3, 3, 3, 3],
+    "forced_bins": {"a": [0.25]},
+    "min_data_in_bin": 9,
+    "bin_construct_sample_cnt": 100,
+    "data_random_seed": 9,
+    "use_missing": False,
+    "zero_as_missing": True,
+    "enable_bundle": False,
+}
+
+
+@pytest.mark.parametrize("name", OTHER_BINS)
+def test_bins_of_a_file_are_not_other_ones(name: str, saved: Path) -> None:
+    """A training that asks for them does not quietly get those of the file."""
+    params = {"objective": "binary", name: OTHER_BINS[name], "verbosity": -1}
+    canonical = "forcedbins_filename" if name == "forced_bins" else name
+    data = Dataset(saved)
+    with pytest.raises(DataError, match=f"{canonical} differs from that of the data set file"):
+        gossamer.train(params, data, 1)
+    with pytest.raises(DataError, match=f"{canonical} differs"):
+        Dataset(saved, params=params).construct()
+    gossamer.train({"objective": "binary"}, data, 1)  # what failed leaves no trace
+    with pytest.raises(DataError, match=f"{canonical} cannot change"):
+        gossamer.train(params, data, 1)
+
+
+def test_bins_of_a_file_may_be_asked_for_again(tmp_path: Path) -> None:
+    params = {**OTHER_BINS, "zero_as_missing": False, "verbosity": -1, "objective": "binary"}
+    names = list("abcde")
+    expected = gossamer.train(params, Dataset(TABLE, LABEL, feature_name=names), 3)
+    path = tmp_path / "rows"
+    data = Dataset(TABLE, LABEL, feature_name=names, params=params)
+    data.save_binary(path)
+    found = gossamer.train(params, Dataset(path), 3)
+    assert found.model_to_string() == expected.model_to_string()
+    # A file of a file, of a part, and of validation data.
+    Dataset(path).save_binary(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    data.subset(range(0, 300, 2)).save_binary(tmp_path / "part")
+    part = gossamer.train(params, Dataset(tmp_path / "part"), 3)
+    assert part.num_trees() == 3
+    data.create_valid(TABLE[:50], LABEL[:50]).save_binary(tmp_path / "valid")
+    train_set = Dataset(path)
+    gossamer.train(params, train_set, 3, [Dataset(tmp_path / "valid", reference=train_set)])
+
+
+@pytest.mark.parametrize("params", [None, [], "max_bin", {"max_bin": 1}, {"nope": 3}])
+def test_damaged_parameters(params: Any, saved: Path) -> None:
+    arrays, facts = files.from_bytes(saved.read_bytes())
+    facts["params"] = params
+    files.write_atomically(saved, files.to_bytes(arrays, facts))
+    with pytest.raises(DataError, match="not a usable data set file"):
+        Dataset(saved).construct()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("zero_as_missing", [False, True])
+def test_missing_values_that_a_bundle_dropped(
+    kind: Any, zero_as_missing: bool, tmp_path: Path
+) -> None:
+    """In training nothing is missing there, so that random thresholds are drawn among fewer."""
+    rng = np.random.default_rng(79)
+    table = rng.normal(size=(200, 60)).round(1) * (rng.random((200, 60)) < 0.03)
+    table[rng.random(table.shape) < 0.002] = np.nan
+    label = np.nan_to_num(table, nan=0.5) @ rng.normal(size=60)
+    params = {
+        "extra_trees": True,
+        "max_conflict_rate": 1.0 if zero_as_missing else 0.1,
+        "zero_as_missing": zero_as_missing,
+        "min_data_in_leaf": 3,
+        "verbosity": -1,
+    }
+    data = Dataset(kind(table), label, params=params).construct()
+    assert data.binned.bins.storage()["bundled"].size
+    bins, n_bins = data.binned.bins, data.binned.binning.n_value_bins
+    is_missing = [(bins.copy_column(f) == n_bins[f]).any() for f in range(len(n_bins))]
+    np.testing.assert_array_equal(bins.has_missing(), is_missing)
+    path = tmp_path / "rows"
+    data.save_binary(path)
+    expected = gossamer.train(params, data, 4).model_to_string()
+    assert gossamer.train(params, Dataset(path), 4).model_to_string() == expected
+    every = data.subset(range(200))
+    assert gossamer.train(params, every, 4).model_to_string() == expected

@@ -172,6 +172,7 @@ def test_what_cannot_change_such_a_model() -> None:
     with pytest.raises(NotSupportedError, match="refit"):
         model.refit(x, y)
     booster = gs.Booster(PARAMS, data_set(x, y))
+    booster.update()
     with pytest.raises(NotSupportedError, match="target statistics"):
         booster.update(train_set=data_set(x, y))
 

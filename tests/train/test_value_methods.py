@@ -561,6 +561,7 @@ def test_few_rows(method: dict[str, Any], n_rows: int) -> None:
         ({"forced_splits": {"feature": 0, "threshold": 0}}, "cannot be combined with tree_method"),
         ({"cegb_penalty_feature_lazy": [1] * 5}, "cegb_penalty_feature_lazy cannot be combined"),
         ({"cegb_penalty_feature_coupled": [1] * 5}, "cegb_penalty_feature_coupled cannot be"),
+        ({"max_conflict_rate": 0.05}, "max_conflict_rate cannot be"),
         ({"multi_strategy": "multi_output_tree"}, "multi_output_tree cannot be combined with tree"),
         (
             {"monotone_constraints": [1], "monotone_constraints_method": "advanced"},

@@ -22,10 +22,11 @@ from gossamer.data.fields import (
 from gossamer.data.levels import Levels
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_position
-from gossamer.errors import DataError, message, shorten
+from gossamer.errors import DataError, ParameterError, message, shorten
+from gossamer.params import Params, resolve
 
 FORMAT: Final = "gossamer dataset"
-VERSION: Final = 2
+VERSION: Final = 3
 # Entries of the features that are not zero, column by column.
 _SPARSE: Final = ("features", "begin", "rows", "bins")
 
@@ -36,6 +37,7 @@ class Content:
 
     binned: BinnedTable
     names: list[str]
+    params: Params  # that the bins follow from
     label: npt.NDArray[np.float32] | None
     weight: npt.NDArray[np.float32] | None
     init_score: npt.NDArray[np.float64] | None
@@ -71,6 +73,7 @@ def save(path: Path, content: Content) -> None:
         "version": VERSION,
         "n_rows": binned.n_rows,
         "names": content.names,
+        "params": content.params.to_dict(given_only=True),
         "positions": positions,
         "missing_kind": int(binned.binning.missing_kind),
         "share_lanes": binned.bins.shares_lanes,
@@ -145,6 +148,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
     return Content(
         BinnedTable(binning, bins),
         names,
+        _checked_params(facts["params"]),
         None if label is None else check_label(label, n_rows),
         check_weight(arrays.get("weight"), n_rows),
         check_init_score(arrays.get("init_score"), n_rows),
@@ -155,6 +159,15 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         check_feature_weights(arrays.get("feature_weights"), len(names)),
         check_names(facts["table_names"], len(names)) if "table_names" in facts else None,
     )
+
+
+def _checked_params(given: Any) -> Params:
+    if not isinstance(given, dict):
+        raise ValueError("the parameters are no dict")
+    try:
+        return resolve(given, context="dataset")
+    except ParameterError as error:
+        raise ValueError(str(error)) from None
 
 
 def _checked_columns(columns: Any, n_columns: int) -> list[int]:

@@ -74,6 +74,8 @@ from gossamer.params.check_method import keeps_raw_values
 from gossamer.params.given import as_dict
 from gossamer.threads import resolve_threads
 
+# No bins, but raw values that must not be freed.
+_RAW_PARAMS: Final = ("linear_tree", "tree_method")
 # What the bins depend on. Once a data set is binned, training cannot ask for other values.
 BINNING_PARAMS: Final = (
     "max_bin",
@@ -89,9 +91,7 @@ BINNING_PARAMS: Final = (
     "is_enable_sparse",
     "max_conflict_rate",
     "bundle_order",
-    # No bins, but raw values that must not be freed.
-    "linear_tree",
-    "tree_method",
+    *_RAW_PARAMS,
 )
 
 
@@ -432,6 +432,7 @@ class Dataset(RowFields):
 
     def _load(self, path: Path) -> tuple[BinnedTable, list[str]]:
         content = binary_file.load(path)
+        self._check_bins_of(path, content.params)
         for name in ("label", "weight", "init_score", "group", "position", "feature_weights"):
             if getattr(self, name) is None and not (name == "group" and self.query is not None):
                 setattr(self, name, getattr(content, name))
@@ -451,6 +452,29 @@ class Dataset(RowFields):
                     )
                 )
         return content.binned, content.names
+
+    def _check_bins_of(self, path: Path, made_with: Params) -> None:
+        """Refuse other bins than a file has; those of a reference are compared themselves.
+
+        Raises:
+            DataError: If a parameter about bins has another value than in the file.
+        """
+        if self.reference is not None:
+            return
+        asked = resolve(self.params, context="dataset")
+        for name in BINNING_PARAMS:
+            if name in asked.given and name not in _RAW_PARAMS and asked[name] != made_with[name]:
+                self.params = dict(self._own_params)  # those of a training are not kept
+                raise DataError(
+                    message(
+                        f"{name} differs from that of the data set file {str(path)!r}",
+                        got=asked[name],
+                        expected=repr(made_with[name]),
+                        hint="The bins are in the file: leave it out, or write the file again "
+                        "from a Dataset with this parameter.",
+                    )
+                )
+        self.params = {**made_with.to_dict(given_only=True), **asked.to_dict(given_only=True)}
 
     def _check_width(self, n_columns: int) -> None:
         assert self.reference is not None
@@ -577,7 +601,7 @@ class Dataset(RowFields):
                 if name in params.given
                 and params[name] != mine[name]
                 # Raw values that were kept need not be used.
-                and not (name in ("linear_tree", "tree_method") and _keeps_enough(mine, params))
+                and not (name in _RAW_PARAMS and _keeps_enough(mine, params))
             ]
             if self._asks_other_categories(params):
                 changed.append("categorical_feature")
@@ -904,6 +928,12 @@ class Dataset(RowFields):
         params = resolve(self.params, context="dataset").to_dict(given_only=True)
         return {name: value for name, value in params.items() if name in BINNING_PARAMS}
 
+    def _bin_params(self) -> dict[str, Any]:
+        """Parameters that the bins follow from: those of the data that chose them."""
+        if self.reference is not None:
+            return self.reference._bin_params()
+        return {k: v for k, v in self.get_params().items() if k not in _RAW_PARAMS}
+
     def num_data(self) -> int:
         """Return the number of rows; constructs the data set."""
         return self.binned.n_rows
@@ -976,6 +1006,7 @@ class Dataset(RowFields):
         content = binary_file.Content(
             self.binned,
             self.get_feature_name(),
+            resolve(self._bin_params(), context="dataset"),
             self.label,
             self.weight,
             self.first_scores,

@@ -31,7 +31,7 @@ from gossamer.logger import warn
 from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model import formats, model_file
 from gossamer.model.base_model import BaseModel
-from gossamer.model.change_training import move_rounds, set_base, set_leaf_values, use_data
+from gossamer.model.change_training import move_rounds, set_base, set_leaf_values
 from gossamer.model.class_names import check_class_names
 from gossamer.model.edit import (
     check_leaf_value,
@@ -261,7 +261,7 @@ class Booster(Explaining, Storing):
         with training.lock:
             data = training.train.data if train_set is None else train_set
             if data is not training.train.data or data.version != self.train_set_version:
-                use_data(training, data)
+                training.use_data(data)
                 self.train_set, self.train_set_version = data, data.version
             if fobj is not None:
                 training.use_function(fobj)

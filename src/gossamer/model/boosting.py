@@ -95,11 +95,7 @@ class Boosting:
 
     def start_scores(self, training: Training, scored: ScoredSet) -> None:
         """Set scores to what they are before the first tree."""
-        if scored.base is not None:
-            scored.score[:] = scored.base
-        else:
-            first = scored.data.first_scores
-            scored.score[:] = 0.0 if first is None else first
+        scored.score[:] = 0.0 if scored.base is None else scored.base
         for k in range(training.n_outputs):
             scored.output(k)[:] += training.start[k]
 
@@ -146,4 +142,4 @@ def add_tree(
         _native.add_tree_to_scores(bins, tree, None, score, scored.n_threads, values, scored.raw)
     elif values is None and isinstance(tree, Tree) and tree.leaf_value.any():  # set by the user
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
-        score += np.repeat(tree.leaf_value, scored.data.num_data())
+        score += np.repeat(tree.leaf_value, scored.table.n_rows)

@@ -1,4 +1,4 @@
-"""Changing a training under way: its trees, its data; and its state, for a checkpoint."""
+"""Changing a training under way: its trees; and its state, for a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data import Dataset
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import NotSupportedError, message
 from gossamer.model.base_model import RawRows
 from gossamer.model.check import check_forest
 from gossamer.model.edit import check_constant
 from gossamer.model.model import Model
 from gossamer.model.training import Training, one_at_a_time
-from gossamer.objectives import Custom, Objective, make_custom, make_objective
-from gossamer.objectives.several import check_same_targets
-from gossamer.sampling import make_row_sampler
-from gossamer.tree import Forest, Tree, TreeGrower
+from gossamer.tree import Forest, Tree
 
 
 @one_at_a_time
@@ -70,59 +66,6 @@ def _refuse_weights(training: Training, action: str) -> None:
                 hint="Call free_dataset() first: the model can be changed, but not trained on.",
             )
         )
-
-
-@one_at_a_time
-def use_data(training: Training, train_set: Dataset) -> None:
-    """Train on other data from now on, which has the bins of the data so far.
-
-    Raises:
-        DataError: If it has other bins, or labels that do not fit.
-    """
-    if training._derived is not None:
-        raise NotSupportedError(
-            message(
-                "update() cannot change the data of a training with target statistics",
-                hint="Train with cat_target_statistics=off.",
-            )
-        )
-    raw = None if training.base is None else RawRows.of(train_set)
-    before = training.train.data
-    if train_set is not before:
-        train_set.use_params(training.params).set_reference(before)
-    train_set.make_trainable()
-    if not train_set.binned.binning.is_same(before.binned.binning):
-        raise DataError(
-            message(
-                "the new training data has other bins than the data so far",
-                hint="Make it with reference=train_set, or take a subset().",
-            )
-        )
-    check_same_targets(train_set.targets, before.targets, "training")
-    # Nothing is changed before all of it is known to fit.
-    function = getattr(training.objective, "function", None)
-    if isinstance(training.objective, Custom) and function is not None:
-        objective: Objective = make_custom(function, train_set, training.n_outputs)
-    else:
-        objective = make_objective(training.params, train_set)
-    scored = training.train
-    if train_set is not before or raw is not None or training.base is None:
-        # (otherwise: scored by the base when its table was still there)
-        scored = training._scored(train_set, "training", raw)
-    training._targets = objective.prepare(train_set.targets)
-    training.objective, training.train = objective, scored
-    # What was learned beside the trees (position biases) was about the data so far.
-    training._states = [training.objective.start_state(training._targets)] * len(training._states)
-    training._sampler = make_row_sampler(training.params, training._targets, training.n_outputs)
-    training._gradients = training._make_gradients()
-    training._grower = TreeGrower(
-        train_set.binned,
-        training.params,
-        training.objective,
-        train_set.get_feature_name(),
-        train_set.feature_weights,
-    )
-    training.replay()
 
 
 @one_at_a_time

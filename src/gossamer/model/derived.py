@@ -158,9 +158,8 @@ class DerivedTables:
     table: BinnedTable
     own: BinnedTable
 
-    def extend(self, data: Dataset, n_threads: int) -> BinnedTable:
+    def extend(self, binned: BinnedTable, n_threads: int) -> BinnedTable:
         """Return the table of other data with its derived columns."""
-        binned = data.binned
         features = np.flatnonzero(binned.binning.is_categorical)
         values = self.derived.statistics.transform(_codes_of_bins(binned, features)[1], n_threads)
         right = BinnedTable(self.own.binning, _native.bin_like(self.own.bins, values, n_threads))

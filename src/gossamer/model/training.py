@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
 from threading import RLock
@@ -17,12 +18,18 @@ from gossamer.data import Dataset, Targets
 from gossamer.data.binned import BinnedTable
 from gossamer.data.dataset import BINNING_PARAMS
 from gossamer.data.matrix import Values
-from gossamer.errors import DataError, GossamerError, ParameterError, message
+from gossamer.errors import (
+    DataError,
+    GossamerError,
+    NotSupportedError,
+    ParameterError,
+    message,
+)
 from gossamer.metrics import CustomMetric, EvalResult, evaluate_custom, make_metrics
 from gossamer.model.base_model import BaseModel, RawRows
 from gossamer.model.boosting import Boosting
 from gossamer.model.dart import Dart
-from gossamer.model.derived import check_options, derive
+from gossamer.model.derived import DerivedTables, check_options, derive
 from gossamer.model.model import Model
 from gossamer.model.random_forest import RandomForest
 from gossamer.objectives import (
@@ -125,9 +132,13 @@ class ScoredSet:
 
     name: str
     data: Dataset
+    # The bins that the trees were grown on; the data set may get others later.
+    binned: BinnedTable
     score: npt.NDArray[np.float64]
     n_threads: int
-    # Scores of the model that training continues from; None: there is none.
+    version: int  # how often fields had been set
+    # Scores before the first tree: init_score, or predictions of the model that training continues
+    # from; None: zeros.
     base: npt.NDArray[np.float64] | None = None
     raw: Values | None = None  # where leaves are linear, or splits found by value
     derived: BinnedTable | None = None  # the table with derived columns
@@ -140,11 +151,11 @@ class ScoredSet:
     @property
     def table(self) -> BinnedTable:
         """The binned columns, derived ones included."""
-        return self.data.binned if self.derived is None else self.derived
+        return self.binned if self.derived is None else self.derived
 
     def output(self, k: int) -> npt.NDArray[np.float64]:
         """Scores of one output."""
-        n_rows = self.data.num_data()
+        n_rows = self.binned.n_rows
         return self.score[k * n_rows : (k + 1) * n_rows]
 
 
@@ -168,10 +179,7 @@ class Training:
         self.metrics = make_metrics(params, self.objective, train_set.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
         self.boosting = _MODES[params.boosting](params)
-        self._derived = None if base is not None else derive(params, train_set, self.objective)
         self.train = self._scored(train_set, "training", table)
-        if self._derived is not None:
-            self.train = replace(self.train, derived=self._derived.table)
         self.valid: list[ScoredSet] = []
         self.start = np.zeros(self.n_outputs)
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
@@ -182,21 +190,10 @@ class Training:
         self.ends_without_split = True
         self._is_started = False
         self._is_stale = False  # whether scores must be made again from the trees
-        self._targets = self.objective.prepare(train_set.targets)
-        # What the objective had learned before each round, and after the last.
-        self._states = [self.objective.start_state(self._targets)]
-        weight = self._targets.weight
-        self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
-        self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
-        self._gradients = self._make_gradients()
-        self._grower = TreeGrower(
-            self.train.table,
-            params,
-            self.objective,
-            train_set.get_feature_name(),
-            train_set.feature_weights,
-            self.train.raw,
-        )
+        self._derived: DerivedTables | None = None
+        if base is None:
+            self._derive()
+        self._prepare()
         self._model: Model | None = None
         if base is not None:
             base.check_mode(self.boosting.averages)
@@ -204,6 +201,46 @@ class Training:
             base.check_values_per_leaf(self.n_outputs // self.trees_per_set)
             base.check_parallel(params.num_parallel_tree)
             self._recount()
+
+    def _prepare(self, grower: TreeGrower | None = None) -> None:
+        """Make what follows from the training data, its fields and the objective.
+
+        Args:
+            grower: One for the same table, whose sorted columns are used again.
+        """
+        data, params, objective = self.train.data, self.params, self.objective
+        if grower is not None:
+            self._grower = grower.with_fields(objective, data.feature_weights)
+        else:
+            self._grower = TreeGrower(
+                self.train.table,
+                params,
+                objective,
+                data.get_feature_name(),
+                data.feature_weights,
+                self.train.raw,
+            )
+        self._labels = data.targets  # as the user gave them
+        self._targets = objective.prepare(self._labels)
+        # What the objective had learned before each round, and after the last. It is about the
+        # training data: trees of other data leave nothing behind.
+        self._states = [objective.start_state(self._targets)] * (self.n_rounds + 1)
+        weight = self._targets.weight
+        self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
+        self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
+        self._gradients = self._make_gradients()
+
+    def _derive(self) -> None:
+        """Learn derived columns from the training data, and give them to all data sets."""
+        self._derived = derive(self.params, self.train.data, self.objective)
+        table = None if self._derived is None else self._derived.table
+        self.train = replace(self.train, derived=table)
+        self.valid = [self._with_derived(scored) for scored in self.valid]
+
+    def _with_derived(self, scored: ScoredSet) -> ScoredSet:
+        derived = self._derived
+        table = None if derived is None else derived.extend(scored.binned, scored.n_threads)
+        return replace(scored, derived=table)
 
     @property
     def trees_per_set(self) -> int:
@@ -323,7 +360,7 @@ class Training:
         """Start from the best constant, unless there are scores to start from."""
         self._is_started = True
         base_score = self.params.base_score
-        if self.train.data.init_score is not None or self.base is not None:
+        if self.train.base is not None:
             return
         if base_score is not None:
             self.start[:] = self.objective.start_at(base_score)
@@ -418,50 +455,47 @@ class Training:
         train_set = self.train.data
         table = None if self.base is None else RawRows.of(data)
         data.use_params(self.params).set_reference(train_set).construct()
-        if not data.binned.binning.is_same(train_set.binned.binning):
+        if not data.binned.binning.is_same(self.train.binned.binning):
             raise DataError(
                 message(
                     f"the data set {name!r} has other bins than the training data",
                     hint="Make it with reference=train_set, or train_set.create_valid().",
                 )
             )
-        check_same_targets(data.targets, train_set.targets, name)
-        self.objective.check_valid(data.targets, train_set.targets, name)
-        scored = self._scored(data, name, table)
-        if self._derived is not None:
-            derived = self._derived.extend(data, scored.n_threads)
-            scored = replace(scored, derived=derived)
+        self._check_labels(data.targets, name)
+        scored = self._with_derived(self._scored(data, name, table))
         if self._is_started:
             self.boosting.start_scores(self, scored)
         self.boosting.add_rounds(self, scored)
         self.valid.append(scored)
         return scored
 
+    def _check_labels(self, targets: Targets, name: str) -> None:
+        check_same_targets(targets, self._labels, name)
+        self.objective.check_valid(targets, self._labels, name)
+
     def _scored(self, data: Dataset, name: str, table: RawRows | None = None) -> ScoredSet:
         self.boosting.check_data(data, name)
-        n_rows = data.num_data()
-        size = n_rows * self.n_outputs
-        score = np.zeros(size)
-        raw = None
+        n_rows, n_threads = data.num_data(), self._threads_for(data)
+        score, base, raw = np.zeros(n_rows * self.n_outputs), data.first_scores, None
         if keeps_raw_values(self.params):
             method = f"tree_method={self.params.tree_method}"
             raw = data.raw_values(method if splits_by_value(self.params) else "linear_tree")
         if self.base is not None:
             self.base.check_fits(data, self.objective)
             self.base.check_levels(data)
-            base = self.base.scores(data, name, table, self._threads_for(data))
-            return ScoredSet(name, data, base.copy(), self._threads_for(data), base, raw)
-        if (first := data.first_scores) is not None:
-            if len(first) != size:
-                raise DataError(
-                    message(
-                        f"init_score of the data set {name!r} does not fit the objective",
-                        got=f"{len(first)} numbers",
-                        expected=f"{n_rows} rows x {self.n_outputs} outputs",
-                    )
+            base = self.base.scores(data, name, table, n_threads)
+        elif base is not None and len(base) != len(score):
+            raise DataError(
+                message(
+                    f"init_score of the data set {name!r} does not fit the objective",
+                    got=f"{len(base)} numbers",
+                    expected=f"{n_rows} rows x {self.n_outputs} outputs",
                 )
-            score[:] = first
-        return ScoredSet(name, data, score, self._threads_for(data), None, raw)
+            )
+        if base is not None:
+            score[:] = base
+        return ScoredSet(name, data, data.binned, score, n_threads, data.version, base, raw)
 
     def _threads_for(self, data: Dataset) -> int:
         found = resolve_threads(self.params.num_threads, data.num_data(), data.num_feature())
@@ -489,6 +523,8 @@ class Training:
         """Evaluate all metrics on one of the data sets."""
         self.refresh()
         score, targets = self.boosting.current(self, scored), scored.targets
+        if scored.data.version != scored.version:
+            self._check_labels(targets, name)
         results = [
             EvalResult(
                 name,
@@ -504,6 +540,57 @@ class Training:
         return results
 
     # ---- changes ----
+
+    @one_at_a_time
+    def use_data(self, train_set: Dataset) -> None:
+        """Train on other data from now on, or on the same data whose fields have changed.
+
+        All of it is made beside this training, which stays as it is where something does not fit.
+
+        Raises:
+            DataError: If the data has other bins, or labels that do not fit.
+            NotSupportedError: If trees have learned from statistics of the labels so far.
+        """
+        if self._derived is not None and self.trees:
+            raise NotSupportedError(
+                message(
+                    "update() cannot change labels or data of a training with target statistics",
+                    hint="Train with cat_target_statistics=off.",
+                )
+            )
+        changed = copy(self)
+        changed._take_data(train_set)
+        changed._is_stale = True  # scores of the trees are still to be added
+        vars(self).update(vars(changed))
+        self.refresh()
+
+    def _take_data(self, train_set: Dataset) -> None:
+        before, table = self.train, None if self.base is None else RawRows.of(train_set)
+        if train_set is not before.data:
+            train_set.use_params(self.params).set_reference(before.data)
+        train_set.make_trainable()
+        if not train_set.binned.binning.is_same(before.binned.binning):
+            raise DataError(
+                message(
+                    "the new training data has other bins than the data so far",
+                    hint="Make it with reference=train_set, or take a subset().",
+                )
+            )
+        check_same_targets(train_set.targets, self._labels, "training")
+        function = getattr(self.objective, "function", None)
+        if isinstance(self.objective, Custom) and function is not None:
+            self.objective = make_custom(function, train_set, self.n_outputs)
+        else:
+            self.objective = make_objective(self.params, train_set)
+            if not self.trees:  # the best constant is found again
+                self._is_started, self.start = False, np.zeros(self.n_outputs)
+        if train_set is not before.data or table is not None or self.base is None:
+            # (otherwise: scored by the base when its table was still there)
+            self.train = self._scored(train_set, "training", table)
+        if self.base is None and not self.trees:
+            self._derive()
+        is_same = self.train.table is before.table and self.train.raw is before.raw
+        self._prepare(self._grower if is_same else None)
 
     @one_at_a_time
     def reset_params(self, params: Params) -> None:

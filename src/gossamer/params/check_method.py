@@ -17,6 +17,7 @@ _NEEDS_BINS: Final[dict[str, Any]] = {
     "forcedsplits_filename": "",
     "cegb_penalty_feature_lazy": (),
     "cegb_penalty_feature_coupled": (),
+    "max_conflict_rate": 0.0,  # rows would go by bins in some places and by values in others
 }
 _ABOUT_BINS: Final = (
     "max_bin",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, Final
 
 import numpy as np
@@ -132,6 +133,15 @@ class TreeGrower:
         """Whether one tree serves all outputs, with a value for each of them in every leaf."""
         several = self._objective.n_outputs > 1
         return several and self._params.multi_strategy == "multi_output_tree"
+
+    def with_fields(
+        self, objective: Objective, feature_weights: npt.NDArray[np.float64] | None
+    ) -> TreeGrower:
+        """Return a grower for other labels of the same table; its sorted columns are shared."""
+        other = copy(self)
+        other._feature_weights = feature_weights
+        other.set_objective(objective)
+        return other
 
     def set_objective(self, objective: Objective) -> None:
         """Take another objective for the trees to come."""

@@ -738,3 +738,32 @@ def test_damaged_text_is_read_or_refused(text: str) -> None:
 def test_the_rich_text_is_whole() -> None:
     model = gs.Booster(model_str=RICH)
     assert model.num_trees() == 2 and model.levels is not None and len(model.levels.columns) == 1
+
+
+def test_slopes_of_columns_that_vary_in_their_last_bits() -> None:
+    """0.3 and 0.1 + 0.2: a slope of 1e13 would be lost in the line's constant."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=400), rng.choice([0.0, 0.3, 0.1 + 0.2], 400)])
+    label = table[:, 0] + 3 * (table[:, 1] > 0) + (table[:, 1] > 0.3)
+    params = {"linear_tree": True, "num_leaves": 3, "verbosity": -1}
+    model = gs.train(params, gs.Dataset(table, label), 10)
+    with pytest.warns(UserWarning, match="no bounds"):
+        text = model.model_to_string(format="lightgbm")
+    found = gs.Booster(model_str=text).predict(table)
+    np.testing.assert_allclose(found, model.predict(table), rtol=0, atol=1e-12)
+
+
+def test_columns_far_from_zero_are_warned_of() -> None:
+    """A column of times keeps its slope here; LightGBM's lines round it, and that is said."""
+    rng = np.random.default_rng(0)
+    table = 1.7e9 + 0.05 * rng.normal(size=(400, 1))
+    label = 20 * (table[:, 0] - 1.7e9)
+    model = gs.train({"linear_tree": True, "verbosity": -1}, gs.Dataset(table, label), 10)
+    with (
+        pytest.warns(UserWarning, match="no bounds"),
+        pytest.warns(UserWarning, match="by up to (.*) in a tree") as caught,
+    ):
+        text = model.model_to_string(format="lightgbm")
+    largest = float(str(caught[0].message).split("by up to ")[1].split()[0])
+    error = gs.Booster(model_str=text).predict(table) - model.predict(table)
+    assert 1e-9 < np.abs(error).max() < 20 * largest

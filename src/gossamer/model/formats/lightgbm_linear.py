@@ -21,6 +21,8 @@ from gossamer.tree.linear import Linear
 _LARGEST: Final = np.finfo(np.float64).max
 # Bounds beyond this are none.
 _UNBOUNDED: Final = 1e300
+# By this share of a leaf's range values may differ and still be equal but for rounding.
+_NOTICED: Final = 1e-9
 
 
 def read_linear(
@@ -72,6 +74,15 @@ def read_linear(
     }
 
 
+def _rounding(linear: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+    """Return how much may be lost of each leaf's values if its lines go through zero."""
+    begin = linear["linear_begin"]
+    terms = np.abs(linear["linear_coefficient"] * linear["linear_centre"])
+    leaf = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+    sums = np.bincount(leaf, terms, minlength=len(begin) - 1)
+    return sums * np.finfo(np.float64).eps
+
+
 def write_linear(
     linear: Mapping[str, npt.NDArray[Any]], leaves: slice, scale: float, start: float
 ) -> list[str]:
@@ -106,10 +117,18 @@ def write_linear(
     ]
 
 
-def warn_of_bounds(linear: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Warn where leaves have bounds, which LightGBM lacks."""
+def warn_of_differences(linear: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Warn where leaves have bounds or centres that LightGBM's lines through zero cannot have."""
     if not linear:
         return
+    error = _rounding(linear)
+    span = _NOTICED * linear["linear_high"] - _NOTICED * linear["linear_low"]
+    if (error > span).any():
+        warn(
+            "Linear leaves of LightGBM are lines through zero: where a column varies little around "
+            "a large value, such as a time, predictions are rounded there, for this model by up to "
+            f"{error.max():.1g} in a tree."
+        )
     has_terms = np.diff(linear["linear_begin"]) > 0
     bounds = np.minimum(-linear["linear_low"], linear["linear_high"])[has_terms]
     if (bounds < _UNBOUNDED).any():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gossamer.errors import NotSupportedError, message
 from gossamer.logger import warn
 from gossamer.model.formats.lightgbm_categories import write_sets
-from gossamer.model.formats.lightgbm_linear import warn_of_bounds, write_linear
+from gossamer.model.formats.lightgbm_linear import warn_of_differences, write_linear
 from gossamer.model.formats.lightgbm_read import CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT
 from gossamer.model.formats.lightgbm_text import floats_text, words_of
 from gossamer.model.model import Model
@@ -44,7 +44,7 @@ def write_trees(model: Model) -> list[str]:
     values = forest.arrays["leaf_value"].reshape(-1, n_values)
     node_values = forest.arrays["node_value"].reshape(-1, n_values)
     linear = forest.linear or {}
-    warn_of_bounds(linear)
+    warn_of_differences(linear)
     trees: list[str] = []
     for t in range(forest.n_trees):
         leaves = slice(int(forest.leaf_begin[t]), int(forest.leaf_begin[t + 1]))

@@ -1,0 +1,160 @@
+"""Random trainings: the same bytes whichever way the data and the model take.
+
+`GOSSAMER_RANDOM_TRAININGS=5000 pytest tests/attack/test_random_trainings.py` tries that many; a
+failure names the seed, and `draw_training(seed)` is the training.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from attack.random_trainings import STORAGES, Training, draw_training
+
+from gossamer import (
+    Booster,
+    DataError,
+    Dataset,
+    NotSupportedError,
+    cv,
+    threads,
+    train,
+)
+
+N_TRAININGS = int(os.environ.get("GOSSAMER_RANDOM_TRAININGS", "60"))
+
+
+@pytest.mark.parametrize("seed", range(N_TRAININGS))
+def test_random_training(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "CELLS_PER_THREAD", 1)  # threads are used however small the data
+    training = draw_training(seed)
+    print(training)
+    model = training.train()
+    text = model.model_to_string()
+    for n_threads in (2, 5):
+        assert training.train(n_threads=n_threads).model_to_string() == text, n_threads
+    check_storages(training, model)
+    check_file(training, text, tmp_path / "data.bin")
+    check_formats(training, model)
+    check_fields_set_later(training, text)
+    check_rounds(training, text)
+    check_parts(training, text)
+
+
+def check_storages(training: Training, model: Booster) -> None:
+    """Dense or sparse, by row or by column, with names or without."""
+    if training.text is not None:
+        return
+    text, rows = model.model_to_string(), training.rows("rows")
+    expected = model.predict(training.rows())
+    lossy = "max_conflict_rate" in training.params or training.params.get("tree_method") == "approx"
+    for storage in STORAGES:
+        if lossy and ("compressed" in storage) != ("compressed" in training.storage):
+            continue  # which values are left out, or proposed, depends on it
+        found = training.train(training.data(storage))
+        np.testing.assert_array_equal(found.predict(training.rows()), expected, storage)
+        if "frame" not in (storage, training.storage):  # names are part of the model
+            assert found.model_to_string() == text, storage
+            np.testing.assert_array_equal(found.predict(rows), expected, storage)
+
+
+def check_file(training: Training, text: str, path: Path) -> None:
+    """Training on a file of bins, which cannot have the values."""
+    training.data(params=training.bin_params()).save_binary(path)
+    if training.reads_values:
+        with pytest.raises(DataError, match="has bins only"):
+            training.train(Dataset(path))
+        return
+    assert training.train(Dataset(path)).model_to_string() == text
+    Dataset(path).construct().save_binary(path)
+    assert training.train(Dataset(path)).model_to_string() == text
+
+
+def check_formats(training: Training, model: Booster) -> None:
+    """Our own text, pickles and LightGBM's text predict the same."""
+    rows, text = training.rows(), model.model_to_string()
+    expected = model.predict(rows), model.predict(rows, raw_score=True)
+    for other in (Booster(model_str=text), pickle.loads(pickle.dumps(model))):
+        assert other.model_to_string() == text
+        check_predictions(other, rows, expected, 0.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            foreign = model.model_to_string(format="lightgbm")
+        except NotSupportedError:
+            return
+    if any("no bounds" not in str(warning.message) for warning in caught):
+        return  # some rows are predicted differently
+    tolerance = 1e-13 if training.params.get("boosting") == "rf" else 0.0  # docs/interchange.md
+    if model._model.forest.linear is not None:
+        free = without_bounds(model)
+        expected, tolerance = (free.predict(rows), free.predict(rows, raw_score=True)), 1e-7
+    check_predictions(Booster(model_str=foreign), rows, expected, tolerance)
+
+
+def without_bounds(model: Booster) -> Booster:
+    """The same model with lines of leaves that go on without end, as LightGBM's do."""
+    found = model._model
+    linear = dict(found.forest.linear or {})
+    has_terms = np.diff(linear["linear_begin"]) > 0
+    for name, bound in (("linear_low", -1e308), ("linear_high", 1e308)):
+        linear[name] = np.where(has_terms, bound, linear[name])
+    return Booster._of(replace(found, forest=replace(found.forest, linear=linear)))
+
+
+def check_predictions(model: Booster, rows: Any, expected: Any, tolerance: float) -> None:
+    found = model.predict(rows), model.predict(rows, raw_score=True)
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=tolerance, atol=tolerance)
+
+
+def check_fields_set_later(training: Training, text: str) -> None:
+    """Fields that are set before the first round are those of the training."""
+    fields = {"label": training.label, **training.fields}
+    # Without the weights, bins that are chosen by them would be others.
+    now = {name: fields.pop(name) for name in ("weight", "group", "position") if name in fields}
+    data = training.data(label=np.roll(training.label, 1, axis=0), init_score=None, **now)
+    booster = Booster(training.all_params(), data)
+    for name, values in fields.items():
+        data.set_field(name, values)
+    for _ in range(training.n_rounds):
+        if booster.update():
+            break
+    assert booster.model_to_string() == text
+
+
+def check_rounds(training: Training, text: str) -> None:
+    """A round taken back and done again."""
+    data = training.data()
+    booster = train(training.all_params(), data, training.n_rounds, keep_training_booster=True)
+    n_rounds = booster.current_iteration()
+    for _ in range(min(2, n_rounds)):
+        booster.rollback_one_iter()
+    while booster.current_iteration() < n_rounds:
+        booster.update()
+    assert booster.model_to_string() == text
+
+
+def check_parts(training: Training, text: str) -> None:
+    """All rows as a subset, and folds of `cv` as subsets."""
+    params, n_rows = training.all_params(), len(training.table)
+    whole = training.data(params=training.bin_params(), free_raw_data=False)
+    found = train(params, whole.subset(np.arange(n_rows)), training.n_rounds)
+    assert found.model_to_string() == text
+    parts = training.halves()
+    folds = [(parts[0], parts[1]), (parts[1], parts[0])]
+    try:
+        expected = [train(params, whole.subset(part), training.n_rounds) for part in parts]
+    except DataError:  # a class is not in one half, say
+        with pytest.raises(DataError):
+            cv(params, training.data(), training.n_rounds, folds=folds)
+        return
+    models = cv(params, training.data(), training.n_rounds, folds=folds, return_cvbooster=True)
+    for one, other in zip(models["cvbooster"].boosters, expected, strict=True):
+        assert one.model_to_string() == other.model_to_string()
