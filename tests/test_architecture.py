@@ -144,3 +144,11 @@ def test_every_native_test_is_in_the_build() -> None:
     assert suites is not None
     files = {path.stem.removeprefix("test_") for path in folder.glob("test_*.cpp")}
     assert files == set(suites.group(1).split())
+
+
+def test_split_math_needs_no_standard_library() -> None:
+    """Compilers for other devices take the same formulas: they have no C++ library."""
+    for name in ("split_math.inl", "split_rules.h"):
+        text = (ROOT / "native/kernels" / name).read_text()
+        assert "#include" not in text, name
+        assert "std::" not in text, name

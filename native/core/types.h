@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "kernels/split_rules.h"
+
 namespace gossamer {
 
 using RowIdx = std::uint32_t;
@@ -69,26 +71,6 @@ struct LargeCells {
   std::uint32_t* count = nullptr;
 
   LargeCells offset(std::int64_t n) const { return {gradient + n, hessian + n, count + n}; }
-};
-
-// What makes a split admissible and how its gain is computed (LightGBM's meaning of each name).
-struct SplitRules {
-  double lambda_l1 = 0.0;
-  double lambda_l2 = 0.0;
-  double min_gain_to_split = 0.0;
-  double min_sum_hessian = 1e-3;
-  double min_data = 20.0;
-  double max_delta_step = 0.0;
-  double path_smooth = 0.0;
-  // Of categories.
-  double cat_l2 = 10.0;
-  double cat_smooth = 10.0;
-  double min_data_per_group = 100.0;
-  std::int32_t max_cat_threshold = 32;
-  std::int32_t max_cat_to_onehot = 4;
-
-  // The plain gain needs no leaf value; the others are evaluated at the constrained leaf value.
-  bool plain() const { return lambda_l1 == 0.0 && max_delta_step <= 0.0 && path_smooth <= 0.0; }
 };
 
 }  // namespace gossamer

@@ -7,6 +7,7 @@
 #include "core/grower.h"
 #include "core/histogram_evaluator.h"
 #include "core/round_grower.h"
+#include "core/vector_evaluator.h"
 #include "memory_faults.h"
 #include "sparse_table.h"
 
@@ -69,6 +70,23 @@ TEST_SUITE("faults") {
       CHECK_THROWS_AS(grow(), std::logic_error);
       CHECK(score == before);
     }
+  }
+
+  TEST_CASE("more rows than 32-bit sums can hold are refused before anything is read") {
+    const Problem p = make_problem(100, 84, 2, false);
+    const auto matrix = fill_training(p.mixed, storages_of(p.mixed)[0].storage, p.mixed.table.dense());
+    VectorEvaluator evaluator(GrowData{matrix});
+    const std::vector<GrowParams> params(2);
+    const RowIdx none = 0;
+    TreeTask task;
+    task.gradient = p.gradient.data();
+    task.rows = &none;
+    task.n_rows = (std::int64_t{1} << 30) + 1;
+    task.params = params;
+    GrowStats stats;
+    task.stats = &stats;
+    Team team(1);
+    CHECK_THROWS_AS(evaluator.start(team, task), std::invalid_argument);
   }
 
   // Wherever an allocation fails, the caller gets bad_alloc, the scores are untouched, and the next round is right.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -344,3 +347,28 @@ def test_parameters_of_approx_have_no_meaning() -> None:
     """They are checked all the same."""
     with pytest.raises(ParameterError, match="sketch_eps"):
         train({**PLAIN, "sketch_eps": 2}, Dataset(np.eye(3), np.arange(3.0)), 1)
+
+
+OUT_OF_BOUNDS = """
+import numpy as np, gossamer as gs
+rng = np.random.default_rng(0)
+x = rng.normal(size=(200_000, 3))
+y = x[:, 0] + rng.normal(size=len(x))
+for params in ({"tree_method": "exact"}, {"tree_method": "approx", "proposal": "local"}):
+    gs.train({**params, "num_leaves": 8, "verbosity": -1}, gs.Dataset(x, y), 2)
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is glibc's")
+def test_nothing_is_read_outside_of_the_bounds_of_bins() -> None:
+    """Every array has pages of its own here: a read past its end is a crash."""
+    tunables = "glibc.malloc.mmap_threshold=1024:glibc.malloc.mmap_max=1000000"
+    done = subprocess.run(
+        [sys.executable, "-c", OUT_OF_BOUNDS],
+        env={**os.environ, "GLIBC_TUNABLES": tunables},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
