@@ -35,14 +35,14 @@ void for_chunks(Team& team, std::int64_t n, const Body& body) {
 // A sum in a fixed order, eight at a time.
 template <class Term>
 double add_up(std::int64_t begin, std::int64_t end, const Term& term) {
-  double lanes[8] = {};
+  double sums[8] = {};
   std::int64_t i = begin;
   for (; i + 8 <= end; i += 8) {
-    for (int j = 0; j < 8; ++j) lanes[j] += term(i + j);
+    for (int j = 0; j < 8; ++j) sums[j] += term(i + j);
   }
-  for (int j = 0; i < end; ++i, ++j) lanes[j] += term(i);
+  for (int j = 0; i < end; ++i, ++j) sums[j] += term(i);
   double sum = 0.0;
-  for (const double lane : lanes) sum += lane;
+  for (const double partial : sums) sum += partial;
   return sum;
 }
 

@@ -55,7 +55,7 @@ struct LeafJob {
 };
 
 struct BestSplit {
-  double gain = 0.0;          // minus the leaf's own gain
+  double gain = 0.0;          // above the gain of the unsplit leaf
   std::int32_t feature = -1;  // -1: no admissible split
   std::int32_t threshold = 0;
   bool missing_left = false;

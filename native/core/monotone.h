@@ -4,9 +4,8 @@
 //   A below B   their boxes overlap in every feature but one, which is monotone, and there A lies on the
 //               side of the smaller predictions: some row goes from A to B by a change of that feature
 //
-// Predictions are monotone if no leaf has a larger value than one that it is below. Any two such
-// leaves were separated by a split on the monotone feature, so that they can be kept apart in two
-// ways:
+// Predictions are monotone if no leaf has a larger value than one that it is below. Any two such leaves were
+// separated by a split on the monotone feature, so that they can be kept apart in two ways:
 //
 //   basic       a split on a monotone feature gives its children a common limit halfway between their
 //               values, and all leaves below respect it. Nothing else need be known about a leaf.

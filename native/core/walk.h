@@ -27,12 +27,12 @@ inline std::int32_t step(const ForestNode& node, double x) {
 // This many rows walk together, so that their cache misses overlap.
 constexpr int kLanes = 8;
 
-// Walks rows down one tree: at[k] is the node of row `row + k`, and becomes its leaf. Rows that are at a leaf already
-// stay there. The loop has a constant length, so that the compiler keeps everything in registers.
+// Walks rows down one tree: rows_at[k] is the node of row `row + k`, and becomes its leaf. Rows that are at a leaf
+// already stay there. The loop has a constant length, so that the compiler keeps everything in registers.
 template <class Value>
-inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value, std::int32_t (&lanes)[kLanes]) {
+inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value, std::int32_t (&rows_at)[kLanes]) {
   std::int32_t at[kLanes];
-  for (int k = 0; k < kLanes; ++k) at[k] = lanes[k];
+  for (int k = 0; k < kLanes; ++k) at[k] = rows_at[k];
   for (bool walking = true; walking;) {
     walking = false;
     for (int k = 0; k < kLanes; ++k) {
@@ -42,7 +42,7 @@ inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& va
       walking |= at[k] >= 0;
     }
   }
-  for (int k = 0; k < kLanes; ++k) lanes[k] = at[k];
+  for (int k = 0; k < kLanes; ++k) rows_at[k] = at[k];
 }
 
 // Calls emit(row, tree, leaf) for rows [begin, end) and trees [first_tree, last_tree), trees of a row
