@@ -84,7 +84,7 @@ auto find_bounds_sparse(const PySparse& matrix, const std::optional<In<std::int6
                         weight);
 }
 
-// `category`, one for each of the bounds: see Feature; those of numeric features are all -1.
+// `category` has an entry per bound, see Feature; all are -1 for numeric features.
 std::vector<Feature> make_features(const In<std::int32_t>& columns, const In<double>& upper,
                                    const In<std::int64_t>& offsets, int missing_kind,
                                    const std::optional<In<std::int8_t>>& may_miss,
@@ -107,7 +107,7 @@ std::vector<Feature> make_features(const In<std::int32_t>& columns, const In<dou
     feature.missing_kind = static_cast<MissingKind>(missing_kind);
     feature.may_miss = may == nullptr || may[f] != 0;
     feature.upper.assign(upper.data() + begin, upper.data() + end);
-    // Searches for the bin of zero, and of anything, end at the last bound.
+    // Every search for a bin must end at the last bound.
     if (feature.upper.back() != std::numeric_limits<double>::infinity()) {
       throw std::invalid_argument("the last bound is not infinity");
     }
@@ -390,7 +390,7 @@ void bind_binning(nb::module_& m) {
         "max_bin"_a.noconvert(), "forced"_a, "min_data_in_bin"_a, "use_missing"_a, "zero_as_missing"_a, "n_threads"_a,
         "weight"_a.noconvert() = nb::none(), kFindBounds);
   constexpr const char* kCountCategories =
-      "For each column: (categories, how often each, missing values, a value that is no category).";
+      "For each column: (categories, how often each, missing values, a value that is not a category).";
   m.def(
       "count_categories",
       [](const PySparse& matrix, const In<std::int32_t>& columns, int n_threads) {
@@ -487,7 +487,7 @@ void bind_binning(nb::module_& m) {
       .def_prop_ro("n_rows", &BinMatrix::n_rows)
       .def_prop_ro("n_features", [](const BinMatrix& self) { return self.features().size(); })
       .def_prop_ro("n_bytes", &BinMatrix::n_bytes);
-  nb::class_<PyPieceBinner>(m, "PieceBinner", "Bins a table that comes in pieces of rows.")
+  nb::class_<PyPieceBinner>(m, "PieceBinner", "Bins a table that arrives in pieces of rows.")
       .def(nb::init<std::shared_ptr<BinMatrix>, std::int64_t>(), "like"_a, "n_rows"_a)
       .def(
           "add",

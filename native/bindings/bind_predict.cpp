@@ -55,7 +55,7 @@ void scores_until_clear(const Forest& self, const Matrix& matrix, std::int64_t f
                         std::int64_t every, double margin, const Out<double>& out, int n_threads) {
   const MatrixView view = checked_view(self, matrix);
   check_trees(self, first, last);
-  if (every < 1) throw std::invalid_argument("every is not positive");
+  if (every < 1) throw std::invalid_argument("every must be at least 1");
   check_length(out, view.n_rows * self.n_outputs, "out");
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
@@ -89,10 +89,10 @@ void bind_predict(nb::module_& m) {
       .def("predict", &scores<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),
            "n_threads"_a, "Adds raw scores to `out` (rows x outputs, flattened).")
       .def("predict", &scores<PySparse>, "matrix"_a, "first_tree"_a, "last_tree"_a, "out"_a.noconvert(), "n_threads"_a,
-           "The same from compressed rows; columns they lack are missing, further ones are ignored.")
+           "The same from compressed rows; absent columns are missing, additional ones are ignored.")
       .def("predict_until_clear", &scores_until_clear, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a, "every"_a,
            "margin"_a, "out"_a.noconvert(), "n_threads"_a,
-           "The same, but a row gets no more trees once its scores are clear; asked `every` trees.")
+           "The same, but a row stops once its scores are clear; checked every `every` trees.")
       .def("predict_leaves", &leaves<Matrix>, "matrix"_a.noconvert(), "first_tree"_a, "last_tree"_a,
            "out"_a.noconvert(), "n_threads"_a)
       .def("predict_leaves", &leaves<PySparse>, "matrix"_a, "first_tree"_a, "last_tree"_a, "out"_a.noconvert(),

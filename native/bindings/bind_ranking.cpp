@@ -128,7 +128,7 @@ double metric(const In<double>& score, const In<float>& label, const Weight& wei
 }  // namespace
 
 void bind_ranking(nb::module_& m) {
-  nb::enum_<PairDelta>(m, "PairDelta", "What a pair of rows counts by.")
+  nb::enum_<PairDelta>(m, "PairDelta", "How a pair of rows is weighted.")
       .value("ndcg", PairDelta::ndcg)
       .value("pairwise", PairDelta::pairwise)
       .value("map", PairDelta::map);

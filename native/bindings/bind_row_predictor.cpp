@@ -1,4 +1,4 @@
-// Single rows as Python has them: read without an array in between, answered without the machinery for tables.
+// Predicts single rows of Python objects: read without a temporary array, and without the machinery for tables.
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
@@ -14,20 +14,20 @@ using namespace nb::literals;
 
 namespace {
 
-// What becomes of raw scores.
+// How raw scores become predictions.
 enum class RowLink : std::int8_t { none, sigmoid, softmax, exp };
 
-// A predictor, what its sums start from, and what becomes of them.
+// A predictor, the start values of its sums, and how the sums become predictions.
 struct PyRowPredictor {
   RowPredictor trees;
   std::vector<double> start;
-  double n_averaged;  // the sum of the trees is divided by this; 0: it is not
+  double n_averaged;  // the sum of the trees is divided by this; 0: not divided
   RowLink link;
-  double steepness;  // of a sigmoid
-  nb::tuple names;   // of the columns
+  double steepness;  // steepness of a sigmoid
+  nb::tuple names;   // names of the columns
 };
 
-// Python's numbers, and numpy's scalars. False: something else.
+// Reads Python's numbers and numpy's scalars. False: it is something else.
 bool read_number(PyObject* item, double& out) {
   if (PyFloat_Check(item)) {
     out = PyFloat_AS_DOUBLE(item);
@@ -79,7 +79,7 @@ bool read_buffer(const Py_buffer& view, std::vector<double>& row) {
   }
 }
 
-// Lists, tuples, dicts by name, arrays of one row. False: anything that is not quite as expected.
+// Reads lists, tuples, dicts by name, arrays of one row. False: the row is not as expected.
 bool read_row(const PyRowPredictor& self, PyObject* given, std::vector<double>& row) {
   const auto n = static_cast<Py_ssize_t>(row.size());
   if (PyList_Check(given) || PyTuple_Check(given)) {
@@ -112,7 +112,7 @@ bool read_row(const PyRowPredictor& self, PyObject* given, std::vector<double>& 
   return is_read;
 }
 
-// From raw scores, as predictions of tables are made of them.
+// Turns raw scores into predictions, as for tables.
 void finish(const PyRowPredictor& self, std::vector<double>& score, std::vector<double>& out) {
   const std::size_t k = score.size();
   for (std::size_t i = 0; i < k && self.n_averaged > 0.0; ++i) score[i] = score[i] / self.n_averaged + self.start[i];
@@ -156,9 +156,9 @@ void make(PyRowPredictor* self, const Forest& forest, std::int64_t first, std::i
           std::int64_t n_averaged, RowLink link, double steepness, nb::tuple names) {
   check_trees(forest, first, last);
   if (static_cast<std::int64_t>(start.size()) != forest.n_outputs)
-    throw std::invalid_argument("start has another length");
+    throw std::invalid_argument("start must have one value per output");
   if (static_cast<std::int64_t>(names.size()) != forest.n_columns)
-    throw std::invalid_argument("names have another length");
+    throw std::invalid_argument("names must have one entry per column");
   new (self) PyRowPredictor{RowPredictor(forest, first, last),
                             std::move(start),
                             static_cast<double>(n_averaged),

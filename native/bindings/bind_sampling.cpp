@@ -11,7 +11,7 @@ using namespace nb::literals;
 
 namespace {
 
-// A sampler with what it needs for checking arguments.
+// A sampler with the sizes needed to check arguments.
 struct PyGradientSampler {
   std::int64_t n_rows;
   int n_outputs;
@@ -38,7 +38,7 @@ struct PyGradientSampler {
     if (!has_scores) throw std::invalid_argument("rows have no scores");
   }
 
-  // Before a sample is drawn: it uses the scores up.
+  // Called before a sample is drawn: the sample uses up the scores.
   void check_sample(const Out<float>& gradient, const Out<float>& hessian, const Out<RowIdx>& rows) {
     check(gradient, hessian);
     check_length(rows, n_rows, "rows");

@@ -57,7 +57,7 @@ void values_of(const Forest& forest, const Matrix& matrix, const Matrix& backgro
 void bind_shap(nb::module_& m) {
   m.def(
       "used_columns", [](const Forest& forest) { return to_numpy(std::vector<std::int32_t>(forest.used_columns)); },
-      "forest"_a, "Columns that some node asks about, increasing.");
+      "forest"_a, "Columns that some node tests, increasing.");
   m.def("add_shap_values", &values<Matrix>, "forest"_a, "matrix"_a.noconvert(), "node_count"_a.noconvert(),
         "leaf_count"_a.noconvert(), "first_tree"_a, "last_tree"_a, "out"_a.noconvert(), "compact"_a, "n_threads"_a,
         "Adds Shapley values to `out` (rows x outputs x (columns + 1), flattened; compact: used\n"

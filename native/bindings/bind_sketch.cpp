@@ -20,12 +20,12 @@ using Doubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
 std::span<const double> span_of(const In<double>& a) { return {a.data(), a.shape(0)}; }
 
-// Python's threads may share a sketch, and work on it goes on without the GIL.
+// Python threads may share a sketch, and work on it runs without the GIL.
 class PyQuantileSketch {
  public:
   explicit PyQuantileSketch(QuantileSketch sketch) : sketch_(std::move(sketch)) {}
 
-  // Calls work(sketch) alone, and without the GIL: who waits for the lock must not hold it.
+  // Calls work(sketch) under the lock and without the GIL: a thread that waits for the lock must not hold the GIL.
   template <class Work>
   auto alone(const Work& work) {
     nb::gil_scoped_release release;
@@ -101,7 +101,7 @@ nb::tuple get_state(PyQuantileSketch& self) {
 PyQuantileSketch* from_state(double eps, double missing_weight, const In<double>& buffer, const In<std::int64_t>& sizes,
                              const In<double>& entries) {
   if (buffer.shape(0) % 2 != 0 || entries.shape(0) % kEntryNumbers != 0) {
-    throw std::invalid_argument("buffer or entries end too early");
+    throw std::invalid_argument("the length of buffer or entries is wrong");
   }
   SketchState state;
   state.eps = eps;
@@ -118,7 +118,7 @@ PyQuantileSketch* from_state(double eps, double missing_weight, const In<double>
       level.entries.push_back({next[0], next[1], next[2], next[3]});
     }
   }
-  if (n_left != 0) throw std::invalid_argument("there are entries of no level");
+  if (n_left != 0) throw std::invalid_argument("there are more entries than the levels have");
   return new PyQuantileSketch(QuantileSketch(std::move(state)));
 }
 
@@ -137,12 +137,12 @@ void bind_sketch(nb::module_& m) {
           "__init__", [](PyQuantileSketch* self, double eps) { new (self) PyQuantileSketch(QuantileSketch(eps)); },
           "eps"_a)
       .def("update", &update, "values"_a.noconvert(), "weights"_a.noconvert().none(),
-           "Adds values; NaN counts as missing, and what weighs 0 not at all.")
+           "Adds values; NaN counts as missing, weight 0 does not count.")
       .def("merge", &merge_sketches, "other"_a, "Adds all that the other sketch has seen.")
       .def("query", &query, "shares"_a.noconvert(), nb::rv_policy::move,
            "The values at these shares of the total weight.")
       .def("rank", &rank, "values"_a.noconvert(), nb::rv_policy::move,
-           "Lower bounds of the weight below values, and upper bounds of that at and below them.")
+           "Lower bounds of the weight below values, and upper bounds of the weight at and below them.")
       .def("propose", &propose, "eps"_a, nb::rv_policy::move,
            "Increasing cuts; from each to the next lies at most eps of the weight, or one heavy value.")
       .def("state", &get_state,
@@ -150,7 +150,7 @@ void bind_sketch(nb::module_& m) {
            "The buffer is pairs (value, weight), an entry is (value, rank_low, rank_high, weight).")
       .def_static("from_state", &from_state, "eps"_a, "missing_weight"_a, "buffer"_a.noconvert(),
                   "level_sizes"_a.noconvert(), "entries"_a.noconvert(), nb::rv_policy::take_ownership,
-                  "The sketch that had this state; ValueError if there can be none.")
+                  "The sketch with this state; ValueError if no sketch can have it.")
       .def_prop_ro("eps", getter(&QuantileSketch::eps))
       .def_prop_ro("total_weight", getter(&QuantileSketch::total_weight))
       .def_prop_ro("missing_weight", getter(&QuantileSketch::missing_weight))

@@ -54,7 +54,7 @@ void bind_sparse(nb::module_& m) {
       .def_prop_ro("n_rows", [](const PySparse& self) { return self.view.n_rows; })
       .def_prop_ro("n_columns", [](const PySparse& self) { return self.view.n_columns; })
       .def_prop_ro("by_row", [](const PySparse& self) { return self.view.by_row; })
-      // The very arrays it was made from.
+      // The arrays it was made from.
       .def_prop_ro("values", [](const PySparse& self) { return Kept(self.values); })
       .def_prop_ro("indices", [](const PySparse& self) { return Kept(self.indices); })
       .def_prop_ro("begin", [](const PySparse& self) { return Kept(self.begin); })

@@ -32,14 +32,14 @@ const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
   return rows->data();
 }
 
-// Columns that trees on this matrix may ask about.
+// The number of columns that trees on this matrix may split on.
 std::int64_t n_columns(const BinMatrix& matrix) {
   std::int32_t last = -1;
   for (const Feature& f : matrix.features()) last = std::max(last, f.column);
   return last + 1;
 }
 
-// A grower with the matrix it needs for checking arguments.
+// A grower with the matrix that is needed to check arguments.
 struct PyGrower {
   std::shared_ptr<BinMatrix> matrix;
   RoundGrower grower;
@@ -66,10 +66,10 @@ void check_limits(const FeatureLimits& limits, const BinMatrix& matrix) {
   if (limits.costs == nullptr) return;
   check_size(limits.costs->all_coupled().size(), matrix, "coupled");
   check_size(limits.costs->all_lazy().size(), matrix, "lazy");
-  if (limits.costs->n_rows() != matrix.n_rows()) throw std::invalid_argument("costs are those of other rows");
+  if (limits.costs->n_rows() != matrix.n_rows()) throw std::invalid_argument("the costs belong to other rows");
 }
 
-// Whether a signal came whose Python handler raised something: Ctrl-C, for one.
+// Whether a signal came whose Python handler raised an exception, for example Ctrl-C.
 bool signal_came() {
   nb::gil_scoped_acquire acquire;
   return PyErr_CheckSignals() != 0;
@@ -79,9 +79,9 @@ void check_params(const GrowParams& p, const BinMatrix& matrix, bool has_labels)
   if (p.values.refit && !has_labels) throw std::invalid_argument("refitting needs labels");
   if (p.search.limits) check_limits(*p.search.limits, matrix);
   const SortedTable* const sorted = p.by_value.sorted.get();
-  const bool fits = sorted == nullptr || (sorted->place_of.size() == matrix.features().size() &&
-                                          sorted->raw.n_rows() == matrix.n_rows());
-  if (!fits) throw std::invalid_argument("the sorted columns are those of another table");
+  const bool fits = sorted == nullptr ||
+                    (sorted->place_of.size() == matrix.features().size() && sorted->raw.n_rows() == matrix.n_rows());
+  if (!fits) throw std::invalid_argument("the sorted columns belong to another table");
   const std::vector<std::int8_t>& directions = p.monotone.direction;
   if (!directions.empty() && directions.size() != matrix.features().size()) {
     throw std::invalid_argument("monotone_directions and the features differ in length");
@@ -158,7 +158,7 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
   const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns(matrix));
-  if (tree.by_value && !table) throw std::invalid_argument("the tree asks for values: it needs the raw table");
+  if (tree.by_value && !table) throw std::invalid_argument("the tree compares values: it needs the raw table");
   if (!tree.linear.empty() && (!table || values)) {
     throw std::invalid_argument("linear leaves need the raw table, and have values of their own");
   }
@@ -178,7 +178,7 @@ auto copy(std::vector<T> Tree::* member) {
   return [member](const Tree& tree) { return to_numpy(std::vector<T>(tree.*member)); };
 }
 
-// One array of many trees, one after another.
+// Joins one array of many trees, one after another.
 template <class T>
 auto join(const nb::list& trees, std::vector<T> Tree::* member) {
   std::vector<T> joined;
@@ -189,7 +189,7 @@ auto join(const nb::list& trees, std::vector<T> Tree::* member) {
   return to_numpy(std::move(joined));
 }
 
-// Where the categories of each node begin, and the categories; nothing where no tree splits any.
+// Where the categories of each node begin, and the categories; empty if no tree splits categories.
 void join_categories(const nb::list& trees, nb::dict& d) {
   std::vector<std::int64_t> begin{0};
   std::vector<std::int32_t> category;
@@ -231,7 +231,7 @@ std::vector<T> array_of(const nb::dict& arrays, const char* name, std::int64_t e
   return to_vector(array);
 }
 
-// The way back from `join_trees`, for one tree.
+// The inverse of `join_trees`, for one tree.
 Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_values, bool by_value) {
   const std::int64_t n_leaves = length(nb::cast<In<std::int64_t>>(arrays["leaf_count"], false));
   if (n_leaves < 1 || n_values < 1) throw std::invalid_argument("a tree has at least one leaf and one value");
@@ -255,7 +255,7 @@ Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_v
     for (const auto* children : {&tree.left, &tree.right}) {
       const std::int64_t child = (*children)[static_cast<std::size_t>(i)];
       if (child >= 0 ? child <= i || child >= n_nodes : ~child >= n_leaves) {
-        throw std::invalid_argument("a child does not exist, or stands before its parent");
+        throw std::invalid_argument("a child does not exist, or comes before its parent");
       }
     }
   }
@@ -274,7 +274,7 @@ Tree make_tree(const BinMatrix& matrix, const nb::dict& arrays, std::int64_t n_v
     tree.by_value = true;
     tree.category_begin.resize(tree.column.size() + 1, static_cast<std::int64_t>(tree.category.size()));
     for (const std::int32_t c : tree.column) {
-      if (c < 0 || c >= n_columns(matrix)) throw std::invalid_argument("a node asks about a column that is not there");
+      if (c < 0 || c >= n_columns(matrix)) throw std::invalid_argument("a node tests a column that is not there");
     }
     return tree;
   }
@@ -302,14 +302,15 @@ void bind_grower(nb::module_& m) {
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 }
 
-// Four numbers each: feature, threshold, left, right. Children come later in the list: no cycles.
+// Each split has four numbers: feature, threshold, left, right. Children come later in the list, so
+// there are no cycles.
 std::vector<ForcedSplit> forced_splits(const std::vector<std::array<std::int32_t, 4>>& rows) {
   std::vector<ForcedSplit> splits;
   for (const auto& [feature, threshold, left, right] : rows) {
     const auto place = static_cast<std::int32_t>(splits.size());
     for (const std::int32_t child : {left, right}) {
       if (child != -1 && (child <= place || child >= static_cast<std::int32_t>(rows.size()))) {
-        throw std::invalid_argument("forced splits are no tree");
+        throw std::invalid_argument("forced splits must form a tree");
       }
     }
     if (feature < 0 || threshold < 0) throw std::invalid_argument("a forced split does not exist");
@@ -358,7 +359,7 @@ void bind_limits(nb::module_& m) {
             check_size(self.all_coupled().size(), matrix, "coupled");
             check_size(self.all_lazy().size(), matrix, "lazy");
             check_features(matrix, tree);
-            if (self.n_rows() != matrix.n_rows()) throw std::invalid_argument("costs are those of other rows");
+            if (self.n_rows() != matrix.n_rows()) throw std::invalid_argument("the costs belong to other rows");
             nb::gil_scoped_release release;
             TeamLease team(n_threads);
             self.add_tree(*team, matrix, tree);
@@ -372,7 +373,8 @@ void bind_limits(nb::module_& m) {
              const std::vector<std::array<std::int32_t, 4>>& forced, std::shared_ptr<FeatureCosts> costs) {
             for (const auto& group : groups) {
               for (const std::int32_t f : group) {
-                if (f < 0 || f >= n_features) throw std::invalid_argument("a group names a feature that is not there");
+                if (f < 0 || f >= n_features)
+                  throw std::invalid_argument("a group names a feature that does not exist");
               }
             }
             check_numbers(gain_factors, "gain_factors");
@@ -411,7 +413,7 @@ void bind_tree(nb::module_& m) {
           [](Proposals* self, const BinMatrix& binned, std::shared_ptr<SortedTable> sorted, double eps) {
             if (!(eps > 0.0 && eps < 1.0)) throw std::invalid_argument("eps must be between 0 and 1");
             if (sorted->place_of.size() != binned.features().size() || sorted->raw.n_rows() != binned.n_rows()) {
-              throw std::invalid_argument("the sorted columns are those of another table");
+              throw std::invalid_argument("the sorted columns belong to another table");
             }
             new (self) Proposals(binned, std::move(sorted), eps);
           },
@@ -498,8 +500,8 @@ void bind_tree(nb::module_& m) {
 
   m.def("join_trees", &join_trees, "trees"_a, "The arrays of several trees, one after another, by name.");
   m.def("make_tree", &make_tree, "matrix"_a, "arrays"_a, "n_values"_a, "by_value"_a = false,
-        "A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot\n"
-        "answer. With `by_value` rows will be asked for their values instead.");
+        "A tree from its arrays by name. IndexError(node): the table's bins cannot express its\n"
+        "test. With `by_value` nodes compare values instead.");
   m.def("add_tree_to_scores", &add_scores, "matrix"_a, "tree"_a, "rows"_a.noconvert().none(), "score"_a.noconvert(),
         "n_threads"_a, "values"_a.noconvert() = nb::none(), "raw"_a = nb::none(),
         "Adds the tree's values, or `values` (one or more per leaf), to the scores of rows.");

@@ -1,4 +1,4 @@
-// What every function that reads a table with a forest checks first.
+// Checks for every function that applies a forest to a table.
 #pragma once
 
 #include "bindings/arrays.h"

@@ -9,7 +9,7 @@
 
 namespace gossamer::bindings {
 
-// None: no table. It must have the rows, and at least the columns, of what it belongs to.
+// None: no table. The table must have the same rows, and at least the columns, of the data it belongs to.
 inline std::optional<RawTable> raw_table(const nb::object& raw, std::int64_t n_rows, std::int64_t n_columns) {
   if (raw.is_none()) return std::nullopt;
   RawTable table;
@@ -19,11 +19,11 @@ inline std::optional<RawTable> raw_table(const nb::object& raw, std::int64_t n_r
     table = RawTable::of(matrix.view);
   } else {
     Matrix matrix;
-    if (!nb::try_cast(raw, matrix, false)) throw std::invalid_argument("raw is no table");
+    if (!nb::try_cast(raw, matrix, false)) throw std::invalid_argument("raw must be a matrix or a SparseMatrix");
     table = RawTable::of(view_of(matrix));
   }
   if (table.n_rows() != n_rows || table.n_columns() < n_columns) {
-    throw std::invalid_argument("raw has another shape than the table");
+    throw std::invalid_argument("raw must have the rows, and at least the columns, of the table");
   }
   return table;
 }
@@ -41,7 +41,7 @@ inline nb::object to_dict(LinearLeaves linear) {
   return d;
 }
 
-// The way back, for the leaves of one tree.
+// The inverse, for the leaves of one tree.
 inline LinearLeaves linear_leaves(const nb::dict& d, std::int64_t n_leaves, std::int64_t n_columns) {
   const auto leaf_array = [&](const char* name) {
     const auto found = nb::cast<In<double>>(d[name], false);

@@ -8,7 +8,7 @@ namespace gossamer::bindings {
 
 using AnyVector = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Keeps the arrays alive that the view looks at.
+// Keeps the arrays alive that the view points to.
 struct PySparse {
   AnyVector values;
   AnyVector indices;

@@ -8,9 +8,9 @@ namespace gossamer {
 void AllowedFeatures::start(const SplitSearch& search, std::vector<Searched> where) {
   where_ = std::move(where);
   const FeatureLimits* const limits = search.limits.get();
-  columns_ = std::make_unique<ColumnSampler>(static_cast<std::int64_t>(where_.size()), search.fractions,
-                                             search.column_key,
-                                             limits != nullptr ? limits->sampling_weights : std::vector<double>{});
+  columns_ =
+      std::make_unique<ColumnSampler>(static_cast<std::int64_t>(where_.size()), search.fractions, search.column_key,
+                                      limits != nullptr ? limits->sampling_weights : std::vector<double>{});
   groups_ = limits != nullptr && !limits->groups.empty() ? &limits->groups : nullptr;
   by_node_ = search.fractions.by_level < 1.0 || search.fractions.by_node < 1.0 || groups_ != nullptr;
   tree_ = flags_of(columns_->tree_features());

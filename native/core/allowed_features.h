@@ -1,4 +1,4 @@
-// Which features a leaf may be split on: a sample of the tree's features, and what the path to the leaf allows.
+// Which features a leaf may be split on: a sample of the tree's features that the path to the leaf allows.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class AllowedFeatures {
   void start(const SplitSearch& search, std::vector<Searched> where);
   const std::vector<std::int32_t>& tree_features() const { return columns_->tree_features(); }
   Searched where(std::int32_t feature) const { return where_[static_cast<std::size_t>(feature)]; }
-  // Draws the features of leaves that are about to be searched; from one thread.
+  // Draws the features of leaves that are about to be searched; called from one thread.
   void draw(std::span<const LeafJob> jobs);
   bool in_histogram(std::int32_t node, std::int32_t feature) const {
     return of(node).histogram[static_cast<std::size_t>(feature)];
@@ -43,7 +43,7 @@ class AllowedFeatures {
   std::vector<Searched> where_;
   const InteractionGroups* groups_ = nullptr;  // nullptr: none
   bool by_node_ = false;                       // leaves have features of their own
-  bool all_ = false;                           // every leaf is searched for every feature, in histograms
+  bool all_ = false;                           // every leaf is searched on every feature, in histograms
   Flags tree_;
   std::vector<Flags> nodes_;
 };

@@ -95,20 +95,20 @@ std::vector<double> bins_of_equal_count(const DistinctValues& d, std::int64_t ma
   return bounds.finish();
 }
 
-// Rows of the sample, and what they weigh where weights count.
+// Number of rows of the sample, and their weight if there are weights.
 struct RowSum {
   std::int64_t n_rows = 0;
   std::int64_t weight = 0;
 };
 
-// The sampled values of one column that are written out, and how many zeros there are besides.
+// The explicit sampled values of one column, and the number of implicit zeros.
 template <class T>
 struct ColumnSample {
   const T* values;
   std::int64_t n;
   std::int64_t n_zeros;
-  const std::int64_t* weights = nullptr;  // of the values; nullptr: all rows count alike
-  RowSum all = {};                        // of the sample, rows of weight 0 apart
+  const std::int64_t* weights = nullptr;  // by value; nullptr: all rows count alike
+  RowSum all = {};                        // whole sample without rows of weight 0
 };
 
 template <class Key>
@@ -139,8 +139,7 @@ void add_zeros(DistinctValues& d, const RowSum& zeros, bool weighted) {
   if (weighted) d.weights.insert(d.weights.begin() + i, zeros.weight);
 }
 
-// Sorted distinct values of one column's sample, zeros included; notes whether any were left out as missing, and
-// how many are zero.
+// Sorted distinct values of one column's sample, zeros included; notes whether any are missing, and how many are zero.
 template <bool kWeighted, class T>
 DistinctValues count_distinct(const ColumnSample<T>& sample, const BinOptions& options, ColumnBounds& out) {
   using Float = std::conditional_t<std::is_same_v<T, float>, float, double>;
@@ -214,7 +213,7 @@ ColumnBounds bounds_of_column(const ColumnSample<T>& sample, std::size_t column,
   return out;
 }
 
-// Rows that weigh something; without weights, or where all of the sample weigh nothing, there are none.
+// Rows of weight above 0; empty without weights, or if all sampled rows have weight 0.
 RowSum sum_sample(const BinOptions& options, std::int64_t n_sample, std::span<const std::int64_t> sample) {
   RowSum sum;
   if (options.weights.empty()) return sum;
@@ -255,12 +254,12 @@ std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::i
                                           std::int64_t min_data_in_bin, std::span<const double> forced) {
   const std::vector<double>& values = distinct.values;
   const std::vector<std::int64_t>& sizes = distinct.sizes();
-  std::vector<std::size_t> ends;  // of the values up to each bound, and of all
+  std::vector<std::size_t> ends;  // end of the values up to each bound, and of all values
   for (const double bound : forced) {
     ends.push_back(static_cast<std::size_t>(std::upper_bound(values.begin(), values.end(), bound) - values.begin()));
   }
   ends.push_back(values.size());
-  std::int64_t n_wanted = 0;  // bins with one for every value
+  std::int64_t n_wanted = 0;  // number of bins if every value had its own
   for (std::size_t s = 0, begin = 0; s < ends.size(); begin = ends[s++]) {
     n_wanted += std::max<std::int64_t>(static_cast<std::int64_t>(ends[s] - begin), 1);
   }
@@ -278,13 +277,13 @@ std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::i
     };
     const DistinctValues part{slice(values), slice(distinct.counts), slice(distinct.weights)};
     rows += std::accumulate(part.sizes().begin(), part.sizes().end(), std::int64_t{0});
-    // What earlier parts did not need is left to this one.
+    // Bins that earlier parts did not need are available to this one.
     const double share = n_free * static_cast<double>(rows) / static_cast<double>(total);
-    const std::int64_t room =
+    const std::int64_t n_available =
         static_cast<std::int64_t>(s) + 1 + static_cast<std::int64_t>(share) - static_cast<std::int64_t>(upper.size());
     const auto n_values = static_cast<std::int64_t>(part.values.size());
     if (n_values > 0) {
-      const std::vector<double> own = choose_bounds(part, all_fit ? n_values : room, min_data_in_bin);
+      const std::vector<double> own = choose_bounds(part, all_fit ? n_values : n_available, min_data_in_bin);
       upper.insert(upper.end(), own.begin(), own.end() - 1);
     }
     upper.push_back(s < forced.size() ? forced[s] : kInf);
@@ -334,7 +333,7 @@ template <class T>
 struct SampledColumns {
   std::vector<std::int64_t> begin;
   std::vector<T> values;
-  std::vector<std::int64_t> weights;  // of each value; empty: none
+  std::vector<std::int64_t> weights;  // by value; empty: no weights
 };
 
 template <class T, class Index>
@@ -343,7 +342,7 @@ SampledColumns<T> gather_rows(Team& team, const SparseView& matrix, const TypedS
   const std::int64_t n_sample = sample.empty() ? matrix.n_rows : static_cast<std::int64_t>(sample.size());
   const auto row_of = [&](std::int64_t i) { return sample.empty() ? i : sample[static_cast<std::size_t>(i)]; };
   const auto n_columns = static_cast<std::size_t>(matrix.n_columns);
-  // One stretch of the sample per thread; each has its own place in every column.
+  // Each thread handles one stretch of the sample, and writes to its own range of every column.
   const std::int64_t n_stretches = team.n_threads();
   std::vector<std::vector<std::int64_t>> next(static_cast<std::size_t>(n_stretches));
   const auto for_entries = [&](std::int64_t s, const auto& body) {

@@ -16,16 +16,16 @@ namespace gossamer {
 // |value| at or below this counts as zero (LightGBM's constant).
 inline constexpr double kZero = 1e-35;
 
-// Strictly increasing and as many: where counts[i] rows hold values[i].
+// Strictly increasing values; counts[i] rows hold values[i].
 struct DistinctValues {
   std::vector<double> values;
   std::vector<std::int64_t> counts;
-  std::vector<std::int64_t> weights = {};  // of those rows together; empty: the counts
+  std::vector<std::int64_t> weights = {};  // total weight of those rows; empty: the counts
 
   const std::vector<std::int64_t>& sizes() const { return weights.empty() ? counts : weights; }
 };
 
-// The largest T at or below the bound: for a T x, `x <= bound` is then the same question.
+// The largest T at or below the bound: for x of type T, `x <= bound` has the same result.
 template <class T>
 T round_down(double bound) {
   auto t = static_cast<T>(bound);
@@ -38,25 +38,26 @@ struct BinOptions {
   std::int64_t min_data_in_bin = 3;
   bool use_missing = true;  // false: NaN is read as zero
   bool zero_as_missing = false;
-  std::vector<std::vector<double>> forced = {};  // by column, increasing: bounds that it must have; empty: none
-  // By row of the table: bins get about equal weights, not numbers of rows; rows of weight 0 do not count. Empty: none.
+  std::vector<std::vector<double>> forced = {};  // by column, increasing: required bounds; empty: none
+  // By row of the table: bins get about equal weights instead of equal numbers of rows; rows of weight 0 do not count.
+  // Empty: no weights.
   std::vector<std::int64_t> weights = {};
 };
 
-// Weights of rows as integers in a unit of their own, a power of two: sums of them are exact in any order, and in a
-// double. Weights that are not 0 are 1 or more.
+// Weights of rows as integer multiples of a power of two: their sums are exact in any order, also in a double. Weights
+// other than 0 become 1 or more.
 std::vector<std::int64_t> integer_weights(std::span<const float> weights);
 
 struct ColumnBounds {
   std::vector<double> upper;  // increasing, the last is +inf: `value <= upper[b]` finds the bin
   bool missing_in_sample = false;
-  double zero_share = 0.0;  // of the sample
+  double zero_share = 0.0;  // share of zeros in the sample
 };
 
 // Upper bounds for one column: a bin per distinct value while they fit, else bins of about equal
 // sizes in which frequent values get a bin of their own.
 std::vector<double> choose_bounds(const DistinctValues& distinct, std::int64_t max_bin, std::int64_t min_data_in_bin);
-// The same between bounds that must be there; other bins are dealt out by rows.
+// The same with required bounds; the other bins are distributed by rows.
 std::vector<double> choose_bounds_between(const DistinctValues& distinct, std::int64_t max_bin,
                                           std::int64_t min_data_in_bin, std::span<const double> forced);
 

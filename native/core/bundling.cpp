@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMaxOpenBytes = std::int64_t{64} << 20;  // bit sets of bundles that may still grow
 constexpr std::int64_t kMaxTriesInAll = std::int64_t{1} << 21;
-constexpr std::int64_t kMaxForDegree = 4096;  // features whose pairs are all looked at
+constexpr std::int64_t kMaxForDegree = 4096;  // most features for which all pairs are compared
 constexpr std::int64_t kRowsForDegree = 1 << 16;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -31,11 +31,11 @@ struct OpenBundle {
   RowSet rows;
   std::int32_t n_values = 1;
   std::int64_t n_conflicts = 0;
-  std::int64_t n_failed = 0;  // tries in a row
+  std::int64_t n_failed = 0;  // consecutive failed tries
   std::vector<std::int32_t> features;
 };
 
-// Rows already taken, counted only as far as the budget goes: most failures show within a few rows.
+// Counts rows already taken, only up to the budget: most failures show within a few rows.
 std::int64_t count_conflicts(const RowSet& taken, std::span<const RowIdx> rows, std::int64_t budget) {
   std::int64_t n = 0;
   for (const RowIdx row : rows) {
@@ -54,8 +54,8 @@ std::vector<std::int64_t> order_by_count(const SparseColumns& columns) {
   return order;
 }
 
-// The degree of a feature is the number of rows it shares with the others, each pair on its own, in
-// the first part of the table.
+// The degree of a feature is the number of rows it shares with each other feature, summed over the
+// pairs, in the first part of the table.
 std::vector<std::int64_t> order_by_degree(const SparseColumns& columns, std::int64_t n_rows) {
   const std::int64_t n = columns.n_columns();
   const std::int64_t n_looked_at = std::min(n_rows, kRowsForDegree);
@@ -93,7 +93,7 @@ std::vector<std::int64_t> order_columns(const SparseColumns& columns, std::int64
   return as_they_are;
 }
 
-// The bundles that may still grow, and those that are done.
+// The bundles that may still grow, and the finished ones.
 class Packer {
  public:
   Packer(std::int64_t n_rows, std::int64_t n_columns, std::int32_t max_values, std::int64_t max_conflicts)
@@ -109,7 +109,7 @@ class Packer {
     for (std::size_t i = 0; i < open_.size() && tries < max_tries_;) {
       OpenBundle& bundle = open_[i];
       if (bundle.n_values + n_values > max_values_) {
-        // Full for good when even a feature of one value would not fit.
+        // The bundle is full if even a feature of one value does not fit.
         bundle.n_values == max_values_ ? close(i) : static_cast<void>(++i);
         continue;
       }

@@ -10,12 +10,12 @@
 
 namespace gossamer {
 
-// In which order features look for a bundle.
+// The order in which features are assigned to bundles.
 enum class BundleOrder : std::int8_t {
-  automatic = 0,  // whatever gives the cheapest storage
-  degree = 1,     // by conflicts with the other features, most first; of very many features, `count`
+  automatic = 0,  // the order that gives the cheapest storage
+  degree = 1,     // by conflicts with the other features, most first; with very many features, `count`
   count = 2,      // by non-zero rows, most first
-  column = 3,     // as they stand in the table: the columns of a one-hot encoding are neighbours
+  column = 3,     // in the order of the table: the columns of a one-hot encoding are neighbours
 };
 
 // Bundles of two features and more.
@@ -25,8 +25,8 @@ struct Bundles {
 };
 
 // Greedy: each feature goes to the first bundle with room for it, and with no more than
-// `max_conflicts` rows in conflict. `columns` holds the rows of the candidates, all of them: bundles
-// without conflicts are so for every row, not only for a sample.
+// `max_conflicts` rows in conflict. `columns` holds all rows of the candidates: bundles without
+// conflicts have none in any row, not only in a sample.
 Bundles find_bundles(const std::vector<Feature>& features, const SparseColumns& columns, std::int64_t n_rows,
                      BundleOrder order, std::int32_t max_values, std::int64_t max_conflicts);
 

@@ -32,7 +32,7 @@ class Counter {
   }
 
  private:
-  static constexpr double kFew = 1 << 20;  // categories below have a place each
+  static constexpr double kFew = 1 << 20;  // smaller categories are counted in an array
   static constexpr std::size_t kStart = 256;
 
   void put(std::int32_t category, std::int64_t count) {

@@ -18,7 +18,7 @@ struct CategoryCounts {
   std::vector<std::int32_t> categories;  // increasing
   std::vector<std::int64_t> counts;
   std::int64_t n_missing = 0;  // NaN, or negative
-  bool has_odd = false;        // some value is no whole number, or too large: the first such
+  bool has_odd = false;        // some value is not a whole number, or too large: the first such value
   double odd = 0.0;
 };
 

@@ -10,9 +10,9 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// The rows of one category in a leaf, or of all that are not known.
+// The rows of one category in a leaf, or of all unknown categories.
 struct Category {
-  std::int32_t bin;  // -1: missing and not known
+  std::int32_t bin;  // -1: missing and unknown
   Sums sums;
   double order = 0.0;
 };
@@ -48,7 +48,7 @@ class Search {
     return static_cast<double>(s_.layout.constant_hessian() ? sums.count : sums.hessian);
   }
 
-  // Categories that have rows in the leaf; what is not known comes last.
+  // Categories that have rows in the leaf; the unknown ones come last.
   std::vector<Category> read(const FeatureCells& cells) const {
     const auto n = static_cast<std::int64_t>(s_.feature.n_value_bins) + s_.feature.has_missing;
     std::vector<std::int64_t> unpacked;
@@ -75,7 +75,7 @@ class Search {
     return found;
   }
 
-  // Rare categories tell little of where they belong: they stay with the rest.
+  // Rare categories have too few rows to tell their side: they stay with the rest.
   void sort(std::vector<Category>& categories) const {
     std::erase_if(categories,
                   [&](const Category& c) { return static_cast<double>(c.sums.count) < s_.real_cat_smooth; });
@@ -94,20 +94,20 @@ class Search {
     Range best;
     for (int direction = 0; direction < (one_hot_ ? 1 : 2); ++direction) {
       Sums left;
-      double group = 0.0;  // rows since the last set that was tried
+      double n_since = 0.0;  // rows since the last set that was tried
       for (std::int64_t i = 0; i < n_tried; ++i) {
         const std::int64_t place = direction == 0 ? i : n - 1 - i;
         if (one_hot_) left = {};
         left += categories[at(place)].sums;
-        group += static_cast<double>(categories[at(place)].sums.count);
+        n_since += static_cast<double>(categories[at(place)].sums.count);
         const Sums right = s_.leaf - left;
         if (!is_enough(left)) continue;
         if (!is_enough(right) || (!one_hot_ && static_cast<double>(right.count) < rules_.min_data_per_group)) {
           if (one_hot_) continue;
           break;
         }
-        if (!one_hot_ && group < rules_.min_data_per_group) continue;
-        group = 0.0;
+        if (!one_hot_ && n_since < rules_.min_data_per_group) continue;
+        n_since = 0.0;
         if (only >= 0 && i != only) continue;
         const double gain = gain_of(left) + gain_of(right);
         if (gain > best.gain) {

@@ -1,8 +1,8 @@
 // Splits of categories: which of them go left.
 //
-// With few categories, one against the rest. With more, they are sorted by gradient over hessian, where the best set
-// for a convex loss is a prefix (Fisher 1958); prefixes are tried from both ends. Missing values, and categories that
-// were not seen often enough to be known, are one more category.
+// With few categories, each is tried against the rest. More are sorted by gradient over hessian; the best set for a
+// convex loss is then a prefix (Fisher 1958), and prefixes are tried from both ends. Missing values and categories too
+// rare to be known form one more category.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct CategorySearch {
 };
 
 struct CategorySplit {
-  double gain = -1.0e300;  // of both children, in units of the layout
-  BestSplit split;         // all but its feature; goes_left is empty where there is none
+  double gain = -1.0e300;  // sum over both children, in units of the layout
+  BestSplit split;         // without its feature; goes_left is empty if there is no split
 };
 
 CategorySplit search_categories(const CategorySearch& search, const FeatureCells& cells);

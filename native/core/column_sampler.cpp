@@ -14,7 +14,7 @@
 namespace gossamer {
 namespace {
 
-// -log(1 - u) for the uniform u that 64 random bits stand for, by + - * / alone: the same on every machine.
+// -log(1 - u) for the uniform u given by 64 random bits, by + - * / alone: the same on every machine.
 double exponential(std::uint64_t bits) {
   int exponent = 0;
   double m = std::frexp(static_cast<double>(~bits >> 11) * 0x1.0p-53 + 0x1.0p-54, &exponent);  // 1 - u
@@ -28,16 +28,16 @@ double exponential(std::uint64_t bits) {
   return std::max(0.0, -(2.0 * s * sum + exponent * 0.69314718055994531));  // never -0
 }
 
-// When a feature of this weight arrives, as an integer of the same order. What weighs nothing comes after all
-// others, by chance.
+// The arrival time of a feature of this weight, as an integer of the same order. Features of weight 0 come after all
+// others, in random order.
 std::uint64_t arrival(std::uint64_t bits, double weight) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double time = weight > 0.0 ? exponential(bits) / weight : kNever;
   return std::bit_cast<std::uint64_t>(time) + (time == kNever ? bits >> 12 : 0);
 }
 
-// Keeps round(fraction * n), at least one: those with the smallest random numbers, or with weights those that
-// arrive first at rates of their weights.
+// Keeps round(fraction * n) features, at least one: the ones with the smallest random numbers, or with weights the ones
+// that arrive first at rates equal to their weights.
 std::vector<std::int32_t> draw(const std::vector<std::int32_t>& from, double fraction, std::uint64_t key,
                                const std::vector<double>& weights) {
   if (fraction >= 1.0 || from.empty()) return from;
@@ -65,7 +65,7 @@ constexpr std::uint64_t kNodeStream = 0x6e6f6465ull;
 ColumnSampler::ColumnSampler(std::int64_t n_features, ColumnFractions fractions, std::uint64_t key,
                              std::vector<double> weights)
     : fractions_(fractions), key_(key), weights_(std::move(weights)), tree_(static_cast<std::size_t>(n_features)) {
-  // Equal weights say nothing; rounding must not say otherwise.
+  // Equal weights are the same as none, whatever their rounding.
   if (std::adjacent_find(weights_.begin(), weights_.end(), std::not_equal_to<>()) == weights_.end()) weights_.clear();
   std::iota(tree_.begin(), tree_.end(), 0);
   tree_ = draw(tree_, fractions_.by_tree, key_, weights_);

@@ -1,4 +1,4 @@
-// Which features a tree, a level and a node may split on. Each set is drawn from the one above it,
+// The features that a tree, a level and a node may split on. Each set is drawn from the one above it,
 // so that the fractions multiply.
 #pragma once
 

@@ -18,7 +18,7 @@ std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 bool asks_categories(const Forest& f, std::size_t node) { return f.nodes[node].test == NodeTest::category; }
 
-// Distinct numbers by place of their column, at most kMaxNumbers of each.
+// Distinct numbers by place of their column, at most kMaxNumbers per column.
 template <class T>
 class ByPlace {
  public:
@@ -54,14 +54,14 @@ class ByPlace {
   std::vector<std::size_t> places_;
 };
 
-// What some trees ask about.
-struct Asked {
+// The thresholds and categories in some trees.
+struct NodeTests {
   ByPlace<double> bounds;
   ByPlace<std::int32_t> categories;
 
-  explicit Asked(std::size_t n_places) : bounds(n_places), categories(n_places) {}
+  explicit NodeTests(std::size_t n_places) : bounds(n_places), categories(n_places) {}
 
-  // Returns false if that is too much for a block.
+  // Returns false if these are too many for a block.
   bool collect(const Forest& f, const std::vector<CompactTree>& trees, std::int64_t first, std::int64_t last) {
     bounds.clear();
     categories.clear();
@@ -96,10 +96,10 @@ void write_bounds(const std::vector<double>& from, T* to) {
   for (std::int64_t i = 0; i < CompactBlock::kPivots; ++i) pivots[i] = bounds[16 * i + 15];
 }
 
-// Sets up columns and bounds; lanes come when nodes ask for them.
-CompactBlock make_block(const Forest& f, const Asked& asked, std::int64_t first, std::int64_t last) {
+// Sets up columns and bounds; operands are added when nodes need them.
+CompactBlock make_block(const Forest& f, const NodeTests& tests, std::int64_t first, std::int64_t last) {
   constexpr std::int32_t kSmall = 1 << 16;
-  const ByPlace<double>& bounds = asked.bounds;
+  const ByPlace<double>& bounds = tests.bounds;
   CompactBlock block;
   block.first_tree = first;
   block.last_tree = last;
@@ -109,15 +109,15 @@ CompactBlock make_block(const Forest& f, const Asked& asked, std::int64_t first,
   for (const std::size_t place : bounds.places()) {
     const auto i = static_cast<std::int64_t>(block.columns.size());
     CompactColumn column{f.used_columns[place], static_cast<std::int32_t>(bounds[place].size()), {}};
-    std::fill(std::begin(column.lane), std::end(column.lane), -1);
+    std::fill(std::begin(column.operand), std::end(column.operand), -1);
     block.columns.push_back(column);
     write_bounds(bounds[place], block.bounds_f32.data() + i * CompactBlock::kBounds);
     write_bounds(bounds[place], block.bounds_f64.data() + i * CompactBlock::kBounds);
   }
-  for (const std::size_t place : asked.categories.places()) {
+  for (const std::size_t place : tests.categories.places()) {
     CompactCategories column;
     column.column = f.used_columns[place];
-    column.categories = asked.categories[place];
+    column.categories = tests.categories[place];
     if (column.categories.back() < kSmall) {
       column.numbers.assign(size(column.categories.back()) + 1, 255);
       for (std::size_t i = 0; i < column.categories.size(); ++i) {
@@ -140,7 +140,7 @@ std::vector<std::size_t> count_leaves(const Forest& f, std::int64_t tree) {
   return n_leaves;
 }
 
-// Whether the size of a tree is right: nodes with many leaves below them are few enough for one piece.
+// Whether a tree is small enough: few enough nodes for one piece have many leaves below them.
 bool is_small_enough(const Forest& f, std::int64_t tree) {
   const std::int64_t n_leaves = f.node_begin[size(tree) + 1] - f.node_begin[size(tree)] + 1;
   if (n_leaves <= kMaxCompactLeaves) return true;
@@ -154,15 +154,15 @@ bool is_small_enough(const Forest& f, std::int64_t tree) {
 // Writes nodes, leaves and values of the trees of a block.
 class BlockWriter {
  public:
-  BlockWriter(const Forest& f, const Asked& asked, CompactBlock& block, CompactForest& out)
+  BlockWriter(const Forest& f, const NodeTests& tests, CompactBlock& block, CompactForest& out)
       : f_(f),
-        asked_(asked),
+        tests_(tests),
         block_(block),
         out_(out),
         column_of_(f.used_columns.size()),
         categories_of_(f.used_columns.size()) {
-    number_places(asked.bounds.places(), column_of_);
-    number_places(asked.categories.places(), categories_of_);
+    number_places(tests.bounds.places(), column_of_);
+    number_places(tests.categories.places(), categories_of_);
   }
 
   void write(std::int64_t t) {
@@ -181,7 +181,7 @@ class BlockWriter {
     if (tree.n_leaves <= kMaxCompactLeaves) {
       write_bottom(root, 0);
     } else {
-      tree.n_ways_out = write_large(root);
+      tree.n_exits = write_large(root);
     }
     tree.has_categories = out_.sets.size() > first_set;
     if (f_.n_values != 1) return;
@@ -193,13 +193,13 @@ class BlockWriter {
  private:
   std::size_t leaves_below(std::int32_t child) const { return child < 0 ? 1 : n_leaves_[size(child)]; }
 
-  // The nodes below a root, up to where is_out(child); count(child) says how many ways out there are below. Calls
-  // on_out(child, number) for each, from left to right.
+  // Writes the nodes below a root, down to the children for which is_out(child) holds, the exits; count(child) is the
+  // number of exits below. Calls on_out(child, number) for each exit, from left to right.
   template <class IsOut, class Count, class OnOut>
   void write_piece(std::int32_t root, std::int64_t first_leaf, const IsOut& is_out, const Count& count,
                    const OnOut& on_out) {
     CompactPiece piece{static_cast<std::int64_t>(out_.nodes.size()), 0, first_leaf};
-    std::vector<std::pair<std::int32_t, std::size_t>> open{{root, 0}};  // nodes or ~leaves, and their leftmost way out
+    std::vector<std::pair<std::int32_t, std::size_t>> open{{root, 0}};  // nodes or ~leaves, and their leftmost exit
     while (!open.empty()) {
       const auto [at, leftmost] = open.back();
       open.pop_back();
@@ -210,8 +210,8 @@ class BlockWriter {
       const std::size_t n = first_ + size(at);
       const std::size_t right = leftmost + count(f_.left[n]);
       const bool is_set = asks_categories(f_, n);
-      out_.nodes.push_back({is_set ? category_lane_of(n) : lane_of(n), is_set ? set_of(n) : four_times(threshold_of(n)),
-                            four_times(leftmost), four_times(right)});
+      out_.nodes.push_back({is_set ? category_operand_of(n) : operand_of(n),
+                            is_set ? set_of(n) : four_times(threshold_of(n)), four_times(leftmost), four_times(right)});
       open.emplace_back(f_.right[n], right);
       open.emplace_back(f_.left[n], leftmost);
     }
@@ -228,7 +228,7 @@ class BlockWriter {
         });
   }
 
-  // Returns how many ways out its top has.
+  // Returns how many exits its top has.
   std::int64_t write_large(std::int32_t root) {
     const auto is_out = [&](std::int32_t child) {
       return leaves_below(child) <= static_cast<std::size_t>(kMaxCompactLeaves);
@@ -237,14 +237,14 @@ class BlockWriter {
     const auto count = [&](std::int32_t child) { return is_out(child) ? 1 : n_out[size(child)]; };
     for (std::size_t n = n_leaves_.size(); n-- > 0;)
       n_out[n] = count(f_.left[first_ + n]) + count(f_.right[first_ + n]);
-    std::vector<std::int32_t> ways_out;
-    write_piece(root, 0, is_out, count, [&](std::int32_t child, std::size_t) { ways_out.push_back(child); });
+    std::vector<std::int32_t> exits;
+    write_piece(root, 0, is_out, count, [&](std::int32_t child, std::size_t) { exits.push_back(child); });
     std::int64_t first_leaf = 0;
-    for (const std::int32_t child : ways_out) {
+    for (const std::int32_t child : exits) {
       write_bottom(child, first_leaf);
       first_leaf += static_cast<std::int64_t>(leaves_below(child));
     }
-    return static_cast<std::int64_t>(ways_out.size());
+    return static_cast<std::int64_t>(exits.size());
   }
 
   static void number_places(const std::vector<std::size_t>& places, std::vector<std::size_t>& number) {
@@ -253,27 +253,28 @@ class BlockWriter {
   std::size_t place_of(std::size_t n) const { return static_cast<std::size_t>(f_.nodes[n].place); }
 
   std::size_t threshold_of(std::size_t n) const {
-    const std::vector<double>& bounds = asked_.bounds[place_of(n)];
+    const std::vector<double>& bounds = tests_.bounds[place_of(n)];
     const auto found = std::lower_bound(bounds.begin(), bounds.end(), f_.threshold[n]);
-    return static_cast<std::size_t>(found - bounds.begin()) + 128;  // less 128, as lanes are
+    return static_cast<std::size_t>(found - bounds.begin()) + 128;  // minus 128, as operands are
   }
-  std::uint32_t lane_of(std::size_t n) {
-    return take_lanes(block_.columns[column_of_[place_of(n)]].lane[static_cast<std::size_t>(lane_kind(f_, n))], 1);
+  std::uint32_t operand_of(std::size_t n) {
+    return take_operands(block_.columns[column_of_[place_of(n)]].operand[static_cast<std::size_t>(operand_kind(f_, n))],
+                         1);
   }
-  std::uint32_t category_lane_of(std::size_t n) {
-    auto& lanes = block_.categories[categories_of_[place_of(n)]].lane;
-    return take_lanes(lanes[static_cast<std::size_t>(f_.missing_kind[n])], 2) | kCategoryLane;
+  std::uint32_t category_operand_of(std::size_t n) {
+    auto& operands = block_.categories[categories_of_[place_of(n)]].operand;
+    return take_operands(operands[static_cast<std::size_t>(f_.missing_kind[n])], 2) | kCategoryOperand;
   }
-  std::uint32_t take_lanes(std::int32_t& lane, std::int32_t n_lanes) {
-    if (lane < 0) {
-      lane = static_cast<std::int32_t>(block_.n_lanes);
-      block_.n_lanes += n_lanes;
+  std::uint32_t take_operands(std::int32_t& operand, std::int32_t n_operands) {
+    if (operand < 0) {
+      operand = static_cast<std::int32_t>(block_.n_operands);
+      block_.n_operands += n_operands;
     }
-    return static_cast<std::uint32_t>(lane);
+    return static_cast<std::uint32_t>(operand);
   }
   // The node's categories go where missing values do not: to the right, or all others do.
   std::uint32_t set_of(std::size_t n) {
-    const std::vector<std::int32_t>& known = asked_.categories[place_of(n)];
+    const std::vector<std::int32_t>& known = tests_.categories[place_of(n)];
     CategoryBits set;
     for (std::int64_t c = f_.category_begin[n]; c < f_.category_begin[n + 1]; ++c) {
       const auto found = std::lower_bound(known.begin(), known.end(), f_.category[size(c)]) - known.begin();
@@ -287,25 +288,25 @@ class BlockWriter {
   }
 
   const Forest& f_;
-  const Asked& asked_;
+  const NodeTests& tests_;
   CompactBlock& block_;
   CompactForest& out_;
   std::vector<std::size_t> column_of_;      // by place: which of the block's columns
   std::vector<std::size_t> categories_of_;  // likewise
-  // Of the tree that is written:
+  // The tree that is being written:
   std::size_t first_ = 0;              // its first node
-  std::vector<std::size_t> n_leaves_;  // below its nodes
+  std::vector<std::size_t> n_leaves_;  // by node: leaves below it
   std::int32_t* leaf_ = nullptr;
 };
 
 }  // namespace
 
-LaneKind lane_kind(const Forest& f, std::size_t node) {
+OperandKind operand_kind(const Forest& f, std::size_t node) {
   const bool left = f.default_left[node] != 0;
   switch (static_cast<MissingKind>(f.missing_kind[node])) {
-    case MissingKind::nan: return left ? LaneKind::nan_left : LaneKind::nan_right;
-    case MissingKind::zero: return left ? LaneKind::zero_left : LaneKind::zero_right;
-    default: return LaneKind::nan_is_zero;
+    case MissingKind::nan: return left ? OperandKind::nan_left : OperandKind::nan_right;
+    case MissingKind::zero: return left ? OperandKind::zero_left : OperandKind::zero_right;
+    default: return OperandKind::nan_is_zero;
   }
 }
 
@@ -322,23 +323,23 @@ std::uint8_t CompactCategories::number_of(double x, bool nan_is_zero, bool zero_
 CompactForest make_compact(const Forest& f) {
   CompactForest compact;
   compact.trees.resize(size(f.n_trees()));
-  Asked asked(f.used_columns.size());
+  NodeTests tests(f.used_columns.size());
   for (std::int64_t t = 0; t < f.n_trees(); ++t) {
     CompactTree& tree = compact.trees[size(t)];
     tree.is_compact = is_small_enough(f, t);
-    const bool may_ask_much =
+    const bool may_be_too_many =
         !f.sets.empty() || f.node_begin[size(t) + 1] - f.node_begin[size(t)] > static_cast<std::int64_t>(kMaxNumbers);
-    if (tree.is_compact && may_ask_much) tree.is_compact = asked.collect(f, compact.trees, t, t + 1);
+    if (tree.is_compact && may_be_too_many) tree.is_compact = tests.collect(f, compact.trees, t, t + 1);
   }
   std::int64_t n_fitting = f.n_trees();  // in the block before
   for (std::int64_t first = 0, last; first < f.n_trees(); first = last) {
     last = std::min(f.n_trees(), first + 2 * n_fitting);
-    while (!asked.collect(f, compact.trees, first, last)) {
+    while (!tests.collect(f, compact.trees, first, last)) {
       last = first + std::max<std::int64_t>((last - first) * 3 / 4, 1);  // one tree always fits
     }
     n_fitting = last - first;
-    compact.blocks.push_back(make_block(f, asked, first, last));
-    BlockWriter writer(f, asked, compact.blocks.back(), compact);
+    compact.blocks.push_back(make_block(f, tests, first, last));
+    BlockWriter writer(f, tests, compact.blocks.back(), compact);
     for (std::int64_t t = first; t < last; ++t) {
       if (compact.trees[size(t)].is_compact) writer.write(t);
     }

@@ -28,7 +28,7 @@ double largest_score(Team& team, const double* score, std::int64_t n) {
 
 }  // namespace
 
-// By place: hazard. By moment: sum of the hazards at risk. All relative to exp(top).
+// Hazards by position in the order, and sums of the hazards at risk by moment. All are relative to exp(top).
 struct CoxOrder::AtRisk {
   double top = 0.0;
   Buffer<double> hazard;
@@ -70,7 +70,7 @@ void CoxOrder::sum_at_risk(Team& team, const double* score, AtRisk& out) const {
   const std::int64_t n = n_rows();
   out.top = largest_score(team, score, n);
   out.hazard.reset(n);
-  Buffer<double> sums(n);  // of the block from this place on
+  Buffer<double> sums(n);  // sums of the block from this position on
   for_blocks(team, n, kBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     double scores[kBlock];
     for (std::int64_t i = begin; i < end; ++i) scores[i - begin] = score[rows_[at(i)]];
@@ -81,7 +81,7 @@ void CoxOrder::sum_at_risk(Team& team, const double* score, AtRisk& out) const {
     double sum = 0.0;
     for (std::int64_t i = end - 1; i >= begin; --i) sums[i] = sum += out.hazard[i];
   });
-  std::vector<double> later(at(n_blocks(n)) + 1, 0.0);  // of all blocks from this one on
+  std::vector<double> later(at(n_blocks(n)) + 1, 0.0);  // sums of all blocks from this one on
   for (std::int64_t b = n_blocks(n) - 1; b >= 0; --b) later[at(b)] = sums[b * kBlock] + later[at(b) + 1];
   out.total.resize(moment_weight_.size());
   for_blocks(team, static_cast<std::int64_t>(out.total.size()), kBlock,

@@ -49,7 +49,7 @@ double sum_normal_crps(Team& team, const RowTargets& t, const double* score, dou
   return sum_blocks(team, t, score, floor, kernels().sum_normal_crps);
 }
 
-// Comparisons and copies alone: as the compiler vectorises them, they are the same at every level.
+// Only comparisons and copies: however the compiler vectorises them, the results are the same at every level.
 void gradients_quantiles(Team& team, const RowTargets& t, const double* score, const double* alphas, int n_quantiles,
                          float* gradient, float* hessian) {
   for_blocks(team, t.n_rows, kBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {

@@ -1,4 +1,4 @@
-// Adds up what several shards of the rows know, so that all of them grow the same tree.
+// Adds up the sums of several shards of the rows, so that all shards grow the same tree.
 //
 // A shard is a range of consecutive rows with an evaluator of its own. Every shard makes the same calls in the same
 // order. On one machine there is no exchange: pointers to it are null.

@@ -32,7 +32,7 @@ class FeatureCosts {
   const std::vector<double>& all_lazy() const { return lazy_; }
   const std::vector<char>& used() const { return used_; }
 
-  // Features with a lazy cost are numbered; -1: it has none.
+  // The number of a feature with a lazy cost; -1: it has none.
   bool has_lazy() const { return !payable_.empty(); }
   std::size_t n_payable() const { return payable_.size(); }
   std::int32_t payable_of(std::int32_t feature) const { return number_[static_cast<std::size_t>(feature)]; }

@@ -1,4 +1,4 @@
-// What features may do in a tree, and at which price: by the trainer's features, and all of it optional.
+// Limits, preferences and costs of features in a tree, by the trainer's features. All are optional.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gossamer {
 
-// A split that a tree starts with. Children are other forced splits further on in the list, or -1.
+// A split that a tree starts with. Children are forced splits later in the list, or -1.
 struct ForcedSplit {
   std::int32_t feature = 0;
   std::int32_t threshold = 0;  // bin
@@ -19,7 +19,7 @@ struct ForcedSplit {
 
 struct FeatureLimits {
   InteractionGroups groups;
-  std::vector<double> gain_factors;      // on what a split gains above `min_gain_to_split`; empty: 1
+  std::vector<double> gain_factors;      // factors on the gain of a split above `min_gain_to_split`; empty: 1
   std::vector<double> sampling_weights;  // empty: all the same
   std::vector<ForcedSplit> forced;       // level by level, the root first
   std::shared_ptr<FeatureCosts> costs;   // nullptr: none

@@ -12,7 +12,7 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// What a leaf adds to a score: its value times the learning rate, as a multiple of `unit` (0: any number).
+// The amount a leaf adds to a score: its value times the learning rate, as a multiple of `unit` (0: any number).
 double shrink_value(double value, double learning_rate, double unit) {
   const double shrunk = value * learning_rate;
   return unit > 0.0 ? std::nearbyint(shrunk / unit) * unit : shrunk;
@@ -32,7 +32,7 @@ class Finisher {
   Tree run() {
     number_nodes();
     const bool has_splits = !grown_.committed.empty();
-    // Sums over the rows of a leaf must not depend on what was expanded in vain.
+    // Sums over the rows of a leaf must not depend on nodes that were expanded but not used.
     if (has_splits && (refits() || raw_ != nullptr)) grown_.rows.sort(team_, ranges_);
     if (has_splits && grown_.pruned && grown_.monotone.changes_others()) reconcile();
     if (has_splits && refits()) refit();
@@ -58,7 +58,7 @@ class Finisher {
            std::any_of(params_.begin(), params_.end(), [](const GrowParams& p) { return p.values.refit; });
   }
 
-  // Nodes by their place among the committed ones; leaves in the order in which their parents were split.
+  // Nodes are numbered in the order of commits; leaves in the order in which their parents were split.
   void number_nodes() {
     number_.assign(grown_.nodes.size(), -1);
     for (std::size_t i = 0; i < grown_.committed.size(); ++i) {
@@ -133,7 +133,9 @@ class Finisher {
   // ---- arrays ----
 
   void add_nodes(Tree& tree) const {
-    const auto child_number = [&](std::int32_t i) { return number_[at(i)] >= 0 ? number_[at(i)] : ~node(i).slot; };
+    const auto child_number = [&](std::int32_t i) {
+      return number_[at(i)] >= 0 ? number_[at(i)] : ~node(i).leaf_number;
+    };
     const bool has_values = grown_.evaluator.has_values();
     for (const std::int32_t i : grown_.committed) {
       const GrowNode& n = node(i);
@@ -158,18 +160,18 @@ class Finisher {
     tree.leaf_count.resize(leaves_.size());
     const LeafValues& v = params_[0].values;
     for (const std::int32_t i : leaves_) {
-      const std::size_t slot = at(node(i).slot);
+      const std::size_t number = at(node(i).leaf_number);
       for (std::size_t k = 0; k < at(n_outputs_); ++k) {
-        tree.leaf_value[slot * at(n_outputs_) + k] = shrink_value(values(i)[k], v.learning_rate, v.value_unit);
+        tree.leaf_value[number * at(n_outputs_) + k] = shrink_value(values(i)[k], v.learning_rate, v.value_unit);
       }
-      tree.leaf_weight[slot] = grown_.evaluator.weight(i);
-      tree.leaf_count[slot] = grown_.evaluator.count(i);
+      tree.leaf_weight[number] = grown_.evaluator.weight(i);
+      tree.leaf_count[number] = grown_.evaluator.count(i);
     }
   }
 
   void add_to_scores(const Tree& tree) const {
     grown_.rows.for_pieces(team_, ranges_, [&](std::size_t leaf, const RowIdx* rows, std::int64_t n) {
-      const double* const value = tree.leaf_value.data() + node(leaves_[leaf]).slot * n_outputs_;
+      const double* const value = tree.leaf_value.data() + node(leaves_[leaf]).leaf_number * n_outputs_;
       for (std::int64_t k = 0; k < n_outputs_; ++k) {
         double* const output = score_ + k * grown_.data.matrix->n_rows();
         for (std::int64_t i = 0; i < n; ++i) output[rows[i]] += value[k];
@@ -179,21 +181,23 @@ class Finisher {
 
   void fit_linear(Tree& tree) const {
     if (n_outputs_ > 1) throw std::invalid_argument("leaves with several values cannot be linear");
-    if (grown_.data.exchange != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on shards of rows");
+    if (grown_.data.exchange != nullptr)
+      throw std::invalid_argument("linear leaves cannot be fitted on shards of rows");
     std::vector<std::vector<std::int32_t>> columns = path_columns(tree);
     std::vector<LinearLeaf> linear(columns.size());
     for (const std::int32_t i : grown_.committed) {
       for (const std::int32_t child : node(i).children) {
         if (number_[at(child)] >= 0) continue;
         const GrowNode& leaf = node(child);
-        const std::size_t slot = at(leaf.slot);
-        linear[slot] = {grown_.rows.from(leaf.rows.begin), leaf.n_rows(), std::move(columns[slot]),
-                        tree.leaf_value[slot], *values(i)};
+        const std::size_t number = at(leaf.leaf_number);
+        linear[number] = {grown_.rows.from(leaf.rows.begin), leaf.n_rows(), std::move(columns[number]),
+                          tree.leaf_value[number], *values(i)};
       }
     }
     const LeafValues& v = params_[0].values;
-    const LinearFit fit{raw_,        grown_.task.gradient, grown_.task.hessian, refit_of(0), params_[0].search.rules,
-                        v.damp_from, v.linear_lambda,      v.linear_extrapolation, v.learning_rate};
+    const LinearFit fit{
+        raw_,        grown_.task.gradient, grown_.task.hessian,    refit_of(0),    params_[0].search.rules,
+        v.damp_from, v.linear_lambda,      v.linear_extrapolation, v.learning_rate};
     tree.linear = fit_linear_leaves(team_, fit, linear, score_);
   }
 

@@ -1,4 +1,4 @@
-// From the nodes of a grown tree to the tree itself: leaf values, scores, arrays.
+// Turns the nodes of a grown tree into the finished tree: leaf values, scores, arrays.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gossamer {
 
-// What leaf values are refitted to, see leaf_refit.h.
+// The labels that leaf values are refitted to, see leaf_refit.h.
 struct TreeLabels {
   const float* label = nullptr;  // by output and row; nullptr: values stay as they are
   bool one_label = false;        // all outputs have the same labels
@@ -26,9 +26,9 @@ struct GrownTree {
   const Monotone& monotone;
   LeafRows& rows;
   const std::vector<GrowNode>& nodes;
-  std::vector<double>& values;                  // by node and output, before shrinkage
+  std::vector<double>& values;                 // by node and output, before shrinkage
   const std::vector<std::int32_t>& committed;  // in the order in which they were split
-  bool pruned = false;                          // splits have been taken back
+  bool pruned = false;                         // some splits have been undone
 };
 
 // Adds the values of the leaves to the scores of their rows. A tree without a split adds nothing.

@@ -20,7 +20,7 @@ bool HistogramEvaluator::has_cells(const SearchedLeaf& leaf, std::int32_t f) con
   });
 }
 
-// The split that a leaf must start with takes the place of the best one, if it is admissible.
+// The split that a leaf must start with replaces the best one, if it is admissible.
 void HistogramEvaluator::force(const SearchedLeaf& leaf, int thread, BestSplit& split) {
   const ForcedSplit& forced = search_->limits->forced[at(leaf.job->forced)];
   if (!leaf.is_searched() || !has_cells(leaf, forced.feature)) return;

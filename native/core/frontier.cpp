@@ -56,7 +56,7 @@ bool Frontier::empty() {
 }
 
 const Frontier::Turn& Frontier::next() {
-  empty();  // drops what is outdated
+  empty();  // drops outdated entries
   return queue_.front().turn;
 }
 
@@ -75,7 +75,7 @@ double Frontier::note(std::int32_t node, double gain, double parent_reach, std::
   std::push_heap(best_.begin(), best_.end(), larger);
   if (std::ssize(best_) < shape_.num_leaves) return reach;
   std::pop_heap(best_.begin(), best_.end(), larger);
-  // Which of two nodes with the same reach gets into the tree depends on their order: both stay.
+  // The order decides which of two nodes with the same reach gets into the tree: both stay.
   if (best_.back().reach < best_.front().reach) hopeless.push_back(best_.back().node);
   best_.pop_back();
   return reach;

@@ -1,11 +1,11 @@
 // Which leaf of a growing tree is split next, and which nodes are expanded ahead of their turn.
 //
-//   turn     the order in which leaves are committed: the largest gain first (or the upper level first). The tree is
-//            what this order makes of it, and nothing else.
+//   turn     the order in which leaves are committed: the largest gain first (or the upper level first). Only this
+//            order determines the tree.
 //   ahead    nodes that are expanded together with the next one, children of nodes that have not been committed yet
-//            included. Many at once cost few joins; one that is never committed was work in vain.
+//            included. Many at once cost few joins; a node that is never committed was wasted work.
 //
-// A node can be committed only after those above it, so that what decides about it is its *reach*: the smallest gain
+// A node can be committed only after the nodes above it, so its *reach* decides about it: the smallest gain
 // on its path from the root. Best first, a tree of L leaves consists of the L - 1 nodes with the largest reach. So
 // every node whose reach is at least theta is expanded, where theta is the larger of
 //   - the (L - 1)-th largest reach known so far: nodes below it cannot get into the tree any more;
@@ -27,28 +27,29 @@ class Frontier {
     std::int32_t forced = -1;  // forced splits come first, in their order
     int depth = 0;
     double gain = 0.0;
-    std::int64_t order = 0;  // of being split off: breaks ties
+    std::int64_t order = 0;  // order of creation: breaks ties
     std::int64_t n_rows = 0;
   };
 
   // `expand_ahead` false: leaves are expanded one at a time.
   void start(const TreeShape& shape, bool expand_ahead);
 
-  // A leaf of the tree that may be split; or the same leaf with another split.
+  // Adds a leaf of the tree that may be split, or the same leaf with another split.
   void push(const Turn& turn);
   void remove(std::int32_t node);
   bool empty();
   // The leaf whose turn it is.
   const Turn& next();
 
-  // A node whose split has been found: returns its reach, given that of its parent (the root: infinity). Nodes that
-  // can no longer get into the tree are added to `hopeless`.
+  // Adds a node whose split has been found: returns its reach, given its parent's reach (the root: infinity). Nodes
+  // that can no longer get into the tree are added to `hopeless`.
   double note(std::int32_t node, double gain, double parent_reach, std::int64_t n_rows,
               std::vector<std::int32_t>& hopeless);
-  // The next leaf, and nodes to be expanded with it, until they have `enough_rows` together. The tree has `n_leaves`.
+  // The next leaf and the nodes to be expanded with it, up to `enough_rows` rows in total. The tree has `n_leaves`.
   std::vector<std::int32_t> batch(std::int64_t n_leaves, std::int64_t enough_rows);
 
-  // The tree is complete: what the next one can expect. `full` false: it ran out of splits, so that nothing is known.
+  // The tree is complete: notes what the next one can expect. `full` false: it ran out of splits, so that nothing is
+  // known.
   void finish(bool full, double smallest_reach, double root_gain);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 // for keys that are random themselves.
 std::uint64_t draw_bits(std::uint64_t key, std::uint64_t i) { return mix_bits(key + i * 0x9E3779B97F4A7C15ull); }
 
-// Kernels may read so many bytes past the end of an array.
+// Kernels may read this many bytes past the end of an array.
 constexpr std::int64_t kSlack = 64;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -35,14 +35,14 @@ void for_chunks(Team& team, std::int64_t n, const Body& body) {
 // A sum in a fixed order, eight at a time.
 template <class Term>
 double add_up(std::int64_t begin, std::int64_t end, const Term& term) {
-  double lanes[8] = {};
+  double sums[8] = {};
   std::int64_t i = begin;
   for (; i + 8 <= end; i += 8) {
-    for (int j = 0; j < 8; ++j) lanes[j] += term(i + j);
+    for (int j = 0; j < 8; ++j) sums[j] += term(i + j);
   }
-  for (int j = 0; i < end; ++i, ++j) lanes[j] += term(i);
+  for (int j = 0; i < end; ++i, ++j) sums[j] += term(i);
   double sum = 0.0;
-  for (const double lane : lanes) sum += lane;
+  for (const double partial : sums) sum += partial;
   return sum;
 }
 
@@ -55,15 +55,15 @@ void count_digits(const std::uint32_t* bits, std::int64_t n, std::uint32_t* coun
   for (std::int64_t i = 0; i < n; ++i) ++count[bits[i] >> kLeadingShift];
 }
 
-// Draws exactly n_drawn of the n_others rows of a block that are not of the top: Floyd's algorithm, which takes one
-// random number for each row that is drawn. is_drawn[i] becomes 1 or 0 for the i-th of these rows. The
-// numbers are those of the block's places, two of which share 64 bits.
+// Draws exactly n_drawn of the n_others rows of a block that are not in the top: Floyd's algorithm, which takes one
+// random number for each row that is drawn. is_drawn[i] becomes 1 or 0 for the i-th of these rows. Random numbers are
+// keyed by position in the block; two positions share 64 bits.
 void draw_others(std::uint64_t key, std::int64_t block_begin, std::int64_t n_others, std::int64_t n_drawn,
                  std::uint8_t* is_drawn) {
   std::fill_n(is_drawn, n_others, std::uint8_t{0});
   const auto draw = [=](std::uint64_t random, std::int64_t last) {
     const std::uint64_t place = random * (static_cast<std::uint64_t>(last) + 1) >> 32;  // at most `last`
-    // Where that one is drawn already, `last` is: arithmetic, since a branch on chance is guessed wrong.
+    // If that row is drawn already, `last` is drawn: arithmetic, because a random branch would be mispredicted.
     const std::uint64_t is_taken = is_drawn[place];
     is_drawn[place + is_taken * (static_cast<std::uint64_t>(last) - place)] = 1;
   };
@@ -77,7 +77,7 @@ void draw_others(std::uint64_t key, std::int64_t block_begin, std::int64_t n_oth
   if (last < n_others) draw(static_cast<std::uint32_t>(draw_bits(key, counter)), last);
 }
 
-// weigh(row): what a drawn row counts.
+// weigh(row) applies the weight of a drawn row.
 template <class Weigh>
 void weigh_rows(const RowIdx* drawn, std::int64_t n, const Weigh& weigh, float* gradient, float* hessian) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -95,7 +95,7 @@ GradientSampler::GradientSampler(std::int64_t n_rows, int n_outputs)
 
 // ---- scores ----
 
-// fill(begin, n, scores) writes the scores of a chunk; here they are counted and kept.
+// fill(begin, n, scores) writes the scores of a chunk; they are counted and stored here.
 template <class Fill>
 void GradientSampler::store_scores(Team& team, const Fill& fill) {
   if (values_.size() == 0) values_ = Buffer<std::uint32_t>(n_rows_);
@@ -116,13 +116,13 @@ void GradientSampler::score(Team& team, const float* gradient, const float* hess
   if (!is_stored_) {
     const Numbers numbers{nullptr, gradient};
     for_chunks(team, n_rows_, [&](std::int64_t begin, std::int64_t end, int thread) {
-      std::uint32_t room[kSampleChunk];
-      count_digits(numbers.chunk(begin, end - begin, room), end - begin, counts_.of_thread(thread));
+      std::uint32_t buffer[kSampleChunk];
+      count_digits(numbers.chunk(begin, end - begin, buffer), end - begin, counts_.of_thread(thread));
     });
     return;
   }
   store_scores(team, [&](std::int64_t first, std::int64_t n, float* scores) {
-    double squares[kSampleChunk];  // those of large and of tiny gradients do not fit float
+    double squares[kSampleChunk];  // squares of large and of tiny gradients do not fit float
     std::fill_n(squares, n, 0.0);
     for (int k = 0; k < n_outputs_; ++k) {
       const float* const g = gradient + k * n_rows_ + first;
@@ -161,20 +161,20 @@ void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n
   const double weight = static_cast<double>(n_rows_ - n_top) / static_cast<double>(std::max<std::int64_t>(n_other, 1));
   for_blocks(team, n_rows_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int) {
     RowWriter writer(places, b, rows);
-    std::uint8_t is_drawn[kSampleBlock + 1];  // looked at once past the last of the others
+    std::uint8_t is_drawn[kSampleBlock + 1];  // read once past the last of the others
     draw_others(key, begin, end - begin - n_tops[at(b)], n_drawn[at(b)], is_drawn);
     const std::uint8_t* next = is_drawn;
     for (; begin < end; begin += kSampleChunk) {
       const std::int64_t n = std::min(kSampleChunk, end - begin);
-      std::uint32_t room[kSampleChunk];
+      std::uint32_t buffer[kSampleChunk];
       std::uint8_t sides[kSampleChunk + kSlack] = {};
-      const std::uint32_t* const scores = numbers.chunk(begin, n, room);
+      const std::uint32_t* const scores = numbers.chunk(begin, n, buffer);
       top.for_parts(begin, begin + n, [&](std::int64_t first, std::int64_t last, std::int32_t bound) {
         for (std::int64_t i = first - begin; i < last - begin; ++i) {
           sides[i] = static_cast<std::int32_t>(scores[i]) > bound ? kSure : kOutside;
         }
       });
-      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be guessed wrong
+      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be mispredicted
         const std::uint8_t side = sides[i];
         sides[i] = static_cast<std::uint8_t>(side - (*next & side >> 1));  // kOutside becomes kDrawn
         next += side >> 1;
@@ -189,8 +189,9 @@ void GradientSampler::sample_goss(Team& team, std::int64_t n_top, std::int64_t n
   });
 }
 
-// How many rows each block draws: in proportion to its rows outside the top. The parts of a row that
-// this leaves are given out by one random number for all, so that every row has the same chance.
+// How many rows each block draws: in proportion to its rows outside the top. The remaining
+// fractions of a row are distributed by one random number for all blocks, so that every row has the
+// same probability.
 std::vector<std::int64_t> GradientSampler::share_draws(std::int64_t n_top, std::int64_t n_other,
                                                        std::uint64_t key) const {
   std::vector<std::int64_t> n_drawn(n_inside_.size());
@@ -230,10 +231,10 @@ std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uin
       const double score = to_score(values[i]);
       const double random = static_cast<double>(draw_bits(key, static_cast<std::uint64_t>(i)) >> 11) * 0x1.0p-53;
       const bool is_kept = random * mu < score;
-      // Arithmetic, since a branch on chance is guessed wrong.
+      // Arithmetic, because a random branch would be mispredicted.
       sides[i] = static_cast<std::uint8_t>(kOutside * !is_kept + kDrawn * (is_kept & (score < mu)));
     }
-    std::int32_t n_inside = 0;  // a narrow sum is a fast one
+    std::int32_t n_inside = 0;  // narrow sums are faster
     for (std::int64_t i = begin; i < end; ++i) n_inside += sides[i] < kOutside;
     n_inside_[at(b)] = n_inside;
   });
@@ -261,8 +262,8 @@ std::int64_t GradientSampler::sample_mvs(Team& team, double n_expected, std::uin
 }
 
 // Newton's method for sum of min(1, score x t) = n_expected, where t = 1 / mu. The sum is concave
-// and made of straight lines in t: after one step every further one comes closer from the same
-// side, and the last one is exact.
+// and piecewise linear in t: after one step every further one comes closer from the same side, and
+// the last one is exact.
 double GradientSampler::find_mu(Team& team, double n_expected) {
   constexpr int kMostSteps = 20;  // two are usual
   constexpr double kCloseEnough = 1e-6;
@@ -289,7 +290,7 @@ double GradientSampler::find_mu(Team& team, double n_expected) {
   return mu;
 }
 
-// From the counts alone, every score standing in the middle of its bin.
+// Uses only the counts, as if every score were in the middle of its bin.
 double GradientSampler::estimate_mu(double n_expected) {
   const std::vector<std::uint32_t>& counts = counts_.sum();
   const auto lowest = [](std::size_t digit) { return static_cast<std::uint32_t>(digit) << kLeadingShift; };

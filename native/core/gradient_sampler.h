@@ -1,15 +1,15 @@
-// Row sampling that looks at the gradients: GOSS and MVS.
+// Row sampling by gradients: GOSS and MVS.
 //
 //   score    how much a row matters, one float per row, from the gradients of all its outputs
-//   choose   GOSS: the largest scores, and a few of the others by chance; MVS: each by a chance of its own
-//   weigh    gradient and hessian of a row chosen by chance are divided by its chance, in place
+//   choose   GOSS: the largest scores, and a random few of the others; MVS: each row with its own probability
+//   weigh    gradient and hessian of a randomly chosen row are divided by its probability, in place
 //   write    the rows inside the sample, then those outside it, both increasing
 //
 // Scores are counted and compared, never sorted. Nothing depends on the number of threads: counts
 // are integers, sums go by blocks of a fixed size, random numbers by row.
 //
-// Time goes into memory: |gradient| is made anew in every pass rather than stored, and what is
-// decided about a row stays in the cache until it is written.
+// Memory takes most of the time: |gradient| is computed again in every pass rather than stored, and
+// the decision about a row stays in the cache until it is written.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,27 @@
 
 namespace gossamer {
 
-// Gradients and hessians are class-major, n_outputs x n_rows. Scores are made first, and serve one sample.
+// Gradients and hessians are class-major, n_outputs x n_rows. Scores are computed first, and serve one sample.
 class GradientSampler {
  public:
   GradientSampler(std::int64_t n_rows, int n_outputs);
 
-  // The size of the gradient: sqrt(sum over outputs of gradient^2 + reg x hessian^2). Not a number
-  // counts as 0.
+  // The size of the gradient: sqrt(sum over outputs of gradient^2 + reg x hessian^2). NaN counts as
+  // 0.
   void score(Team& team, const float* gradient, const float* hessian, double reg);
-  // Rows by the leading bits of their score: exponent and 4 bits of mantissa.
+  // Number of rows by the leading bits of their score: exponent and 4 bits of mantissa.
   const std::vector<std::uint32_t>& histogram() { return counts_.sum(); }
 
   // Gradient-based one-side sampling: the n_top rows of largest score (of equal scores the first),
-  // and n_other >= 0 of the rest, which are then weighted by how many they stand for. The gradients
-  // are those that were scored. Blocks of rows get their share of the n_other, rounded up or down by
-  // chance; within a block all are alike.
-  // `rows` takes n_rows entries: first the n_top + n_other inside the sample.
+  // and n_other >= 0 of the rest, which are then weighted by how many rows they represent. The
+  // gradients must be the scored ones. Blocks of rows get their share of the n_other, rounded up or
+  // down at random; within a block all rows are alike. `rows` takes n_rows entries: first the n_top
+  // + n_other inside the sample.
   void sample_goss(Team& team, std::int64_t n_top, std::int64_t n_other, std::uint64_t key, float* gradient,
                    float* hessian, RowIdx* rows);
 
   // Minimal variance sampling: a row is kept with probability min(1, score / mu), where mu makes
-  // these add up to n_expected. Returns how many were kept: at least one.
+  // the probabilities add up to n_expected. Returns how many were kept: at least one.
   std::int64_t sample_mvs(Team& team, double n_expected, std::uint64_t key, float* gradient, float* hessian,
                           RowIdx* rows);
 
@@ -56,14 +56,15 @@ class GradientSampler {
   std::int64_t n_rows_;
   int n_outputs_;
   bool is_stored_ = false;              // else scores are |gradient|
-  Buffer<std::uint32_t> values_;        // bits of the scores; made when first needed
+  Buffer<std::uint32_t> values_;        // bits of the scores; computed when first needed
   Buffer<std::uint8_t> sides_;          // MVS: where each row goes
   std::vector<std::int64_t> n_inside_;  // by block
   DigitCounts counts_;
   Largest largest_;
 };
 
-// Sum of |gradient| over sum of hessian: the size of a leaf value where all gradients agree. 0 without hessians.
+// Sum of |gradient| over sum of hessian: the size of a leaf value if all gradients have the same sign. 0 without
+// hessians.
 double mean_step(Team& team, const float* gradient, const float* hessian, std::int64_t n);
 
 }  // namespace gossamer

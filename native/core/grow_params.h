@@ -1,4 +1,4 @@
-// The settings of one tree, by who reads them.
+// The settings of one tree, by the stage that reads them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct TreeShape {
   std::int64_t num_leaves = 31;
   std::int64_t max_depth = 0;  // 0: no limit
   bool depthwise = false;
-  double prune_below = 0.0;  // splits of a grown tree with a smaller gain are taken back, see prune.h
+  double prune_below = 0.0;  // splits of a grown tree with a smaller gain are undone, see prune.h
 };
 
 // Read by the evaluators: which splits are admissible, and which features are searched.
@@ -46,7 +46,7 @@ struct ValueSearch {
 // Read when the tree is finished: what its leaves add to the scores.
 struct LeafValues {
   double learning_rate = 0.1;
-  double value_unit = 0.0;  // leaf values are multiples of it, a power of two; 0: any numbers
+  double value_unit = 0.0;  // leaf values are multiples of this power of two; 0: any numbers
   double damp_from = 0.0;   // leaf values beyond this are damped, see leaf_output; 0: none
   bool refit = false;       // values come from the residuals, see LeafRefit; needs labels
   double refit_alpha = 0.5;
@@ -64,11 +64,11 @@ struct GrowParams {
   Interrupt* interrupt = nullptr;  // checked between batches of leaves; nullptr: never
 };
 
-// Where the time went, in seconds; and how much was done.
+// Seconds per stage, and amounts of work.
 struct GrowStats {
   double quantize = 0, partition = 0, build = 0, search = 0, scores = 0;
   std::int64_t built_rows = 0;   // rows added to histograms
-  std::int64_t wasted_rows = 0;  // those below nodes that were expanded ahead of their turn, which never came
+  std::int64_t wasted_rows = 0;  // rows of nodes that were expanded ahead but never committed
   std::int64_t partitioned_rows = 0, expanded = 0, committed = 0, batches = 0;
   std::int64_t wide_rounds = 0, rounds = 0;
 

@@ -91,7 +91,7 @@ void Grower::start(Team& team, const TreeTask& task) {
   }
   values_.resize(n_outputs_);
   evaluator_->values(0, 0.0, nullptr, values_.data());
-  root.wish = values_[0];
+  root.free_value = values_[0];
   monotone_.start(params_->monotone, evaluator_->box_features(), values_[0], team.n_threads());
   frontier_.start(shape, !monotone_.changes_others() && !evaluator_->has_refunds());
   nodes_.push_back(std::move(root));
@@ -132,7 +132,7 @@ void Grower::push(std::int32_t node) {
   frontier_.push({node, n.split.forced ? n.forced : -1, n.depth, n.split.gain, n.order, evaluator_->count(node)});
 }
 
-// All shards must expand the same nodes, whatever their rows and threads; and every batch costs them a message.
+// All shards must expand the same nodes, whatever their rows and threads; and every batch costs a message.
 std::int64_t Grower::preferred_rows(Team& team) const {
   if (data_.exchange != nullptr || data_.pages != nullptr) return std::numeric_limits<std::int64_t>::max();
   return evaluator_->preferred_rows(team.n_threads());
@@ -146,7 +146,7 @@ void Grower::commit(std::int32_t node) {
   for (int side = 0; side < 2; ++side) {
     GrowNode& child = at(at(node).children[side]);
     child.order = 2 * static_cast<std::int64_t>(n_leaves) + side;
-    child.slot = side == 0 ? at(node).slot : n_leaves;
+    child.leaf_number = side == 0 ? at(node).leaf_number : n_leaves;
     if (child.split.feature >= 0) push(at(node).children[side]);
   }
   for (auto& [other, split] : evaluator_->refund(at(node).split.feature)) {
@@ -167,8 +167,8 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
   for (const std::int32_t node : batch) {
     const GrowNode& parent = at(node);
     const bool searched = !last && (may_split(at(parent.children[0])) || may_split(at(parent.children[1])));
-    splits.push_back({node, parent.rows, at(parent.children[0]).n_rows(), {parent.children[0], parent.children[1]},
-                      searched});
+    splits.push_back(
+        {node, parent.rows, at(parent.children[0]).n_rows(), {parent.children[0], parent.children[1]}, searched});
     if (!searched) continue;
     for (const std::int32_t child : parent.children) jobs.push_back(job_of(child, node));
   }
@@ -201,7 +201,7 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     make_children(batch[i]);
     const GrowNode& parent = at(batch[i]);
-    // Where these are all rows there are, the partition must find what the histogram counted.
+    // Without other shards, the partition must agree with the counts of the histogram.
     if (data_.exchange == nullptr && splits[i].n_left != parent.split.left_count) {
       throw std::logic_error("internal error: a split counted " + std::to_string(parent.split.left_count) +
                              " rows on its left side, but " + std::to_string(splits[i].n_left) + " rows went there");
@@ -212,7 +212,7 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
   }
 }
 
-// The children of a node, all but their rows.
+// Makes the children of a node, without their rows.
 void Grower::make_children(std::int32_t node) {
   const auto first = static_cast<std::int32_t>(nodes_.size());
   nodes_.resize(nodes_.size() + 2);
@@ -227,7 +227,7 @@ void Grower::make_children(std::int32_t node) {
     child.depth = parent.depth + 1;
     child.key = mix_bits(parent.key * 2 + static_cast<std::uint64_t>(side));
     evaluator_->values(number, parent.split.l2, values(node), values(number));
-    child.wish = *values(number);
+    child.free_value = *values(number);
     if (limits_ == nullptr) continue;
     if (!limits_->groups.empty()) child.open = limits_->groups.below(parent.open, parent.split.feature);
     if (parent.split.forced) {
@@ -243,7 +243,7 @@ void Grower::make_children(std::int32_t node) {
 LeafJob Grower::job_of(std::int32_t node, std::int32_t parent) const {
   const GrowNode& n = nodes_[static_cast<std::size_t>(node)];
   const double value = values_[static_cast<std::size_t>(node) * n_outputs_];
-  return {node, parent, n.rows, n.depth, n.key, may_split(n), value, n.wish, n.forced, n.open};
+  return {node, parent, n.rows, n.depth, n.key, may_split(n), value, n.free_value, n.forced, n.open};
 }
 
 void Grower::evaluate(Team& team, std::span<const LeafJob> jobs) {
@@ -273,8 +273,8 @@ void Grower::evaluate(Team& team, std::span<const LeafJob> jobs) {
 
 // ---- monotone constraints that change other leaves ----
 
-// Leaves whose limits have changed are searched again when it is their turn, by the gain they had. Those that could
-// not be split are returned: they may be able to if their limits are wider now.
+// Leaves whose limits have changed keep their gain and are searched again when it is their turn. Leaves that could not
+// be split are returned: wider limits may allow a split now.
 std::vector<std::int32_t> Grower::note_changes() {
   std::vector<std::int32_t> again;
   for (const Monotone::Change& change : monotone_.changed()) {
@@ -293,7 +293,7 @@ void Grower::search_again(Team& team, std::int32_t node) {
   if (at(node).split.feature >= 0) push(node);
 }
 
-// What the next tree can expect, and how much was done in vain.
+// Notes what the next tree can expect, and how much work was wasted.
 void Grower::note_growth() {
   stats_.committed += static_cast<std::int64_t>(committed_.size());
   std::vector<char> is_committed(nodes_.size(), 0);

@@ -3,7 +3,7 @@
 //   start       gradients become integers; the root's best split is found
 //   while leaves may be added:
 //     next      the leaf whose turn it is (see frontier.h)
-//     expand    unless that has happened: the leaf, and nodes worth expanding with it
+//     expand    unless it is expanded already: the leaf, and nodes worth expanding with it
 //                 partition   their rows go left or right
 //                 evaluate    the best splits of all their children (see leaf_evaluator.h)
 //     commit    the leaf becomes a node of the tree, its children leaves
@@ -36,7 +36,7 @@ class Grower {
   explicit Grower(GrowData data, bool vector_leaves = false);
   explicit Grower(std::shared_ptr<BinMatrix> matrix, bool vector_leaves = false)
       : Grower(GrowData{std::move(matrix)}, vector_leaves) {}
-  // With an evaluator that is not chosen from the parameters.
+  // Uses the given evaluator instead of one chosen from the parameters.
   Grower(GrowData data, std::unique_ptr<LeafEvaluator> evaluator);
   ~Grower();
 
@@ -76,7 +76,7 @@ class Grower {
 
   GrowData data_;
   bool vector_leaves_ = false;
-  bool own_evaluator_ = false;  // it was given
+  bool own_evaluator_ = false;  // the evaluator was given
   std::unique_ptr<LeafEvaluator> evaluator_;
   const GrowParams* params_ = nullptr;
   std::size_t n_outputs_ = 1;
@@ -84,7 +84,7 @@ class Grower {
   Monotone monotone_;
   Frontier frontier_;
   LeafRows rows_;
-  std::vector<GrowNode> nodes_;          // leaves, nodes, and what was expanded in vain
+  std::vector<GrowNode> nodes_;          // leaves, nodes, and expanded nodes that were not used
   std::vector<double> values_;           // n_outputs_ by node, before shrinkage
   std::vector<std::int32_t> committed_;  // nodes in the order in which they were split
   GrowStats stats_;

@@ -108,7 +108,7 @@ namespace {
 template <class T>
 void add_marginals(const T* values, const Feature& feature, std::int64_t width, T* out) {
   std::memset(out, 0, static_cast<std::size_t>(feature.radix * width) * sizeof(T));
-  // Cells with the same digit stand in runs of feature.stride.
+  // Cells with the same digit come in runs of feature.stride.
   for (const T* const end = values + feature.lane_values * width; values != end;) {
     for (std::int64_t digit = 0; digit < feature.radix; ++digit) {
       for (std::int64_t i = 0; i < feature.stride; ++i) {
@@ -148,7 +148,7 @@ FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, 
                             const CellLayout& layout, std::uint64_t* scratch) {
   const std::int64_t n = feature.n_other_bins();
   const std::int64_t zero_bin = feature.zero_bin;
-  const std::int64_t n_after = n - zero_bin;  // zero_bin stands for itself even if no other bin follows
+  const std::int64_t n_after = n - zero_bin;  // zero_bin counts even if no other bin follows
   FeatureCells result;
   if (!large) {
     const std::int64_t width = words_per_cell(layout);
@@ -162,7 +162,7 @@ FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, 
     std::uint64_t* const zero_cell = scratch + zero_bin * width;
     alignas(16) std::uint64_t cell[2];
     kernels().pack({&gradient, &hessian, &count}, 1, layout, cell);
-    // Fields of one word subtract like the word: none of the differences is negative but the gradient's.
+    // Subtracting words subtracts their fields: only the gradient's difference can be negative.
     for (std::int64_t i = 0; i < n * width; i += width) {
       for (std::int64_t w = 0; w < width; ++w) cell[w] -= from[i + w];
     }
@@ -237,7 +237,7 @@ Sums sum_bins(const FeatureCells& feature, std::int64_t first, std::int64_t n, c
     }
     return total;
   }
-  // So few rows that whole cells can be added before they are unpacked.
+  // There are so few rows that whole cells can be added before they are unpacked.
   const std::int64_t width = words_per_cell(layout);
   const auto* const words = static_cast<const std::uint64_t*>(feature.cells) + first * width;
   alignas(16) std::uint64_t cell[2] = {0, 0};

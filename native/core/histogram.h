@@ -32,12 +32,12 @@ struct Histogram {
 // Histograms are recycled over the leaves of all trees of a grower.
 class HistogramPool {
  public:
-  // Forgets everything when the sizes change (another layout). No histogram of the pool may be in use.
+  // Discards all histograms when the sizes change (another layout). No histogram of the pool may be in use.
   void configure(std::int64_t n_cells, std::int64_t n_light, bool wide, std::int64_t max_bytes);
   void clear();
   std::unique_ptr<Histogram> acquire(bool large);
   void release(std::unique_ptr<Histogram> histogram);
-  // True when one more histogram would exceed the budget and nothing is there to be reused.
+  // True if one more histogram would exceed the budget and none can be reused.
   bool exhausted(bool large) const;
 
  private:
@@ -65,9 +65,9 @@ void add_range(Histogram& x, CellRange range, std::int64_t n_cells, const CellLa
 // parent -= child; if `packed` is given the result moves there as packed cells.
 void subtract_range(Histogram& child, CellRange range, std::int64_t n_cells, const CellLayout& layout,
                     Histogram& parent, Histogram* packed);
-// Cells of one digit, or of one feature: where they stand in the histogram, or, when the digit shares
-// its lane, their marginal sums put into `scratch` (kFeatureScratchWords long). A feature in a bundle
-// gives the cells of the whole digit.
+// Cells of one digit, or of one feature: in the histogram itself, or, if the digit shares its lane,
+// as marginal sums in `scratch` (kFeatureScratchWords long). For a feature in a bundle these are
+// the cells of the whole digit.
 struct FeatureCells {
   const void* cells = nullptr;  // packed or wide; nullptr: `large`
   LargeCells large;
@@ -83,15 +83,15 @@ FeatureCells feature_cells(Histogram& h, const Feature& feature, std::int64_t n_
 // Sum over the bins [first, first + n) of a feature.
 Sums sum_bins(const FeatureCells& cells, std::int64_t first, std::int64_t n, const CellLayout& layout);
 
-// All cells of a feature whose `others`, the cells of its bins other than zero's, are known: zero's is
-// what they leave of the leaf's sums. Put into `scratch` (zero_scratch_words long), as 64-bit sums
-// when `large` says so.
+// All cells of a feature from `others`, the cells of its bins other than zero's: the cell of zero
+// is the leaf's sums minus the others. They are written to `scratch` (zero_scratch_words long), as
+// 64-bit sums if `large`.
 inline std::int64_t zero_scratch_words(std::int64_t n_bins) { return 3 * (n_bins + 2); }
 FeatureCells with_zero_cell(const FeatureCells& others, const Feature& feature, const Sums& leaf, bool large,
                             const CellLayout& layout, std::uint64_t* scratch);
 
-// Of features whose cells stand one after another (feature k: [first_cell[k], first_cell[k + 1]), the
-// first of all at `cells`): each cell becomes the sum of itself and those above it in its feature.
+// For features whose cells are contiguous (feature k: [first_cell[k], first_cell[k + 1]), the
+// very first at `cells`): each cell becomes the sum of itself and the cells above it in its feature.
 FeatureCells sums_from_above(const FeatureCells& cells, std::span<const std::int64_t> first_cell,
                              const CellLayout& layout, std::uint64_t* scratch);
 

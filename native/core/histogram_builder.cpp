@@ -12,7 +12,7 @@ constexpr std::int64_t kTaskRows = 4096;  // least rows per task
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Kernels index by row of the table: where row 0 would be, were it in memory.
+// Kernels index by row of the table: this is where row 0 would be if it were in memory.
 const void* row_zero(const void* first, std::int64_t n_rows_before, std::int64_t row_bytes) {
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) -
                                        static_cast<std::uintptr_t>(n_rows_before * row_bytes));
@@ -80,8 +80,7 @@ void BuiltHistogram::merge_sparse(const HistogramShape& shape, const SparseRows:
   }
 }
 
-// Partial histograms do not count against the limit of memory: which histograms are given up must not depend on
-// threads.
+// Partial histograms do not count against the limit of memory: which histograms are dropped must not depend on threads.
 void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
   pool_.configure(shape.n_cells, shape.n_light(), shape.layout.wide, 0);
   scratch_.resize(std::max(scratch_.size(), at(n_threads)));
@@ -98,8 +97,8 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
     entries_per_row = static_cast<double>(shape.sparse->n_entries()) / static_cast<double>(shape.matrix->n_rows());
   }
   const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / 16.0));
-  // Several pieces per thread even out what one thread is late with; every piece of a leaf but the first costs a
-  // histogram to be cleared and merged.
+  // Several pieces per thread balance the load; every piece of a leaf but the first costs a histogram to be cleared and
+  // merged.
   const std::int64_t n_pieces = n_threads * (n_threads <= 4 ? 2 : 4);
   const std::int64_t rows_per_task =
       n_threads == 1 ? shape.matrix->n_rows() + 1 : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
@@ -111,7 +110,7 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
       if (g < n_groups && !shape.group_used[at(g)]) continue;
       std::int64_t n_own_parts = n_parts;
       if (g == n_groups) {
-        // Merging takes a pass over all cells: a part must be worth it.
+        // Merging takes a pass over all cells: a part must be large enough to pay off.
         const double entries = entries_per_row * static_cast<double>(n_rows);
         const double cells = static_cast<double>(shape.sparse->n_cells) + 65536.0;
         n_own_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, n_pieces);
@@ -131,9 +130,8 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
     }
   }
   // Longest first: the last task to start should be a short one.
-  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) {
-    return a.rows.end - a.rows.begin > b.rows.end - b.rows.begin;
-  });
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [](const Task& a, const Task& b) { return a.rows.end - a.rows.begin > b.rows.end - b.rows.begin; });
   return tasks;
 }
 

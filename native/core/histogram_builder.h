@@ -1,8 +1,8 @@
 // Building the histograms of a batch of leaves from their rows.
 //
 // The rows of a large leaf are shared out in pieces. The first piece of a leaf and group of lanes goes into the leaf's
-// own histogram, every other one into a partial histogram that is added later: lane by lane while the leaf is searched,
-// or all at once.
+// own histogram, every other piece into a partial histogram that is added later: lane by lane while the leaf is
+// searched, or all at once.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct HistogramShape {
   const BinMatrix* matrix = nullptr;
   const SparseRows* sparse = nullptr;  // nullptr: no sparse columns
   std::vector<char> group_used;        // groups of lanes in which some feature is searched
-  std::int64_t n_cells = 0;            // of lanes and of heavy sparse columns
+  std::int64_t n_cells = 0;            // cells of lanes and of heavy sparse columns
   CellLayout layout;
 
-  // The sparse columns count as a group after those of the lanes.
+  // The sparse columns count as one more group after the groups of lanes.
   std::int32_t sparse_group() const { return static_cast<std::int32_t>(matrix->groups().size()); }
   bool has_sparse() const { return sparse != nullptr && sparse->n_cells > 0; }
   CellRange sparse_range(const SparseRows::Block& block) const {
@@ -50,7 +50,7 @@ struct BuiltHistogram {
   RowRange rows{0, 0};
   std::vector<Partial> partials;
 
-  // Adds what partial histograms hold of a range of cells of lanes, or of a block of sparse columns.
+  // Adds the partial histograms of a range of cells of lanes, or of a block of sparse columns.
   void merge_lanes(const HistogramShape& shape, std::int32_t group, CellRange range);
   void merge_sparse(const HistogramShape& shape, const SparseRows::Block& block);
 };
@@ -60,7 +60,7 @@ class HistogramBuilder {
   void start(const HistogramShape& shape, int n_threads);
   void build(Team& team, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
              RowPages& pages, std::span<BuiltHistogram> histograms);
-  // Adds all partial histograms and gives them back.
+  // Adds all partial histograms and returns them to the pool.
   void merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms);
   void give_back(std::span<BuiltHistogram> histograms);
   void clear() { pool_.clear(); }
@@ -76,7 +76,7 @@ class HistogramBuilder {
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
                 const RowPage& page, Buffer<std::uint64_t>& scratch);
 
-  HistogramPool pool_;                          // of partial histograms
+  HistogramPool pool_;                          // partial histograms
   std::vector<Buffer<std::uint64_t>> scratch_;  // by thread
 };
 

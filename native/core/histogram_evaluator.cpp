@@ -79,7 +79,7 @@ void HistogramEvaluator::plan_features() {
     }
   }
   const bool any_lane = std::any_of(shape_.group_used.begin(), shape_.group_used.end(), [](char used) { return used; });
-  // Where every feature has a sorted column, histograms have nothing to hold.
+  // If every feature has a sorted column, there are no histograms.
   if (any_lane || sparse_) shape_.n_cells = data_.matrix->n_cells() + (sparse_ ? sparse_->n_heavy : 0);
   const auto& direction = task_.params[0].monotone.direction;
   const bool monotone = std::any_of(direction.begin(), direction.end(), [](std::int8_t d) { return d != 0; });
@@ -104,7 +104,7 @@ void HistogramEvaluator::make_scratch(int n_threads) {
   }
 }
 
-// On one thread a join costs nothing: leaves come one by one, and none in vain.
+// On one thread a join costs nothing: leaves are expanded one by one, and none is wasted.
 std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
   return n_threads > 1 ? kBatchRows * n_threads : 1;
 }
@@ -215,8 +215,8 @@ std::vector<HistogramEvaluator::Family> HistogramEvaluator::make_families(std::s
   return families;
 }
 
-// The histogram of the leaf that gains least is given up when memory runs short: its children are then both built from
-// rows.
+// If memory runs short, the histogram of the leaf with the smallest gain is dropped: its children are then both built
+// from rows.
 std::unique_ptr<Histogram> HistogramEvaluator::acquire(bool large) {
   if (!pool_.exhausted(large)) return pool_.acquire(large);
   std::vector<Holder> in_use;
@@ -257,7 +257,7 @@ std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<cons
       if (family.jobs[side] == kNone || (side == 1 && family.subtracts)) continue;
       const LeafJob& job = jobs[family.jobs[side]];
       NodeState& node = state(job.node);
-      if (node.histogram) continue;  // it is searched again
+      if (node.histogram) continue;  // the leaf is searched again
       node.histogram = acquire(node.sums.count > layout().max_rows);
       built.push_back({node.histogram.get(), job.rows, {}});
       family.built[side] = &built.back();
@@ -320,12 +320,12 @@ void HistogramEvaluator::prepare_rest(std::span<const LeafJob> jobs, Family& fam
   std::swap(family.packed_rest->light, parent.light);
 }
 
-// The gain of the unsplit leaf. Monotone constraints may keep it from the value it would have.
+// The gain of the unsplit leaf. Monotone constraints may keep it from its own best value.
 double HistogramEvaluator::own_gain(const LeafJob& job, const Sums& sums) const {
   const auto gradient = static_cast<double>(sums.gradient);
   const double hessian = hessian_of(sums);
   const double output = job.value * value_scale();
-  if (job.value != job.wish) {
+  if (job.value != job.free_value) {
     return gain_at(shrink(gradient, rules_.lambda_l1), hessian + rules_.lambda_l2, output);
   }
   if (!(hessian + rules_.lambda_l2 > 0.0)) return 0.0;
@@ -339,7 +339,7 @@ void HistogramEvaluator::settle(const SearchedLeaf& leaf, int thread, Found& fou
   if (!complete(leaf, thread, split, node.left)) split = BestSplit{};
   for (SplitCosts::Offer& offer : costs_.offers(leaf.job->node)) {
     if (offer.split.feature < 0) continue;
-    // As it will be once its feature has been paid for; the histogram may be gone by then.
+    // The split as it will be once its feature has been paid for; the histogram may be gone by then.
     offer.split.gain += costs_.refund_of(offer.split.feature);
     if (!complete(leaf, thread, offer.split, offer.left)) offer.split = BestSplit{};
   }
@@ -348,10 +348,10 @@ void HistogramEvaluator::settle(const SearchedLeaf& leaf, int thread, Found& fou
   node.feature = split.feature;
 }
 
-// The gain above the leaf's own and the exact sums of the left side; false: the gain is not enough.
+// Computes the gain above the leaf's own and the exact sums of the left side; false: the gain is too small.
 bool HistogramEvaluator::complete(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left) {
   if (split.feature < 0) return false;
-  // What rounding leaves of a gain of zero must not pass for a gain.
+  // The rounding error of a zero gain must not count as a gain.
   const double gain = split.gain - leaf.own_gain;
   const bool is_noise = gain <= 1e-12 * std::abs(split.gain);
   split.gain = gain * layout().gradient_unit * layout().gradient_unit / layout().hessian_unit;
@@ -371,7 +371,7 @@ void HistogramEvaluator::finish_split(const SearchedLeaf& leaf, int thread, Best
   left = sum_bins(cells, 0, split.threshold + 1, layout());
   const Sums missing = f.has_missing ? sum_bins(cells, f.n_value_bins, 1, layout()) : Sums{};
   if (split.missing_left) left += missing;
-  // Nothing to learn a direction from: missing values will follow the majority.
+  // No row is missing here, so missing values will follow the majority.
   if (missing.count == 0) split.missing_left = 2 * left.count >= leaf.sums.count;
 }
 

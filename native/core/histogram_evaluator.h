@@ -1,8 +1,8 @@
 // Best splits from histograms of integers.
 //
-// The histogram of the smaller child of a node is built from its rows; the larger child's is what that leaves of the
-// parent's. Cells are merged, subtracted and searched lane by lane, while they are in cache. With an exchange, built
-// histograms are complete and unsearched when it adds up those of all shards.
+// The histogram of the smaller child of a node is built from its rows; the larger child's is the parent's minus the
+// smaller child's. Cells are merged, subtracted and searched lane by lane, while they are in cache. With an exchange,
+// built histograms are completed, then added up over all shards, then searched.
 #pragma once
 
 #include <compare>
@@ -45,17 +45,17 @@ class HistogramEvaluator : public LeafEvaluator {
   std::int64_t preferred_rows(int n_threads) const override;
 
  protected:
-  // What is known of a node.
+  // The sums and the histogram of a node.
   struct NodeState {
     Sums sums;
-    Sums left;                  // of its split
+    Sums left;                  // sums of the left side of its split
     double gain = 0.0;          // likewise
     std::int32_t feature = -1;  // likewise; -1: it has none
     bool in_use = false;        // in the batch that is evaluated
     std::unique_ptr<Histogram> histogram;
     std::vector<std::int32_t> alive;  // blocks of sparse columns in which some feature may still split
   };
-  // The best candidate so far. Until it is settled, the gain is that of both children in units of the layout.
+  // The best candidate so far. Until it is settled, its gain is the sum over both children in units of the layout.
   struct Found {
     double gain = -1.0e300;
     BestSplit split;
@@ -67,7 +67,7 @@ class HistogramEvaluator : public LeafEvaluator {
     const LeafJob* job = nullptr;
     Histogram* histogram = nullptr;
     Sums sums;
-    double own_gain = 0.0;  // of the unsplit leaf
+    double own_gain = 0.0;  // gain of the unsplit leaf
     double output = 0.0;    // its value in units of the layout
 
     bool is_searched() const { return job != nullptr && job->may_split; }
@@ -78,7 +78,7 @@ class HistogramEvaluator : public LeafEvaluator {
   virtual Searched where(std::int32_t feature) const;
   virtual bool wants_fine_gradients() const { return false; }
   virtual void search_sources(Team&, std::span<const SearchedLeaf>, std::span<Found>) {}
-  // Exact sums of the left side of a candidate whose gain is enough.
+  // Computes exact sums of the left side of a candidate whose gain is large enough.
   virtual void finish_split(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left);
 
   NodeState& state(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
@@ -88,12 +88,13 @@ class HistogramEvaluator : public LeafEvaluator {
   double hessian_of(const Sums& sums) const {
     return static_cast<double>(layout().constant_hessian() ? sums.count : sums.hessian);
   }
-  // One step of a leaf value: units of the layout over real ones.
+  // One unit of leaf values: units of the layout over real units.
   double value_scale() const { return layout().hessian_unit / layout().gradient_unit; }
   SplitRules rules_of(const Feature& feature) const;
   SearchArgs search_args(const SearchedLeaf& leaf, const FeatureCells& cells, const Feature& feature, int thread);
   const ValueLimits* limits_of(const SearchedLeaf& leaf, std::int32_t f, int thread, ValueLimits& limits);
-  // A candidate of one feature: counts costs and preferences in, notes offers, and keeps it if it is the best.
+  // Takes a candidate of one feature: applies costs and preferences, notes offers, and keeps the candidate if it is the
+  // best.
   void offer(const SearchedLeaf& leaf, double gain, BestSplit split, Found& best);
   FeatureCells cells_of(const SearchedLeaf& leaf, std::int32_t f, int thread);
 
@@ -111,7 +112,7 @@ class HistogramEvaluator : public LeafEvaluator {
   struct Family {
     std::int32_t parent = -1;
     std::size_t jobs[2] = {kNone, kNone};  // jobs[0] is built from rows
-    bool subtracts = false;                // jobs[1] is what jobs[0] leaves of the parent
+    bool subtracts = false;                // jobs[1] is the parent minus jobs[0]
     BuiltHistogram* built[2] = {nullptr, nullptr};
     std::unique_ptr<Histogram> packed_rest;
     std::vector<std::int32_t> alive;  // blocks of sparse columns to be searched
@@ -132,7 +133,7 @@ class HistogramEvaluator : public LeafEvaluator {
   struct SearchTask {
     std::size_t family;
     std::int32_t lane_block;            // -1: sparse columns
-    std::int32_t first_alive, n_alive;  // of the family's blocks
+    std::int32_t first_alive, n_alive;  // range in the family's blocks
     Found found[2] = {};
     std::vector<std::int32_t> alive[2] = {};
   };
@@ -146,8 +147,7 @@ class HistogramEvaluator : public LeafEvaluator {
   void mark_in_use(std::span<const LeafJob> jobs, bool in_use);
   void prepare_rest(std::span<const LeafJob> jobs, Family& family);
   std::vector<SearchedLeaf> searched_leaves(std::span<const LeafJob> jobs, std::vector<Family>& families);
-  void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
-              std::span<Found> best);
+  void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families, std::span<Found> best);
   std::vector<LaneBlock> lane_blocks(int n_threads, std::size_t n_families) const;
   void search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block, int thread,
                     Found* found);
@@ -158,8 +158,7 @@ class HistogramEvaluator : public LeafEvaluator {
   bool search_right(const SearchedLeaf& leaf, const FeatureCells& cells, const std::int32_t* features, int n,
                     Found& best, FeatureCandidate* found = nullptr);
   bool can_split(const FeatureCells& others, std::int64_t n) const;
-  void search_other_bins(const SearchedLeaf& leaf, const FeatureCells& others, std::int32_t f, int thread,
-                         Found& best);
+  void search_other_bins(const SearchedLeaf& leaf, const FeatureCells& others, std::int32_t f, int thread, Found& best);
   void search_cells(const SearchedLeaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best);
   FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy);
   double own_gain(const LeafJob& job, const Sums& sums) const;
@@ -170,7 +169,7 @@ class HistogramEvaluator : public LeafEvaluator {
 
   std::shared_ptr<const SparseRows> sparse_;  // nullptr: no sparse columns
   std::unique_ptr<ResidentRows> resident_;
-  std::vector<std::int32_t> all_blocks_;  // of sparse_
+  std::vector<std::int32_t> all_blocks_;  // blocks of sparse_
   bool one_by_one_ = false;               // every feature must be searched on its own
   std::vector<NodeState> nodes_;
   HistogramPool pool_;

@@ -133,7 +133,7 @@ FeatureCells HistogramEvaluator::sparse_cells(Histogram& histogram, std::int64_t
   return cells;
 }
 
-// Partial sums are added up; the larger child is the parent less the smaller one.
+// Partial sums are added up; the larger child is the parent minus the smaller one.
 void HistogramEvaluator::merge_sparse_block(Family& family, const SparseRows::Block& block) {
   for (BuiltHistogram* const built : family.built) {
     if (built != nullptr) built->merge_sparse(shape_, block);
@@ -166,8 +166,8 @@ void HistogramEvaluator::search_sparse(std::span<const SearchedLeaf> leaves, Fam
   }
 }
 
-// Returns whether some feature has enough rows that are not zero: without them neither this leaf nor its children can
-// use the feature.
+// Returns whether some feature has enough rows that are not zero: otherwise neither this leaf nor its children can use
+// the feature.
 bool HistogramEvaluator::search_sparse_block(const SearchedLeaf& leaf, const SparseRows::Block& block, int thread,
                                              Found& best) {
   if (block.rising && !one_by_one_) {
@@ -211,9 +211,9 @@ bool HistogramEvaluator::can_split(const FeatureCells& others, std::int64_t n) c
   return static_cast<double>(count) >= rules_.min_data;
 }
 
-// Splits with one cell each; a new best one has the threshold 0 unless the caller knows better.
-bool HistogramEvaluator::search_right(const SearchedLeaf& leaf, const FeatureCells& cells,
-                                      const std::int32_t* features, int n, Found& best, FeatureCandidate* found) {
+// Splits with one cell each; a new best split has the threshold 0 unless the caller sets another.
+bool HistogramEvaluator::search_right(const SearchedLeaf& leaf, const FeatureCells& cells, const std::int32_t* features,
+                                      int n, Found& best, FeatureCandidate* found) {
   SearchRightArgs args;
   args.cells = cells.cells;
   args.large = cells.large;
@@ -234,7 +234,7 @@ bool HistogramEvaluator::search_right(const SearchedLeaf& leaf, const FeatureCel
   return candidate.any_filled;
 }
 
-// A feature whose cell of zero is what the others leave.
+// A feature whose cell of zero is the leaf minus the other cells.
 void HistogramEvaluator::search_other_bins(const SearchedLeaf& leaf, const FeatureCells& others, std::int32_t f,
                                            int thread, Found& best) {
   if (!allowed_.in_histogram(leaf.job->node, f)) return;
@@ -246,7 +246,7 @@ void HistogramEvaluator::search_other_bins(const SearchedLeaf& leaf, const Featu
 
 // ---- one feature ----
 
-// All cells of a feature, wherever it is kept.
+// All cells of a feature, wherever it is stored.
 FeatureCells HistogramEvaluator::cells_of(const SearchedLeaf& leaf, std::int32_t f, int thread) {
   const Feature& own = feature(f);
   const bool large = leaf.sums.count > layout().max_rows;
@@ -283,7 +283,7 @@ SearchArgs HistogramEvaluator::search_args(const SearchedLeaf& leaf, const Featu
   return args;
 }
 
-// What monotone constraints leave to the values of the children; nullptr: everything.
+// The limits that monotone constraints set on the values of the children; nullptr: none.
 const ValueLimits* HistogramEvaluator::limits_of(const SearchedLeaf& leaf, std::int32_t f, int thread,
                                                  ValueLimits& limits) {
   if (!task_.monotone->is_on()) return nullptr;
@@ -293,13 +293,13 @@ const ValueLimits* HistogramEvaluator::limits_of(const SearchedLeaf& leaf, std::
 void HistogramEvaluator::search_cells(const SearchedLeaf& leaf, const FeatureCells& cells, std::int32_t f, int thread,
                                       Found& best) {
   const Feature& own = feature(f);
-  ValueLimits room;
-  const ValueLimits* const limits = limits_of(leaf, f, thread, room);
+  ValueLimits own_limits;
+  const ValueLimits* const limits = limits_of(leaf, f, thread, own_limits);
   const std::uint64_t random =
       search_->extra_trees ? random_bits(search_->extra_key ^ leaf.job->key, static_cast<std::uint64_t>(f)) : 0;
   if (own.is_categorical()) {
-    CategorySearch search{own, layout(), rules_, search_->rules.cat_l2, search_->rules.cat_smooth, leaf.sums,
-                          leaf.output, limits, std::nullopt};
+    CategorySearch search{own,       layout(),    rules_, search_->rules.cat_l2, search_->rules.cat_smooth,
+                          leaf.sums, leaf.output, limits, std::nullopt};
     if (search_->extra_trees) search.random = random;
     CategorySplit found = search_categories(search, cells);
     if (found.split.goes_left.empty()) return;
@@ -314,7 +314,7 @@ void HistogramEvaluator::search_cells(const SearchedLeaf& leaf, const FeatureCel
     args.only_threshold = static_cast<int>(random % static_cast<std::uint64_t>(n_thresholds));
   }
   Candidate candidate;
-  // A feature that must win ties is searched on its own; any other one must be better than the best so far.
+  // A feature that wins ties is searched on its own; any other feature must be strictly better than the best so far.
   if (f > best.split.feature && !costs_.adjusts_gains()) candidate.gain = best.gain;
   if (!kernels().search(args, layout(), rules_of(own), candidate)) return;
   BestSplit split;

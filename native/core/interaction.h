@@ -6,10 +6,10 @@
 
 namespace gossamer {
 
-// A path may use the features of one group only. Features of no group are never used.
+// A path may use the features of one group only. Features outside all groups are never used.
 class InteractionGroups {
  public:
-  using Open = std::vector<std::uint64_t>;  // a bit per group: those that hold every feature of a path
+  using Open = std::vector<std::uint64_t>;  // a bit per group: 1 if it holds every feature of a path
 
   InteractionGroups() = default;
   explicit InteractionGroups(const std::vector<std::vector<std::int32_t>>& groups, std::int64_t n_features)
@@ -24,7 +24,7 @@ class InteractionGroups {
   bool empty() const { return n_words_ == 0; }
   std::size_t n_features() const { return empty() ? 0 : of_feature_.size() / n_words_; }
   Open all() const { return Open(n_words_, ~std::uint64_t{0}); }
-  // What stays open below a split on the feature.
+  // The groups that stay open below a split on the feature.
   Open below(const Open& open, std::int32_t feature) const {
     Open left = open;
     for (std::size_t w = 0; w < n_words_; ++w) left[w] &= of_feature_[static_cast<std::size_t>(feature) * n_words_ + w];
@@ -39,7 +39,7 @@ class InteractionGroups {
 
  private:
   std::size_t n_words_ = 0;
-  std::vector<std::uint64_t> of_feature_;  // n_words_ each: the groups it is in
+  std::vector<std::uint64_t> of_feature_;  // n_words_ per feature: the groups it is in
 };
 
 }  // namespace gossamer

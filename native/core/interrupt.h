@@ -1,4 +1,4 @@
-// A way out of long work, asked about between its steps.
+// Lets long work be interrupted between its steps.
 #pragma once
 
 #include <atomic>
@@ -7,21 +7,22 @@
 
 namespace gossamer {
 
-// Thrown where work is to be left; what it has changed so far is for the caller to put right.
+// Thrown to stop the work; the caller must undo what the work has changed so far.
 struct Interrupted {};
 
 class Interrupt {
  public:
-  // `ask` says whether to stop. Only the thread that makes this calls it, and not often.
-  explicit Interrupt(bool (*ask)()) : ask_(ask), owner_(std::this_thread::get_id()), asked_(Clock::now()) {}
+  // `should_stop` returns whether to stop. Only the thread that constructs this object calls it, and rarely.
+  explicit Interrupt(bool (*should_stop)())
+      : should_stop_(should_stop), owner_(std::this_thread::get_id()), checked_at_(Clock::now()) {}
 
-  // Throws Interrupted once somebody wants the work to end. Any thread may call it.
+  // Throws Interrupted once the work should end. Any thread may call it.
   void check() {
     if (!wanted_.load(std::memory_order_relaxed) && std::this_thread::get_id() == owner_) {
       const Clock::time_point now = Clock::now();
-      if (now - asked_ < kPause) return;
-      asked_ = now;
-      if (ask_()) wanted_.store(true, std::memory_order_relaxed);
+      if (now - checked_at_ < kPause) return;
+      checked_at_ = now;
+      if (should_stop_()) wanted_.store(true, std::memory_order_relaxed);
     }
     if (wanted_.load(std::memory_order_relaxed)) throw Interrupted{};
   }
@@ -30,9 +31,9 @@ class Interrupt {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kPause{20};
 
-  bool (*ask_)();
+  bool (*should_stop_)();
   std::thread::id owner_;
-  Clock::time_point asked_;
+  Clock::time_point checked_at_;
   std::atomic<bool> wanted_{false};
 };
 

@@ -13,14 +13,14 @@ constexpr std::uint32_t kLastMask = (1u << kMiddleShift) - 1;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// The digit of the number whose rank from above is `rank`, which becomes its rank among those with this digit.
+// The digit of the number whose rank from above is `rank`, which becomes its rank among the numbers with this digit.
 std::uint32_t find_digit(const std::vector<std::uint32_t>& counts, std::int64_t& rank) {
   std::uint32_t digit = kLeadingDigits - 1;
   while (digit > 0 && rank > counts[digit]) rank -= counts[digit--];
   return digit;
 }
 
-// Narrow sums are fast ones.
+// Narrow sums are faster.
 template <class Condition>
 std::int64_t count_if(const std::uint32_t* numbers, std::int64_t n, const Condition& condition) {
   std::int32_t count = 0;
@@ -30,16 +30,16 @@ std::int64_t count_if(const std::uint32_t* numbers, std::int64_t n, const Condit
 
 }  // namespace
 
-const std::uint32_t* Numbers::chunk(std::int64_t begin, std::int64_t n, std::uint32_t* room) const {
+const std::uint32_t* Numbers::chunk(std::int64_t begin, std::int64_t n, std::uint32_t* buffer) const {
   if (bits != nullptr) return bits + begin;
   constexpr std::int32_t kInfinity = 0x7F800000;
   for (std::int64_t i = 0; i < n; ++i) {
     std::int32_t number;
     std::memcpy(&number, x + begin + i, sizeof number);
     number &= 0x7FFFFFFF;
-    room[i] = static_cast<std::uint32_t>(number > kInfinity ? 0 : number);
+    buffer[i] = static_cast<std::uint32_t>(number > kInfinity ? 0 : number);
   }
-  return room;
+  return buffer;
 }
 
 void DigitCounts::clear(int n_threads) { counts_.assign(static_cast<std::size_t>(n_threads) * kStride, 0); }
@@ -68,7 +68,7 @@ Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k, DigitCo
   }
   Border border;
   border.value = find_value(team, digit, rank);
-  // To those above the leading digit come the ones above the border, and its first `rank` ties.
+  // The numbers above the leading digit, plus the numbers above the border and its first `rank` ties.
   const auto value = static_cast<std::int32_t>(border.value);
   for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t, std::int64_t b, int) {
     const std::uint32_t* const near = near_.data() + begin;
@@ -89,16 +89,16 @@ Border Largest::find(Team& team, const Numbers& numbers, std::int64_t k, DigitCo
 void Largest::collect(Team& team, const Numbers& numbers, std::uint32_t digit) {
   inner_.clear(team.n_threads());
   for_blocks(team, n_, kSampleBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t b, int thread) {
-    std::uint32_t room[kSampleChunk];
+    std::uint32_t buffer[kSampleChunk];
     std::uint32_t* const near = near_.data() + begin;
     std::int64_t n_near = 0;
     std::int64_t n_above = 0;
     const auto last = static_cast<std::int32_t>(((digit + 1) << kLeadingShift) - 1);  // the largest with the digit
     for (std::int64_t first = begin; first < end; first += kSampleChunk) {
       const std::int64_t n = std::min(kSampleChunk, end - first);
-      const std::uint32_t* const chunk = numbers.chunk(first, n, room);
+      const std::uint32_t* const chunk = numbers.chunk(first, n, buffer);
       n_above += count_if(chunk, n, [=](std::int32_t v) { return v > last; });
-      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be guessed wrong
+      for (std::int64_t i = 0; i < n; ++i) {  // no branch: it would be mispredicted
         const std::uint32_t number = chunk[i];
         near[n_near] = number;
         n_near += number >> kLeadingShift == digit;
@@ -126,15 +126,15 @@ std::uint32_t Largest::find_value(Team& team, std::uint32_t digit, std::int64_t&
   return leading << kMiddleShift | (find_digit(inner_.sum(), rank) - 1);
 }
 
-// The place of the number whose rank among those that equal `value` is `rank`.
+// The position of the number whose rank among the numbers equal to `value` is `rank`.
 std::int64_t Largest::find_tie(const Numbers& numbers, std::uint32_t value, std::int64_t rank) const {
   std::size_t b = 0;
   while (rank > n_ties_[b]) rank -= n_ties_[b++];
   std::int64_t first = static_cast<std::int64_t>(b) * kSampleBlock;
   for (; first < n_; first += kSampleChunk) {
-    std::uint32_t room[kSampleChunk];
+    std::uint32_t buffer[kSampleChunk];
     const std::int64_t n = std::min(kSampleChunk, n_ - first);
-    const std::uint32_t* const chunk = numbers.chunk(first, n, room);
+    const std::uint32_t* const chunk = numbers.chunk(first, n, buffer);
     for (std::int64_t i = 0; i < n; ++i) {
       if (chunk[i] == value && --rank == 0) return first + i;
     }

@@ -1,5 +1,5 @@
 // The k largest of many numbers, without sorting them: counts of their digits say where the border
-// lies. Only numbers with the leading digit of the border are looked at more closely.
+// lies. Only numbers with the leading digit of the border are compared further.
 //
 // Numbers are below 2^31. Non-negative floats are such numbers: they order like their bits.
 #pragma once
@@ -15,23 +15,23 @@ namespace gossamer {
 
 // Rows of a block are handled by one thread; block boundaries do not depend on the threads.
 constexpr std::int64_t kSampleBlock = 8192;
-// So many at a time: arrays of that length stay in the first cache.
+// Numbers handled at a time: arrays of that length stay in the first-level cache.
 constexpr std::int64_t kSampleChunk = 1024;
 
 inline std::int64_t count_sample_blocks(std::int64_t n) { return (n + kSampleBlock - 1) / kSampleBlock; }
 
-// The leading digit: of a float its exponent and 4 bits of its mantissa.
+// The leading digit: for a float its exponent and 4 bits of its mantissa.
 constexpr int kLeadingShift = 19;
 constexpr int kLeadingDigits = 1 << (31 - kLeadingShift);
 
-// Numbers by place: the bits themselves, or those of |x| for floats (0 for what is not a number).
-// The latter are made anew wherever they are looked at, which is faster than storing them.
+// Numbers by position: the bits themselves, or the bits of |x| for floats (0 for NaN). The latter
+// are computed wherever they are read, which is faster than storing them.
 struct Numbers {
   const std::uint32_t* bits = nullptr;
-  const float* x = nullptr;  // where `bits` is nullptr
+  const float* x = nullptr;  // used if `bits` is nullptr
 
-  // Numbers begin ... begin + n - 1. `room` holds n numbers.
-  const std::uint32_t* chunk(std::int64_t begin, std::int64_t n, std::uint32_t* room) const;
+  // Numbers begin ... begin + n - 1. `buffer` holds n numbers.
+  const std::uint32_t* chunk(std::int64_t begin, std::int64_t n, std::uint32_t* buffer) const;
 };
 
 // How often each digit occurs. Every thread counts on its own; sums of integers have no order.
@@ -47,12 +47,12 @@ class DigitCounts {
   std::vector<std::uint32_t> sum_;
 };
 
-// Divides the numbers: the k largest, and the others. Of equal numbers the first ones belong to the largest.
+// Divides the numbers into the k largest and the others. Among equal numbers the first ones belong to the largest.
 struct Border {
   std::uint32_t value = 0;
-  std::int64_t last_tie = 0;  // the last place where a number equal to `value` is one of the largest
+  std::int64_t last_tie = 0;  // the last position where a number equal to `value` is one of the largest
 
-  // Calls body(first, last, bound) for the parts of [begin, end): what is above `bound` is one of the largest.
+  // Calls body(first, last, bound) for the parts of [begin, end): numbers above `bound` are among the largest.
   template <class Body>
   void for_parts(std::int64_t begin, std::int64_t end, const Body& body) const {
     const std::int64_t middle = std::clamp(last_tie + 1, begin, end);
@@ -66,7 +66,7 @@ class Largest {
  public:
   explicit Largest(std::int64_t n);
 
-  // `counts` holds the leading digits of all numbers; throws if they are of other numbers. 1 <= k <= n.
+  // `counts` holds the leading digits of all numbers; throws if they were counted from other numbers. 1 <= k <= n.
   Border find(Team& team, const Numbers& numbers, std::int64_t k, DigitCounts& counts);
   // How many of the k largest are in each block.
   const std::vector<std::int64_t>& n_by_block() const { return n_largest_; }
@@ -81,7 +81,7 @@ class Largest {
   std::vector<std::int64_t> n_near_;  // by block
   std::vector<std::int64_t> n_ties_;  // by block: how many equal the border
   std::vector<std::int64_t> n_largest_;
-  DigitCounts inner_;  // of the other digits
+  DigitCounts inner_;  // counts of the other digits
 };
 
 }  // namespace gossamer

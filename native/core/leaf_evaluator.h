@@ -1,8 +1,8 @@
-// The seam between growing a tree and finding splits.
+// The interface between growing a tree and finding splits.
 //
 // The grower knows which nodes there are, which rows they hold and whose turn it is. An evaluator knows gradients: it
-// finds the best splits of a batch of leaves, and keeps under a node's number whatever it needs for that (sums,
-// histograms, sorted entries).
+// finds the best splits of a batch of leaves, and stores by node number what it needs for that (sums, histograms,
+// sorted entries).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace gossamer {
 struct GrowData {
   std::shared_ptr<BinMatrix> matrix;
   RowPages* pages = nullptr;     // nullptr: all rows are in memory
-  Exchange* exchange = nullptr;  // nullptr: these are all rows there are
+  Exchange* exchange = nullptr;  // nullptr: there are no other shards
 };
 
 // One tree to be grown. `params` has an entry per output: the first one says how to grow, each how its output's leaf
@@ -44,34 +44,34 @@ struct TreeTask {
 struct LeafJob {
   std::int32_t node = 0;
   std::int32_t parent = -1;  // -1: the root, or a leaf that is searched again
-  RowRange rows{0, 0};       // of this shard
+  RowRange rows{0, 0};       // rows of this shard
   int depth = 0;
-  std::uint64_t key = 1;  // the path from the root: random choices depend on it
-  bool may_split = true;  // false: only its sibling is searched
-  double value = 0.0;     // with one output: the leaf's value before shrinkage
-  double wish = 0.0;      // the value it would have without monotone constraints
+  std::uint64_t key = 1;    // the path from the root: random choices depend on it
+  bool may_split = true;    // false: only its sibling is searched
+  double value = 0.0;       // with one output: the leaf's value before shrinkage
+  double free_value = 0.0;  // its value without monotone constraints
   std::int32_t forced = -1;
-  InteractionGroups::Open open;  // groups of features that its path allows
+  InteractionGroups::Open open;  // feature groups that its path allows
 };
 
 struct BestSplit {
-  double gain = 0.0;          // above the leaf's own
+  double gain = 0.0;          // above the gain of the unsplit leaf
   std::int32_t feature = -1;  // -1: no admissible split
   std::int32_t threshold = 0;
   bool missing_left = false;
   bool forced = false;
   double l2 = 0.0;                      // added to lambda_l2 for the values of both children
   double value = 0.0;                   // with sorted columns: the threshold itself
-  std::int64_t place = 0;               // and where it lies among the values of all rows
+  std::int64_t place = 0;               // and its position among the values of all rows
   std::int64_t left_count = 0;          // rows of all shards that go left
-  std::vector<std::uint8_t> goes_left;  // categories: by bin, the last is that of missing values
+  std::vector<std::uint8_t> goes_left;  // categories: by bin, the last one for missing values
 };
 
 // A node whose rows have been split.
 struct SplitNode {
   std::int32_t node = 0;
   RowRange rows{0, 0};
-  std::int64_t n_left = 0;  // of this shard
+  std::int64_t n_left = 0;  // rows of this shard
   std::int32_t children[2] = {-1, -1};
   bool searched = false;  // the children will be evaluated
 };
@@ -84,7 +84,7 @@ class LeafEvaluator {
   virtual void start(Team& team, const TreeTask& task) = 0;
   // Finds the best split of each job.
   virtual void evaluate(Team& team, std::span<const LeafJob> jobs, std::span<BestSplit> splits) = 0;
-  // Forgets every tree: called when a round has failed.
+  // Discards all trees: called when a round has failed.
   virtual void clear() = 0;
 
   // Rows of all shards in a node.
@@ -107,11 +107,11 @@ class LeafEvaluator {
   virtual bool has_refunds() const { return false; }
   virtual std::vector<std::pair<std::int32_t, BestSplit>> refund(std::int32_t) { return {}; }
 
-  // What monotone constraints see as bins.
+  // The features whose bins monotone constraints use.
   virtual const std::vector<Feature>& box_features() const = 0;
   // Whether trees compare values (see Tree::by_value), and thresholds come from BestSplit::value.
   virtual bool has_values() const { return false; }
-  // Expanding leaves with this many rows together is worth a join. 1: one leaf at a time.
+  // Leaves with this many rows in total are worth a join. 1: one leaf at a time.
   virtual std::int64_t preferred_rows(int n_threads) const = 0;
 };
 

@@ -5,14 +5,14 @@
 namespace gossamer {
 namespace {
 
-// Sums in one order, whatever the threads: a leaf is refitted by one of them, its rows in order.
+// Sums have one order, whatever the number of threads: one thread refits a leaf, its rows in order.
 double total_weight(const Residual* begin, const Residual* end) {
   double total = 0.0;
   for (const Residual* r = begin; r != end; ++r) total += r->weight;
   return total;
 }
 
-// By row: finding the quantile has left no order.
+// Added by row: the search for the quantile has changed the order of the residuals.
 template <class At>
 double huber_step(double delta, double quantile, std::int64_t n, const At& residual) {
   double sum = 0.0;
@@ -27,7 +27,7 @@ double huber_step(double delta, double quantile, std::int64_t n, const At& resid
 
 }  // namespace
 
-// Quickselect by weight: each step sorts out the half that the quantile is not in.
+// Quickselect by weight: each step discards the side that the quantile is not in.
 double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
   std::erase_if(residuals, [](const Residual& r) { return !(r.weight > 0.0); });
   Residual* begin = residuals.data();
@@ -37,12 +37,12 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
   const auto below = [](const Residual& a, const Residual& b) {
     return a.value != b.value ? a.value < b.value : a.weight < b.weight;
   };
-  double before = 0.0;  // weight of what was sorted out on the left
+  double before = 0.0;  // weight of the residuals discarded on the left
   while (end - begin > 64) {
     Residual* const middle = begin + (end - begin) / 2;
     std::nth_element(begin, middle, end, below);
     const double left = before + total_weight(begin, middle);
-    // `middle` itself goes along on the left: the quantile may lie halfway between the parts.
+    // `middle` itself stays with the left side: the quantile may lie halfway between the sides.
     if (left >= wanted) {
       end = middle + 1;
     } else {
@@ -57,7 +57,7 @@ double weighted_quantile(std::vector<Residual>& residuals, double alpha) {
     if (before > wanted) return r->value;
     return r + 1 != end ? 0.5 * (r->value + (r + 1)->value) : r->value;
   }
-  return (end - 1)->value;  // rounding left a little of the weight
+  return (end - 1)->value;  // rounding left a little weight
 }
 
 double refit_leaf(const LeafRefit& refit, const RowIdx* rows, std::int64_t n_rows, std::vector<Residual>& scratch) {

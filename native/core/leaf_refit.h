@@ -1,5 +1,5 @@
 // Leaf values from the residuals of a leaf's rows: weighted quantiles, for losses whose Newton step
-// says little (the hessian of an absolute error is no curvature).
+// is not useful (the hessian of an absolute error is not a curvature).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Residual {
 };
 
 // The smallest residual that at least a share `alpha` of the weight does not exceed; halfway to the
-// next one where the share is met exactly. 0 without rows or weight. `residuals` are reordered.
+// next residual if the share is met exactly. 0 without rows or weight. `residuals` are reordered.
 double weighted_quantile(std::vector<Residual>& residuals, double alpha);
 
 // How far a row's label is from its score, and the row's weight.
@@ -35,7 +35,7 @@ inline Residual residual_of(const LeafRefit& refit, RowIdx row) {
 // The value of a leaf with these rows. With `delta`, one step from the quantile towards the minimum of
 // Huber's loss: plus the mean of the residuals from there, each cut off at `delta`.
 double refit_leaf(const LeafRefit& refit, const RowIdx* rows, std::int64_t n_rows, std::vector<Residual>& scratch);
-// The same from residuals themselves.
+// The same from the residuals.
 double refit_residuals(const LeafRefit& refit, const std::vector<Residual>& residuals, std::vector<Residual>& scratch);
 
 }  // namespace gossamer

@@ -92,8 +92,8 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
   for (const Piece& piece : pieces) splits[piece.split].n_left += piece.n_left;
   if (all_whole) return;
 
-  // Where each piece of a leaf goes: left parts first, in order, then the right parts. Offsets come from what the
-  // splitter did, not from what the histogram counted.
+  // Where each piece of a leaf goes: left parts first, in order, then the right parts. Offsets come from the splitter,
+  // not from the counts of the histogram.
   std::int64_t left_to = 0;
   std::int64_t right_to = 0;
   for (std::size_t p = 0; p < pieces.size(); ++p) {

@@ -29,7 +29,7 @@ class LeafRows {
   void start(Team& team, const RowIdx* rows, std::int64_t n_rows);
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
-  // Rows from `begin` of the range on; nullptr: they are begin, begin + 1, ...
+  // The rows from position `begin` on; nullptr: they are begin, begin + 1, ...
   const RowIdx* from(std::int64_t begin) const { return identity_ ? nullptr : rows_.data() + begin; }
   // The part of a leaf's range whose rows are in [rows.begin, rows.end) of the table. Rows must be increasing there:
   // the leaf has not been split.
@@ -38,12 +38,12 @@ class LeafRows {
     if (rows.begin <= 0 && rows.end >= end_row_) return leaf;
     return {find(leaf, rows.begin) - rows_.data(), find(leaf, rows.end) - rows_.data()};
   }
-  // Puts the rows of leaves back in the order of the table, where they were split in vain: sums over them
-  // must not depend on what was tried. A leaf must have been split.
+  // Restores the order of the table in leaves whose split was not used: sums over their rows must not depend on what
+  // was tried. Some leaf must have been split.
   void sort(Team& team, std::span<const RowRange> leaves);
-  // Calls body(leaf, rows, n) for pieces of the leaves that together hold all their rows, once a leaf has
-  // been split. All rows of one stretch of the table come to one thread: what it writes by row is in no
-  // other thread's cache.
+  // Calls body(leaf, rows, n) for pieces of the leaves that together hold all their rows. Some leaf must have been
+  // split. All rows of one stretch of the table go to one thread, so that threads do not share cache lines of arrays by
+  // row.
   template <class Body>
   void for_pieces(Team& team, std::span<const RowRange> leaves, const Body& body) const {
     const std::int64_t stretch = stretch_rows(team, leaves);
@@ -66,14 +66,14 @@ class LeafRows {
     std::int64_t left_to = 0, right_to = 0;
   };
 
-  // Rows per stretch: enough to be worth looking for its ends in every leaf.
+  // Rows per stretch: enough to be worth a search for its ends in every leaf.
   std::int64_t stretch_rows(Team& team, std::span<const RowRange> leaves) const;
-  // The first row of a leaf that is `row` or a later one.
+  // The first row of a leaf that is at or after `row`.
   const RowIdx* find(RowRange leaf, std::int64_t row) const;
 
-  bool increasing_ = true;    // rows stand in the order of the table
+  bool increasing_ = true;    // rows are in the order of the table
   std::int64_t end_row_ = 0;  // one after the last row
-  bool identity_ = true;      // no leaf has been split, and there are all rows
+  bool identity_ = true;      // no leaf has been split, and all rows are used
   Buffer<RowIdx> rows_;
   Buffer<RowIdx> left_;
   Buffer<RowIdx> right_;

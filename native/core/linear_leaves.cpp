@@ -9,7 +9,7 @@
 namespace gossamer {
 namespace {
 
-// Sums are over blocks of so many rows, which are then added up in order: they do not depend on threads.
+// Sums are over blocks of this many rows, which are then added up in order: they do not depend on threads.
 constexpr std::int64_t kBlockRows = 1024;
 constexpr std::int64_t kSampledRows = 64;
 // A column counts as constant where its variance is less than this share of its mean square around the reference.
@@ -37,10 +37,10 @@ struct Block {
   std::int64_t begin, end;
 };
 
-// Sums of a leaf's complete rows. Place 0 stands for the constant, place i for the column i - 1.
+// Sums of a leaf's complete rows. Place 0 is the constant, place i the column i - 1.
 struct Moments {
   std::int64_t n_rows = 0;
-  std::vector<double> sums;  // triangle of products, then those with the gradient
+  std::vector<double> sums;  // triangle of products, then products with the gradient
 
   static std::size_t size(std::size_t n_places) { return n_places * (n_places + 1) / 2 + n_places; }
   double product(std::size_t i, std::size_t j) const {
@@ -57,7 +57,7 @@ struct Model {
   std::vector<double> centre;
 };
 
-// From a few rows spread over the leaf.
+// Computed from a few rows spread over the leaf.
 std::vector<Reference> find_references(const RawTable& raw, const LinearLeaf& leaf) {
   std::vector<Reference> found(leaf.columns.size());
   const std::int64_t n = std::min(leaf.n_rows, kSampledRows);
@@ -131,7 +131,7 @@ Moments sum_block(const LinearFit& fit, const LinearLeaf& leaf, const std::vecto
 }
 
 // Solves (matrix + ridge) x = right for a symmetric matrix with a unit diagonal, row by row in its lower triangle.
-// Unknowns that the ones before them explain are 0.
+// Unknowns that are explained by earlier ones are 0.
 std::vector<double> solve(std::vector<double> matrix, std::vector<double> right, double ridge) {
   const std::size_t n = right.size();
   std::vector<char> kept(n);
@@ -168,7 +168,7 @@ Model find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector
   const double weight = moments.product(0, 0);
   const double gradient = moments.gradient(n_places, 0);
   if (!(weight > 0.0) || !std::isfinite(weight)) return {};
-  // Around the means; places whose column varies.
+  // Centred at the means; only places whose column varies.
   const auto covariance = [&](std::size_t i, std::size_t j) {
     return moments.product(i, j) - moments.product(i, 0) * (moments.product(j, 0) / weight);
   };
@@ -216,7 +216,7 @@ Model find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector
   return model;
 }
 
-// The constant from what the coefficients leave of the residuals.
+// The constant, computed from the residuals minus the linear terms.
 double refit_constant(const LinearFit& fit, const LinearLeaf& leaf, const Model& model) {
   std::vector<Residual> residuals, scratch;
   visit(*fit.raw, [&](const auto& read) {
@@ -286,7 +286,7 @@ std::vector<Model> find_models(Team& team, const LinearFit& fit, std::span<const
 // No step may be longer than this, whatever the model says.
 double largest_step(const LinearFit& fit) {
   if (fit.rules.max_delta_step > 0.0) return fit.rules.max_delta_step;
-  return fit.damp_from > 0.0 ? 2.0 * fit.damp_from : kInfinity;  // what damping tends to
+  return fit.damp_from > 0.0 ? 2.0 * fit.damp_from : kInfinity;  // the limit of damping
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Leaves with a linear model: constant + sum of coefficient * (value - centre) over columns on the way to the leaf.
+// Leaves with a linear model: constant + sum of coefficient * (value - centre) over columns on the path to the leaf.
 //
 // The fit of a leaf is the weighted least squares of Newton's step: gradients and hessians of its rows, a ridge on
 // the coefficients of the standardised columns. Around the centre (the weighted mean) the constant and the
-// coefficients do not mix, so that the constant is what a plain leaf has.
+// coefficients do not mix, so that the constant is the value of a plain leaf.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ namespace gossamer {
 struct LinearLeaves {
   // Terms of leaf l: [begin[l], begin[l + 1]). Empty: there are no linear leaves at all.
   std::vector<std::int64_t> begin;
-  // by leaf; of a leaf without terms all three are its plain value
+  // by leaf; for a leaf without terms all three are its plain value
   std::vector<double> constant;
   std::vector<double> low;  // the model's value is kept between these
   std::vector<double> high;
@@ -32,7 +32,8 @@ struct LinearLeaves {
   bool empty() const { return begin.empty(); }
   bool is_linear(std::size_t leaf) const { return begin[leaf] != begin[leaf + 1]; }
 
-  // What a leaf adds to a row; read(column) is the row's value. `plain` where one of them is missing or infinite.
+  // The value a leaf adds to a row; read(column) is the row's value. `plain` if one of these values is missing or
+  // infinite.
   template <class Read>
   double value(std::size_t leaf, double plain, const Read& read) const {
     double v = constant[leaf];
@@ -49,10 +50,10 @@ struct LinearFit {
   const float* gradient = nullptr;  // by row
   const float* hessian = nullptr;   // by row; nullptr: all 1
   LeafRefit refit;                  // with labels: constants are found from residuals
-  SplitRules rules;                 // in real units: they hold for constants as for plain leaves
+  SplitRules rules;                 // in real units; constants follow them as plain leaves do
   double damp_from = 0.0;           // see leaf_output
   double lambda = 0.0;              // ridge on the coefficients of standardised columns
-  double extrapolation = 0.0;       // how far values may leave the range of the leaf's rows, in widths of it
+  double extrapolation = 0.0;       // how far values may leave the range of the leaf's rows, in widths of that range
   double learning_rate = 1.0;
 };
 
@@ -60,18 +61,18 @@ struct LinearFit {
 struct LinearLeaf {
   const RowIdx* rows;
   std::int64_t n_rows;
-  std::vector<std::int32_t> columns;  // that may have a coefficient
-  double value;                       // of the plain leaf, shrunk
+  std::vector<std::int32_t> columns;  // may have a coefficient
+  double value;                       // value of the plain leaf, shrunk
   double parent;                      // its parent's value, not shrunk: path smoothing pulls towards it
 };
 
-// Fits every leaf and adds its values to score[row] of its rows. Leaves whose rows do not tell enough stay plain.
+// Fits every leaf and adds its values to score[row] of its rows. Leaves with too little information stay plain.
 LinearLeaves fit_linear_leaves(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves, double* score);
 
 struct ValueSpan {
   double low, high;
 };
-// score[row] += the leaf's value; returns the span of these values and the plain one.
+// score[row] += the leaf's value; returns the range of these values, including the plain one.
 ValueSpan add_linear_leaf(const LinearLeaves& leaves, std::size_t leaf, double plain, const RawTable& raw,
                           const RowIdx* rows, std::int64_t n_rows, double* score);
 

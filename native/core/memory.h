@@ -1,5 +1,5 @@
-// Aligned, uninitialised arrays. Large ones come straight from the kernel with huge pages asked for:
-// gathered rows otherwise spend their time in TLB misses.
+// Aligned, uninitialised arrays. Large ones come straight from the operating system, with a request
+// for huge pages: gathering rows otherwise spends its time in TLB misses.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Buffer {
   T* begin() { return data_; }
   T* end() { return data_ + size_; }
 
-  // Keeps nothing of the old contents.
+  // Does not keep the old contents.
   void reset(std::int64_t size) { *this = Buffer(size); }
   void grow_to(std::int64_t size) {
     if (size > size_) reset(size);

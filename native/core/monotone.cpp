@@ -40,9 +40,9 @@ void Box::set(const Range& range) {
   }
 }
 
-// A feature that one of the boxes does not name is whole there: they overlap in it.
+// A feature that one of the boxes does not name has all its bins there: the boxes overlap in it.
 bool Monotone::is_below(const Box& low, const Box& high) const {
-  bool parted = false;
+  bool separated = false;
   auto a = low.ranges().begin();
   auto b = high.ranges().begin();
   while (a != low.ranges().end() && b != high.ranges().end()) {
@@ -52,14 +52,14 @@ bool Monotone::is_below(const Box& low, const Box& high) const {
     }
     if (!a->meets(*b)) {
       const int direction = direction_of(a->feature);
-      if (parted || direction == 0 || !a->has_values() || !b->has_values()) return false;
+      if (separated || direction == 0 || !a->has_values() || !b->has_values()) return false;
       if (direction > 0 ? a->last >= b->first : a->first <= b->last) return false;
-      parted = true;
+      separated = true;
     }
     ++a;
     ++b;
   }
-  return parted;
+  return separated;
 }
 
 // ---- growth ----
@@ -82,7 +82,7 @@ void Monotone::start(const MonotoneParams& params, const std::vector<Feature>& f
   for (auto& scratch : scratch_) scratch.resize(at_place(4 * scratch_step_));
 }
 
-// LightGBM's formula: none at all on the first levels, then rising towards 1 by halves.
+// LightGBM's formula: 0 on the first levels, then halving its distance to 1.
 double Monotone::penalty_at(int depth) const {
   const double penalty = params_->penalty;
   if (penalty >= depth + 1.0) return 0.0;
@@ -94,7 +94,7 @@ Box::Range Monotone::range_in(const Box& box, std::int32_t number) const {
   return number < n_features ? box.range_of(number, (*features_)[at_place(number)]) : box.parting_of(number);
 }
 
-// A set of categories has no order: its two sides are parted in a feature of their own, which is of two bins.
+// A set of categories has no order: its two sides are separated in an extra feature of two bins.
 void Monotone::split(std::int32_t node, std::int32_t first_child, const Split& given, double values[2]) {
   changed_.clear();
   Split split = given;
@@ -133,7 +133,7 @@ void Monotone::split(std::int32_t node, std::int32_t first_child, const Split& g
   if (direction != 0 && below.has_values() && above.has_values()) {
     const int lower = direction > 0 ? 0 : 1;
     double middle = 0.5 * (values[0] + values[1]);
-    // The search keeps this order, but what comes after it (damping, forced splits) may not.
+    // The search respects this order, but later steps (damping, forced splits) may not.
     if (values[lower] > values[1 - lower]) {
       middle = std::clamp(middle, std::max(left.limits.low, right.limits.low),
                           std::min(left.limits.high, right.limits.high));
@@ -240,8 +240,8 @@ bool Monotone::limit_search(std::int32_t leaf, std::int32_t feature, double scal
   return out.direction != 0 || out.low > -kInfinity || out.high < kInfinity;
 }
 
-// Of each threshold the low and high limit of the left side, then of the right side. Where missing
-// values will go is not known yet: they count for both sides.
+// For each threshold: the low and high limit of the left side, then of the right side. It is not
+// known yet where missing values will go: they count for both sides.
 void Monotone::limit_by_threshold(const Region& region, const Box::Range& own, std::span<const Cut> cuts, double scale,
                                   double* const by_threshold[4]) const {
   const std::int32_t n = (*features_)[at_place(own.feature)].n_value_bins;
@@ -270,8 +270,8 @@ void Monotone::limit_by_threshold(const Region& region, const Box::Range& own, s
     const double value = at(neighbour.leaf).value * scale;
     const std::int32_t first = std::max(cut.first, own.first);
     const std::int32_t last = std::min(cut.last, own.last);
-    if (first > last) continue;  // they meet in missing values
-    // The left side faces it from its first bin on, the right side up to the one before its last.
+    if (first > last) continue;  // the boxes overlap in missing values only
+    // It limits the left side from its first bin on, and the right side up to the bin before its last.
     if (neighbour.below) {
       left_low[first] = std::max(left_low[first], value);
       if (last > 0) right_low[last - 1] = std::max(right_low[last - 1], value);
@@ -292,8 +292,8 @@ void Monotone::limit_by_threshold(const Region& region, const Box::Range& own, s
 
 // ---- values of the finished tree ----
 
-// Leaves in an order in which none comes before one that it is above: of a split on a monotone feature
-// the lower side goes first.
+// Leaves ordered so that none comes before a leaf that it is above: the lower side of a split on a
+// monotone feature goes first.
 std::vector<std::int32_t> Monotone::rising_order(std::span<const std::int32_t> leaves) const {
   std::vector<std::int32_t> place(regions_.size(), -1);
   for (std::size_t i = 0; i < leaves.size(); ++i) place[at_place(leaves[i])] = static_cast<std::int32_t>(i);
@@ -351,8 +351,8 @@ void Monotone::reconcile(std::span<const std::int32_t> leaves, std::span<const d
     }
     if (worst <= 1e-9 * largest) break;
   }
-  // What is left of violations goes exactly: the larger of a leaf and all below it, and the smaller of
-  // it and all above it, rise both, and so does their mean.
+  // Removes the remaining violations exactly: the maximum over a leaf and all leaves below it, and
+  // the minimum over it and all leaves above it, are both increasing, and so is their mean.
   std::vector<double> up(values.begin(), values.end());
   std::vector<double> down(values.begin(), values.end());
   // Edges are in the order of their upper ends.

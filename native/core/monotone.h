@@ -1,16 +1,16 @@
-// Monotone constraints: which leaves must not exceed which others, and what that leaves open to a leaf.
+// Monotone constraints: which leaves must not exceed which others, and the limits that follow for a leaf.
 //
-//   box         the bins that the path from the root leaves of each feature, missing values apart
+//   box         the bins of each feature that the path from the root allows, missing values apart
 //   A below B   their boxes overlap in every feature but one, which is monotone, and there A lies on the
 //               side of the smaller predictions: some row goes from A to B by a change of that feature
 //
-// Predictions are monotone if no leaf has a larger value than one that it is below. Any two such leaves
-// were parted by a split on the monotone feature, so that they can be kept apart in two ways:
+// Predictions are monotone if no leaf has a larger value than one that it is below. Any two such leaves were
+// separated by a split on the monotone feature, so that they can be kept apart in two ways:
 //
 //   basic       a split on a monotone feature gives its children a common limit halfway between their
-//               values, and all leaves under them keep to it. Nothing else need be known of a leaf.
+//               values, and all leaves below respect it. Nothing else need be known about a leaf.
 //   the others  a leaf is limited by the values of the leaves that it is below or above now. A split
-//               changes these, so that leaves are split one after another, and one around which another
+//               changes these, so that leaves are split one after another, and a leaf whose neighbour
 //               was split is searched again before its turn. A leaf's own value always lies within its limits: its
 //               children could both have it. `intermediate` searches with the limits of the leaf, `advanced` with those
 //               that each child would have, threshold by threshold.
@@ -32,7 +32,7 @@ enum class MonotoneMethod : std::int8_t { basic = 0, intermediate = 1, advanced 
 struct MonotoneParams {
   std::vector<std::int8_t> direction;  // by feature: 1 rises, -1 falls, 0 either; empty: no constraints
   MonotoneMethod method = MonotoneMethod::basic;
-  double penalty = 0.0;  // of splits on monotone features near the root
+  double penalty = 0.0;  // for splits on monotone features near the root
 };
 
 struct Limits {
@@ -58,16 +58,16 @@ class Box {
   };
 
   Range range_of(std::int32_t number, const Feature& feature) const;
-  // Of what a set of categories has parted: bin 0 or 1, or both.
+  // For a split by a set of categories: bin 0 or 1, or both.
   Range parting_of(std::int32_t number) const;
   void set(const Range& range);
   const std::vector<Range>& ranges() const { return ranges_; }
 
  private:
-  std::vector<Range> ranges_;  // by feature; of the others every bin
+  std::vector<Range> ranges_;  // by feature; other features have every bin
 };
 
-// The constraints of one tree while it grows. Leaves go by the grower's numbers.
+// The constraints of one tree while it grows. Leaves have the grower's numbers.
 class Monotone {
  public:
   struct Split {
@@ -78,7 +78,7 @@ class Monotone {
 
   struct Change {
     std::int32_t leaf;
-    bool widened;  // its own limits, as a whole
+    bool widened;  // the limits of the whole leaf
   };
 
   // A new tree with one leaf, number 0.
@@ -93,8 +93,8 @@ class Monotone {
   // Factor on the gain of a split on a monotone feature.
   double penalty_at(int depth) const;
 
-  // Splits leaf `node` into the leaves `first_child` and the one after it. `values` are those that the
-  // children would like to have; they become those they can have.
+  // Splits leaf `node` into the leaves `first_child` and the one after it. `values` are the
+  // children's values without constraints; they are replaced by the constrained values.
   void split(std::int32_t node, std::int32_t first_child, const Split& split, double values[2]);
   // Leaves whose limits the last split has changed.
   std::span<const Change> changed() const { return changed_; }
@@ -113,10 +113,10 @@ class Monotone {
     std::int32_t feature;  // by which one is below the other
     bool below;            // the neighbour is the lower one
   };
-  // A neighbour that faces a part of the leaf only.
+  // A neighbour that limits only a part of the leaf.
   struct Cut {
     std::int32_t feature;
-    std::int32_t neighbour;  // its place in the list
+    std::int32_t neighbour;  // its index in the list
     std::int32_t first, last;
     bool missing;
   };
@@ -127,10 +127,10 @@ class Monotone {
     std::vector<Neighbour> neighbours;  // leaves below or above; not kept by `basic`
     std::vector<Cut> cuts;              // by feature, then neighbour; for `advanced`
     std::int32_t children[2] = {-1, -1};
-    std::int32_t feature = -1;  // split by it
+    std::int32_t feature = -1;  // the feature of the split
   };
   struct Edge {
-    std::int32_t low, high;  // places
+    std::int32_t low, high;  // indices
   };
 
   Region& at(std::int32_t leaf) { return regions_[static_cast<std::size_t>(leaf)]; }

@@ -22,7 +22,7 @@ void gradients_softmax(Team& team, const RowTargets& targets, const double* scor
                        float* hessian);
 
 void sigmoid(Team& team, const double* score, std::int64_t n, double steepness, double* out);
-// Class-major scores to row-major probabilities.
+// Converts class-major scores to row-major probabilities.
 void softmax(Team& team, const double* score, std::int64_t n_rows, int n_classes, double* out);
 
 }  // namespace gossamer

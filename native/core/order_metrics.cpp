@@ -12,7 +12,7 @@ constexpr std::int64_t kBlock = 8192;
 
 bool has_both(const ClassWeights& all) { return all.positive > 0.0 && all.negative > 0.0; }
 
-// Rows of each class, in their order: those of class c are rows[begin[c]], ..., rows[begin[c + 1] - 1].
+// Rows of each class, in their order: class c has rows[begin[c]], ..., rows[begin[c + 1] - 1].
 struct RowsByClass {
   std::vector<std::int64_t> begin;
   std::vector<std::int64_t> rows;
@@ -27,7 +27,7 @@ struct RowsByClass {
   }
 };
 
-// Rows of two classes, and how far each is on the side of the first.
+// Rows of two classes, and how far each row is on the side of the first class.
 struct Pair {
   std::vector<double> score;
   std::vector<float> label;

@@ -1,4 +1,4 @@
-// A binned table that comes in pieces of rows, one after another: no piece has to stay.
+// A binned table that arrives in pieces of rows, one after another: no piece has to be kept.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace gossamer {
 
 class PieceBinner {
  public:
-  // Bins, bundles and sparse columns are those of `like`, some rows of the table that stand for all of them.
+  // Bins, bundles and sparse columns are taken from `like`, which holds a sample of the table's rows.
   PieceBinner(const BinMatrix& like, std::int64_t n_rows);
 
   // Bins the next rows.
@@ -19,7 +19,7 @@ class PieceBinner {
   void add(Team& team, const SparseView& rows);
   std::int64_t n_added() const { return n_added_; }
 
-  // The whole table; once all rows are there. Values that do not fit the bundles of `like` stand apart: see
+  // The whole table, once all rows have been added. Values that do not fit the bundles of `like` are stored apart: see
   // BinMatrix::is_trainable.
   std::shared_ptr<BinMatrix> finish();
 
@@ -31,7 +31,7 @@ class PieceBinner {
   std::vector<Feature> features_;
   Storage storage_;
   std::shared_ptr<BinMatrix> whole_;
-  std::vector<SparseColumns> entries_;  // of each piece, rows counted from the first of all
+  std::vector<SparseColumns> entries_;  // by piece; rows are counted from the start of the table
   std::int64_t n_added_ = 0;
 };
 

@@ -26,7 +26,8 @@ ForestNode make_category_node(Forest& f, std::size_t i, MissingKind kind) {
   set.zero_is_missing = kind == MissingKind::zero;
   const auto* const first = f.category.data() + f.category_begin[i];
   const auto* const last = f.category.data() + f.category_begin[i + 1];
-  // Bits where they do not take much more room than the numbers: else small files could ask for much memory.
+  // Bits are used where they do not take much more space than the numbers: otherwise a small file could allocate much
+  // memory.
   constexpr std::ptrdiff_t kWords = 16;
   if (*(last - 1) < kSmall && *(last - 1) / 64 < kWords * (last - first)) {
     set.bits.resize(static_cast<std::size_t>(*(last - 1)) / 64 + 1);
@@ -85,7 +86,7 @@ ForestNode make_node(Forest& f, std::size_t i) {
   return node;
 }
 
-// Where each column stands among those asked about.
+// The index of each column among the used ones.
 void find_used_columns(Forest& f) {
   f.used_columns = f.column;
   std::sort(f.used_columns.begin(), f.used_columns.end());
@@ -126,7 +127,8 @@ void prepare_forest(Forest& f) {
   check(f.n_outputs <= kMost && f.n_columns >= 0 && f.n_columns <= kMost, "too many outputs or columns", 0);
   check(f.n_outputs >= 1 && (f.n_values == 1 || f.n_values == f.n_outputs), "wrong number of values per leaf", 0);
   const auto n_leaves = static_cast<std::int64_t>(f.leaf_value.size()) / f.n_values;
-  check(static_cast<std::int64_t>(f.leaf_value.size()) == n_leaves * f.n_values, "leaf values are cut off", 0);
+  check(static_cast<std::int64_t>(f.leaf_value.size()) == n_leaves * f.n_values, "the number of leaf values is wrong",
+        0);
   for (const std::size_t n :
        {f.threshold.size(), f.missing_kind.size(), f.default_left.size(), f.left.size(), f.right.size()}) {
     check(static_cast<std::int64_t>(n) == n_nodes, "node arrays differ in length", 0);
@@ -136,7 +138,7 @@ void prepare_forest(Forest& f) {
   check(f.node_begin.back() == n_nodes && f.leaf_begin.back() == n_leaves, "offsets do not end at the array ends", 0);
   check(n_leaves <= kMost, "too many leaves", 0);
   const std::int64_t trees_per_round = f.n_outputs / f.n_values;
-  check(f.n_trees() % trees_per_round == 0, "the number of trees is no multiple of the outputs", 0);
+  check(f.n_trees() % trees_per_round == 0, "the number of trees is not a multiple of the outputs", 0);
   for (std::int64_t t = 0; t < f.n_trees(); ++t) {
     const auto i = static_cast<std::size_t>(t);
     const std::int64_t first = f.node_begin[i];
@@ -222,7 +224,7 @@ void set_linear_leaves(Forest& f, LinearLeaves linear) {
     const std::int32_t column = linear.column[i];
     check(column >= 0 && static_cast<std::size_t>(column) < f.place_of.size() &&
               f.place_of[static_cast<std::size_t>(column)] < n_used,
-          "a linear leaf uses a column that no node asks about", 0);
+          "a linear leaf uses a column that no node tests", 0);
     check(std::isfinite(linear.coefficient[i]) && std::isfinite(linear.centre[i]), "a term is not finite", 0);
   }
   f.linear = std::move(linear);

@@ -25,13 +25,13 @@ enum class NodeTest : std::int8_t {
   category,         // x is a category of the node's set
 };
 
-// The category that a value stands for, rounded as bins of categories are (half goes down); -1: missing or none.
+// The category of a value, rounded as in the bins of categories (half goes down); -1: missing or none.
 std::int32_t category_of(double x, bool nan_is_zero, bool zero_is_missing);
 
 // Categories that a node sends to child[1].
 struct CategorySet {
-  std::vector<std::uint64_t> bits;   // where their numbers are small
-  std::vector<std::int32_t> sorted;  // where not
+  std::vector<std::uint64_t> bits;   // if the categories are small
+  std::vector<std::int32_t> sorted;  // otherwise
   bool nan_is_zero = false;
   bool zero_is_missing = false;
 
@@ -46,23 +46,23 @@ struct ForestNode {
   };
   float sign;
   std::int32_t column;
-  std::int32_t place;  // of the column among used_columns
+  std::int32_t place;  // index of the column in used_columns
   std::int32_t child[2];
   NodeTest test;
 };
 
-// The way that a row of zeros takes down each tree. A sparse row takes the same one up to the first node
-// whose column it has an entry in that leads elsewhere.
+// The path of a row of zeros down each tree. A sparse row takes the same path up to the first node where one of its
+// entries leads elsewhere.
 struct ZeroPaths {
   struct Step {
     std::int32_t tree;
     std::int32_t depth;
-    std::int32_t node;  // among the nodes of all trees
+    std::int32_t node;  // index among the nodes of all trees
     std::int32_t next;  // where zero goes
   };
   std::vector<std::int32_t> leaf;   // by tree
-  std::vector<Step> steps;          // those that ask about the used column p: [begin[p], begin[p + 1])
-  std::vector<std::int64_t> begin;  // one more p stands for all columns that are not used
+  std::vector<Step> steps;          // steps at nodes on the used column p: [begin[p], begin[p + 1])
+  std::vector<std::int64_t> begin;  // one more p is for all unused columns
 };
 
 // Trees one after another. Tree t has nodes [node_begin[t], node_begin[t + 1]) and likewise leaves;
@@ -81,13 +81,13 @@ struct Forest {
   std::vector<std::int32_t> left;
   std::vector<std::int32_t> right;
   std::vector<double> leaf_value;
-  // Categories of node i: [category_begin[i], category_begin[i + 1]), which go where missing values do not. None:
-  // x <= threshold is asked. Both are empty where no node splits categories.
+  // Categories of node i: [category_begin[i], category_begin[i + 1]), which go where missing values do not. A node
+  // without categories tests x <= threshold. Both are empty if no node splits categories.
   std::vector<std::int64_t> category_begin;
   std::vector<std::int32_t> category;
   // Made by prepare_forest.
   std::vector<ForestNode> nodes;
-  std::vector<std::int32_t> used_columns;  // that some node asks about; increasing
+  std::vector<std::int32_t> used_columns;  // columns with some node; increasing
   std::vector<std::int32_t> place_of;      // by column, up to the last used; the size of used_columns: not used
   ZeroPaths zero_paths;
   // Set by set_linear_leaves; empty: leaves have their plain values.
@@ -97,7 +97,7 @@ struct Forest {
   Forest() = default;
   Forest(Forest&&) = default;
   Forest& operator=(Forest&&) = default;
-  // Made when first asked for, by whichever thread that is.
+  // Made on first use, by any thread.
   const CompactForest& compact() const;
   void forget_compact() { compact_ = std::make_unique<Compact>(); }
 
@@ -113,18 +113,18 @@ struct Forest {
 };
 
 // Throws std::invalid_argument when an index is out of bounds, or a tree is not a tree (cycles,
-// nodes or leaves used twice or never): after this, no walk can leave the arrays or go on for ever.
+// nodes or leaves used twice or never): after this, no walk can leave the arrays or loop forever.
 // Then makes the forest ready to predict.
 void prepare_forest(Forest& forest);
 // Gives the leaves of a prepared forest their linear models, in the order of leaf_value. Throws
-// std::invalid_argument when they do not fit: lengths, offsets, columns that no node asks about, numbers that are
-// not finite, bounds that leave no room for the leaf's plain value.
+// std::invalid_argument when they do not fit: lengths, offsets, columns without a node, numbers that are not finite,
+// bounds that exclude the leaf's plain value.
 void set_linear_leaves(Forest& forest, LinearLeaves linear);
 
-// When the scores of a row are clear enough to leave out its other trees.
+// When the scores of a row are clear enough to skip its remaining trees.
 struct EarlyStop {
-  std::int64_t every = 1;  // trees between two looks
-  // Clear: twice the |score|, or the distance of the two highest of several, is above this.
+  std::int64_t every = 1;  // trees between two checks
+  // Clear: twice the |score|, or the distance between the two highest of several scores, is above this.
   double margin = 0.0;
 
   bool is_clear(const double* scores, std::int64_t n_outputs) const;
@@ -140,7 +140,7 @@ void predict_leaves(Team& team, const Forest& forest, const MatrixView& matrix, 
                     std::int64_t last_tree, std::int32_t* out);
 
 // The same from a sparse matrix: compressed rows with increasing indices. It need not have the forest's
-// columns: those it lacks are missing, further ones are ignored.
+// columns: absent columns are missing, additional ones are ignored.
 void predict_scores(Team& team, const Forest& forest, const SparseView& matrix, std::int64_t first_tree,
                     std::int64_t last_tree, double* out);
 void predict_leaves(Team& team, const Forest& forest, const SparseView& matrix, std::int64_t first_tree,

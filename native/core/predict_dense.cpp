@@ -1,5 +1,5 @@
-// Prediction from a dense matrix: tiles of rows go through all trees, small trees by lanes of bytes
-// (compact_forest.h), others by walking.
+// Prediction from a dense matrix: tiles of rows go through all trees, small trees by one-byte
+// operands (compact_forest.h), others by walking.
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -14,41 +14,41 @@ namespace {
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-constexpr std::int64_t kFewRows = 6;  // are walked: registers are filled by many rows
+constexpr std::int64_t kFewRows = 6;  // fewer rows are walked: they would not fill the registers
 
-// nullptr: there are too few rows to make it for.
+// nullptr: there are too few rows to be worth making it.
 const CompactForest* compact_for(const Forest& forest, const MatrixView& matrix) {
   return matrix.n_rows < kFewRows ? nullptr : &forest.compact();
 }
 
-// Filling lanes costs about as much per column as walking down an eighth of a tree.
+// Filling operands costs about as much per column as walking down an eighth of a tree.
 bool is_worth_it(const CompactBlock& block, std::int64_t n_trees, std::int64_t n_rows) {
   const auto n_columns = static_cast<std::int64_t>(block.columns.size() + block.categories.size());
   return n_rows >= kFewRows && n_columns <= 8 * n_trees;
 }
 
-// What lanes are compared as: exact for every value of the matrix's type.
+// The type in which values are compared with bounds: exact for every value of the matrix's type.
 template <class T>
-using LaneValue =
+using OperandValue =
     std::conditional_t<std::is_same_v<T, float> || (std::is_integral_v<T> && sizeof(T) < 4), float, double>;
 
-// Lanes of a tile of rows, and the leaves they fall into. One thread's own.
+// Operands of a tile of rows, and the leaves of these rows. Each thread has its own.
 template <class Value>
 class Tile {
  public:
-  // Lanes are of other rows from now on.
+  // The operands no longer belong to the current rows.
   void forget() { filled_ = nullptr; }
 
-  // Unless they are filled already.
+  // Fills the operands unless they are filled already.
   template <class View>
   void fill(const CompactBlock& block, const View& view, std::int64_t begin, std::int64_t end) {
     if (filled_ == &block) return;
     filled_ = &block;
-    if (lanes_.size() < block.n_lanes * kLaneRows) {
-      lanes_.reset(block.n_lanes * kLaneRows);
-      std::fill(lanes_.begin(), lanes_.end(), std::int8_t{0});
+    if (operands_.size() < block.n_operands * kOperandRows) {
+      operands_.reset(block.n_operands * kOperandRows);
+      std::fill(operands_.begin(), operands_.end(), std::int8_t{0});
     }
-    // A few rows at a time, whose values stay in the first cache while one column after another is read.
+    // A few rows at a time, whose values stay in the first-level cache while one column after another is read.
     constexpr std::int64_t kAtOnce = 64;
     for (std::int64_t first = begin; first < end; first += kAtOnce) {
       fill_bins(block, view, first, std::min(first + kAtOnce, end), first - begin);
@@ -56,46 +56,46 @@ class Tile {
     for (const CompactCategories& column : block.categories) fill_categories(column, view, begin, end);
   }
 
-  // Leaves from left to right, by row of the tile. One piece, or several.
+  // Leaf numbers from left to right, by row of the tile; for trees of one piece, then of several.
   const std::uint8_t* find_leaves(const CompactForest& compact, const CompactTree& tree, std::int64_t n_rows) {
-    ask(compact, tree, tree.first_piece, n_rows, leaf_);
+    find_piece_leaves(compact, tree, tree.first_piece, n_rows, leaf_);
     return leaf_;
   }
   const std::uint16_t* find_large_leaves(const CompactForest& compact, const CompactTree& tree, std::int64_t n_rows) {
-    ask(compact, tree, tree.first_piece, n_rows, leaf_);
-    below_.grow_to(tree.n_ways_out * kLaneRows);
-    for (std::int64_t way = 0; way < tree.n_ways_out; ++way) {
-      ask(compact, tree, tree.first_piece + 1 + way, n_rows, below_.data() + way * kLaneRows);
+    find_piece_leaves(compact, tree, tree.first_piece, n_rows, leaf_);
+    below_.grow_to(tree.n_exits * kOperandRows);
+    for (std::int64_t exit = 0; exit < tree.n_exits; ++exit) {
+      find_piece_leaves(compact, tree, tree.first_piece + 1 + exit, n_rows, below_.data() + exit * kOperandRows);
     }
     const CompactPiece* const pieces = compact.pieces.data() + tree.first_piece + 1;
     for (std::int64_t i = 0; i < n_rows; ++i) {
-      const std::int64_t way = leaf_[i];
-      large_leaf_[i] = static_cast<std::uint16_t>(pieces[way].first_leaf + below_[way * kLaneRows + i]);
+      const std::int64_t exit = leaf_[i];
+      large_leaf_[i] = static_cast<std::uint16_t>(pieces[exit].first_leaf + below_[exit * kOperandRows + i]);
     }
     return large_leaf_;
   }
 
   // Row i becomes what row rows[i] was; rows increase.
   void keep(const std::vector<std::int64_t>& rows) {
-    for (std::int64_t lane = 0; filled_ != nullptr && lane < filled_->n_lanes; ++lane) {
-      std::int8_t* const bins = lanes_.data() + lane * kLaneRows;
+    for (std::int64_t operand = 0; filled_ != nullptr && operand < filled_->n_operands; ++operand) {
+      std::int8_t* const bins = operands_.data() + operand * kOperandRows;
       for (std::size_t i = 0; i < rows.size(); ++i) bins[i] = bins[rows[i]];
     }
   }
 
  private:
-  void ask(const CompactForest& compact, const CompactTree& tree, std::int64_t piece, std::int64_t n_rows,
-           std::uint8_t* leaf) const {
+  void find_piece_leaves(const CompactForest& compact, const CompactTree& tree, std::int64_t piece, std::int64_t n_rows,
+                         std::uint8_t* leaf) const {
     const CompactPiece& p = compact.pieces[size(piece)];
     const CategoryBits* const sets = tree.has_categories ? compact.sets.data() : nullptr;
-    kernels().find_leaves(compact.nodes.data() + p.first_node, p.n_nodes, sets, lanes_.data(), n_rows, leaf);
+    kernels().find_leaves(compact.nodes.data() + p.first_node, p.n_nodes, sets, operands_.data(), n_rows, leaf);
   }
 
-  // Rows [begin, end) of the matrix stand at `place` in the tile.
+  // Rows [begin, end) of the matrix start at `place` in the tile.
   template <class View>
   void fill_bins(const CompactBlock& block, const View& view, std::int64_t begin, std::int64_t end,
                  std::int64_t place) {
-    FillLanesArgs<Value> args;
+    FillOperandsArgs<Value> args;
     args.values = values_;
     args.n_rows = end - begin;
     for (std::size_t i = 0; i < block.columns.size(); ++i) {
@@ -106,13 +106,14 @@ class Tile {
       args.pivots = block.bounds(i, Value{});
       args.bounds = args.pivots + CompactBlock::kPivots;
       args.n_bounds = column.n_bounds;
-      for (int k = 0; k < kLaneKinds; ++k) {
-        args.lanes[k] = column.lane[k] < 0 ? nullptr : lanes_.data() + column.lane[k] * kLaneRows + place;
+      for (int k = 0; k < kOperandKinds; ++k) {
+        args.operands[k] =
+            column.operand[k] < 0 ? nullptr : operands_.data() + column.operand[k] * kOperandRows + place;
       }
       if constexpr (std::is_same_v<Value, float>) {
-        kernels().fill_lanes_f32(args);
+        kernels().fill_operands_f32(args);
       } else {
-        kernels().fill_lanes_f64(args);
+        kernels().fill_operands_f64(args);
       }
     }
   }
@@ -120,10 +121,10 @@ class Tile {
   template <class View>
   void fill_categories(const CompactCategories& column, const View& view, std::int64_t begin, std::int64_t end) {
     for (const MissingKind kind : {MissingKind::nan, MissingKind::zero, MissingKind::nan_is_zero}) {
-      const std::int32_t lane = column.lane[static_cast<std::size_t>(kind)];
-      if (lane < 0) continue;
-      std::int8_t* const byte = lanes_.data() + lane * kLaneRows;
-      std::int8_t* const bit = byte + kLaneRows;
+      const std::int32_t operand = column.operand[static_cast<std::size_t>(kind)];
+      if (operand < 0) continue;
+      std::int8_t* const byte = operands_.data() + operand * kOperandRows;
+      std::int8_t* const bit = byte + kOperandRows;
       for (std::int64_t row = begin; row < end; ++row) {
         const int number = column.number_of(static_cast<double>(view(row, column.column)),
                                             kind == MissingKind::nan_is_zero, kind == MissingKind::zero);
@@ -134,14 +135,14 @@ class Tile {
   }
 
   const CompactBlock* filled_ = nullptr;
-  Buffer<std::int8_t> lanes_;
-  alignas(64) Value values_[kLaneRows];
-  alignas(64) std::uint8_t leaf_[kLaneRows];
+  Buffer<std::int8_t> operands_;
+  alignas(64) Value values_[kOperandRows];
+  alignas(64) std::uint8_t leaf_[kOperandRows];
   Buffer<std::uint8_t> below_;  // leaves of the pieces of a large tree
-  std::uint16_t large_leaf_[kLaneRows];
+  std::uint16_t large_leaf_[kOperandRows];
 };
 
-// What becomes of leaves: one(row, tree, leaf) takes one as the forest numbers it, many() those of a tile.
+// Consumes leaves: one(row, tree, leaf) takes one leaf as the forest numbers it, many() the leaves of a tile.
 template <class One>
 struct EachLeaf {
   const CompactForest* compact;
@@ -156,7 +157,7 @@ struct EachLeaf {
 template <class One>
 EachLeaf(const CompactForest*, One) -> EachLeaf<One>;
 
-// Leaves of one value, added to scores.
+// Adds leaves of one value to scores.
 template <class One>
 struct AddScores {
   const Forest& forest;
@@ -208,7 +209,7 @@ void run_tile(const Forest& forest, const View& view, std::int64_t begin, std::i
       const CompactTree& t = compact.trees[size(tree)];
       if (!t.is_compact) {
         walk_trees(tree, tree + 1);
-      } else if (t.n_ways_out > 0) {
+      } else if (t.n_exits > 0) {
         sink.many(begin, end - begin, tree, tile.find_large_leaves(compact, t, end - begin));
       } else {
         sink.many(begin, end - begin, tree, tile.find_leaves(compact, t, end - begin));
@@ -221,9 +222,9 @@ void run_tile(const Forest& forest, const View& view, std::int64_t begin, std::i
 template <class Body>
 void for_tiles(Team& team, const MatrixView& matrix, const Body& body) {
   visit(matrix, [&]<class T>(TypedView<T> view) {
-    using OwnTile = Tile<LaneValue<T>>;
+    using OwnTile = Tile<OperandValue<T>>;
     std::vector<std::unique_ptr<OwnTile>> tiles(size(team.n_threads()));
-    for_blocks(team, matrix.n_rows, kLaneRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
+    for_blocks(team, matrix.n_rows, kOperandRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
       auto& tile = tiles[size(thread)];
       if (!tile) tile = std::make_unique<OwnTile>();
       tile->forget();
@@ -232,7 +233,7 @@ void for_tiles(Team& team, const MatrixView& matrix, const Body& body) {
   });
 }
 
-// Calls body(sink) with what adds leaves to scores; read is as for add_linear_scores.
+// Calls body(sink) with a sink that adds leaves to scores; read is as for add_linear_scores.
 template <class Read, class Body>
 void with_score_sink(const Forest& forest, const CompactForest* compact, double* out, const Read& read,
                      const Body& body) {
@@ -252,7 +253,7 @@ auto reader(const View& view) {
       [&view](std::int64_t row, std::int32_t column, std::int32_t) { return static_cast<double>(view(row, column)); };
 }
 
-// Rows of a tile that go on, by their place in it.
+// Rows of a tile that continue, by their index in it.
 template <class T>
 struct GoingOn {
   TypedView<T> view;

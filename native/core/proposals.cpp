@@ -49,9 +49,9 @@ void for_each_value(const SortedColumn& column, const std::vector<float>& weight
   }
 }
 
-// A value that has eps of the weight: it gets a bin of its own.
+// A value with a share eps of the weight: it gets its own bin.
 struct HeavyValue {
-  std::int64_t entry;  // its first
+  std::int64_t entry;  // its first entry
   double before;       // weight of the smaller values
   double weight;
 };
@@ -66,14 +66,14 @@ Weights weigh_values(const SortedColumn& column, const std::vector<float>& weigh
   for_each_value(column, weight, [&](std::int64_t first, std::int64_t, double one) {
     const double before = found.total;
     found.total += one;
-    // What is light among the values so far stays so: few are kept until the total is known.
+    // A value that is light so far stays light: few are kept until the total is known.
     if (one > 0.0 && one >= eps * found.total) found.heavy.push_back({first, before, one});
   });
   std::erase_if(found.heavy, [&](const HeavyValue& value) { return value.weight < eps * found.total; });
   return found;
 }
 
-// How much weight a bin of light values holds: they share what the heavy ones leave of the weight and of the bins.
+// The weight of a bin of light values: these share the weight and the bins that the heavy values leave.
 class LightBins {
  public:
   LightBins(const Weights& weights, double eps) : rest_(weights.total) {
@@ -82,14 +82,14 @@ class LightBins {
     least_ = step();
   }
 
-  // `run` is the weight of the light values up to the next heavy one. What remains of it must be worth a bin, or
-  // joins this one; at its end half a step is enough.
+  // `run` is the weight of the light values up to the next heavy one. The rest of the run must be worth a bin, or joins
+  // this one; at the end of the run half a step is enough.
   bool is_full(double weight, double run) const {
     const double full = std::max(least_, step());
     return run > 0.0 ? weight >= full && run >= 0.5 * full : weight >= 0.5 * full;
   }
 
-  // A bin is closed that has this weight of light values; `n` is 0 if it is the bin of a heavy one.
+  // Closes a bin with this weight of light values; `n` is 0 if it is the bin of a heavy value.
   void take(double weight, int n) {
     rest_ -= weight;
     n_bins_ -= n;
@@ -99,8 +99,8 @@ class LightBins {
   double step() const { return n_bins_ > 0.0 ? rest_ / n_bins_ : kInfinity; }
 
   double rest_;    // weight outside closed bins
-  double n_bins_;  // that it may fill, as a share of 1 / eps
-  double least_;   // bins that turn out heavier than asked for are no reason for lighter ones
+  double n_bins_;  // bins that `rest_` may fill, as a share of 1 / eps
+  double least_;   // other bins do not get lighter because some are too heavy
 };
 
 }  // namespace
@@ -182,7 +182,7 @@ void Proposals::bin_column(const SortedColumn& column, Bin* out) const {
   bool holds_heavy = false;
   for_each_value(column, weight_, [&](std::int64_t first, std::int64_t end, double one) {
     const bool is_heavy = heavy != weights.heavy.end() && heavy->entry == first;
-    // Every heavy value to come keeps a bin.
+    // Every later heavy value keeps a bin.
     const std::int64_t spare = last - bin - (weights.heavy.end() - heavy);
     const double run = is_heavy ? 0.0 : heavy != weights.heavy.end() ? heavy->before - seen : kInfinity;
     const bool is_full = holds_heavy || (light > 0.0 && light_bins.is_full(light, run));

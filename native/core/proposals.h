@@ -1,4 +1,4 @@
-// Approximate split finding with candidates that are proposed anew for every tree: weighted quantiles of each
+// Approximate split finding with candidates that are proposed again for every tree: weighted quantiles of each
 // feature, the weights being the hessians of the tree's rows. The rows are binned by them, and the tree is grown
 // on histograms.
 #pragma once
@@ -16,9 +16,9 @@ namespace gossamer {
 
 class Proposals {
  public:
-  // `binned` has the features of `sorted`, of a dense table. A value that has a share `eps` of the hessians gets a bin
-  // of its own; the other values share the rest of the 1 / `eps` bins, by weight. Since the rows are sorted, there is
-  // no other error: a summary (quantile_summary.h) of all values would be exact.
+  // `binned` has the features of `sorted`, of a dense table. A value with a share `eps` of the hessians gets its own
+  // bin; the other values share the rest of the 1 / `eps` bins, by weight. Since the rows are sorted, there is no other
+  // error: a summary (quantile_summary.h) of all values would be exact.
   Proposals(const BinMatrix& binned, std::shared_ptr<SortedTable> sorted, double eps);
   Proposals(const Proposals&) = delete;
   Proposals& operator=(const Proposals&) = delete;

@@ -1,4 +1,4 @@
-// Taking back splits of a grown tree that gain too little, from its leaves upwards.
+// Undoes splits of a grown tree that gain too little, from its leaves upwards.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 
 namespace gossamer {
 
-// `committed` lists the nodes of the tree, parents before children, by their place in `leaves`. A node whose
-// children are both leaves becomes a leaf itself if its split gains less than `least_gain`; what it was split
-// into is forgotten. Leaf numbers (`slot`) are handed out again as if the other splits had never been made.
-// Returns whether there was such a node.
+// `committed` lists the nodes of the tree, parents before children, by their index in `leaves`. A node whose
+// children are both leaves becomes a leaf itself if its split gains less than `least_gain`; its children are dropped.
+// Leaf numbers (`leaf_number`) are assigned again as if the undone splits had never been made. Returns whether there
+// was such a node.
 template <class Leaf>
 bool prune_tree(std::vector<Leaf>& leaves, double least_gain, std::vector<std::int32_t>& committed) {
   const auto leaf = [&](std::int32_t i) -> Leaf& { return leaves[static_cast<std::size_t>(i)]; };
@@ -25,8 +25,8 @@ bool prune_tree(std::vector<Leaf>& leaves, double least_gain, std::vector<std::i
   std::erase_if(committed, [&](std::int32_t i) { return is_node[static_cast<std::size_t>(i)] == 0; });
   for (std::size_t n = 0; n < committed.size(); ++n) {
     const Leaf& node = leaf(committed[n]);
-    leaf(node.children[0]).slot = node.slot;
-    leaf(node.children[1]).slot = static_cast<std::int32_t>(n + 1);
+    leaf(node.children[0]).leaf_number = node.leaf_number;
+    leaf(node.children[1]).leaf_number = static_cast<std::int32_t>(n + 1);
   }
   return committed.size() != n_before;
 }

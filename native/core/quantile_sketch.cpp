@@ -11,7 +11,7 @@
 namespace gossamer {
 namespace {
 
-// Of the first n levels: 1 + 1/2 + ... + 1/n.
+// The harmonic number of the first n levels: 1 + 1/2 + ... + 1/n.
 constexpr double harmonic(std::size_t n) {
   double sum = 0.0;
   for (std::size_t i = n; i > 0; --i) sum += 1.0 / static_cast<double>(i);
@@ -20,29 +20,29 @@ constexpr double harmonic(std::size_t n) {
 
 constexpr double kHarmonic = harmonic(QuantileSketch::kLevels);
 
-// Beyond this no number of entries or rows is ever reached.
+// No number of entries or rows ever exceeds this.
 std::int64_t to_count(double x) { return static_cast<std::int64_t>(std::min(std::ceil(x), 0x1p60)); }
 
-// n_l of the header.
+// n_l in the header's comment.
 std::int64_t prune_size(double eps, std::size_t level) {
   return to_count(kHarmonic * static_cast<double>(level + 1) / eps);
 }
 
-// What the bound of the header allows at a level, relative to the weight.
+// The error bound of a level from the header's comment, relative to the weight.
 double level_error(double eps, std::size_t level) { return eps * harmonic(level + 1) / kHarmonic; }
 
-// Some times the entries that are left of a block, so that sorting is most of the work; not so many that
-// sorting needs 64-bit counters.
+// A multiple of the entries kept from a block, so that sorting is most of the work; not so many that sorting needs
+// 64-bit counters.
 std::int64_t block_size_for(double eps) {
   return std::clamp<std::int64_t>(to_count(64.0 / eps), 1024, std::int64_t{1} << 24);
 }
 
-// Equal values keep their order, so that sums of their weights do.
+// Equal values keep their order, so that their weights are added in a fixed order.
 void sort_by_value(std::vector<WeightedValue>& values) {
   radix_sort(values, [](const WeightedValue& v) { return ordered_key(v.value); });
 }
 
-// Makes -0 a 0: keys of the sort tell them apart.
+// Turns -0 into 0: the sort would treat them as different keys.
 double plain_zero(double value) { return value + 0.0; }
 
 void check_state(bool is_right, const char* what) {
@@ -59,7 +59,7 @@ QuantileSketch::QuantileSketch(double eps) {
 
 QuantileSketch::QuantileSketch(SketchState state) : QuantileSketch(state.eps) {
   const auto is_weight = [](double w) { return w >= 0.0 && w <= kMaxTotalWeight; };
-  check_state(is_weight(state.missing_weight), "missing_weight is no weight");
+  check_state(is_weight(state.missing_weight), "missing_weight must be finite and >= 0");
   check_state(state.levels.size() <= kLevels, "there are too many levels");
   check_state(static_cast<std::int64_t>(state.buffer.size()) <= block_size_, "the buffer is too long");
   for (std::size_t l = 0; l < state.levels.size(); ++l) {
@@ -86,7 +86,7 @@ void QuantileSketch::update(std::span<const double> values, std::span<const doub
     }
     (std::isnan(values[i]) ? more_missing : more) += weight;
   }
-  check_room(more, more_missing);
+  check_weights(more, more_missing);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double weight = weights.empty() ? 1.0 : weights[i];
     if (std::isnan(values[i])) {
@@ -98,7 +98,7 @@ void QuantileSketch::update(std::span<const double> values, std::span<const doub
 }
 
 void QuantileSketch::merge(const QuantileSketch& other) {
-  check_room(other.total_weight(), other.state_.missing_weight);
+  check_weights(other.total_weight(), other.state_.missing_weight);
   // A copy, so that nothing has changed if there are too many levels; and `other` may be this sketch.
   QuantileSketch merged = *this;
   merged.state_.eps = std::max(eps(), other.eps());
@@ -113,7 +113,7 @@ void QuantileSketch::merge(const QuantileSketch& other) {
 }
 
 double QuantileSketch::total_weight() const {
-  // Small ones first: levels grow in weight, as a rule.
+  // Small summaries first: levels usually grow in weight.
   double sum = buffer_weight_;
   for (const QuantileSummary& level : state_.levels) sum += level.total_weight();
   return sum;
@@ -140,7 +140,7 @@ double QuantileSketch::error_bound() const {
   return all.empty() ? 0.0 : all.error() / all.total_weight();
 }
 
-void QuantileSketch::check_room(double more_weight, double more_missing) const {
+void QuantileSketch::check_weights(double more_weight, double more_missing) const {
   if (!(total_weight() + more_weight <= kMaxTotalWeight && missing_weight() + more_missing <= kMaxTotalWeight)) {
     throw std::overflow_error("the total weight is too large");
   }
@@ -165,7 +165,7 @@ void QuantileSketch::flush() {
 void QuantileSketch::check_free_level(std::size_t first) const {
   const std::vector<QuantileSummary>& levels = state_.levels;
   while (first < levels.size() && !levels[first].empty()) ++first;
-  if (first >= kLevels) throw std::length_error("the sketch has no room for more rows");
+  if (first >= kLevels) throw std::length_error("the sketch has too many rows");
 }
 
 // Adds a summary to the counter, with carry.

@@ -3,10 +3,10 @@
 //
 // Incoming values wait in a buffer. A full buffer (a block of block_size() values) becomes an exact summary,
 // which is pruned and put at level 0. Where there is one already, the two are merged, pruned and put
-// at the next level, and so on: a binary counter, whose level l stands for 2^l blocks.
+// at the next level, and so on: a binary counter, whose level l represents 2^l blocks.
 //
 // The bound. A prune at level l keeps n_l + 1 entries, n_l = ceil(H (l + 1) / eps), H = 1 + 1/2 + ... + 1/kLevels.
-// Relative to the weight that a summary stands for, a merge leaves the worse of the two errors and a prune
+// Relative to the weight of a summary, a merge has the worse of the two errors and a prune
 // adds 1/n_l, whatever the weights are. So the error at level l is at most
 //     sum over j = 0 ... l of 1/n_j  <=  eps / H x (1 + 1/2 + ... + 1/(l + 1))  <=  eps,
 // and the sum over all levels and the buffer (which is exact) is within eps of the total weight as well.
@@ -29,7 +29,7 @@
 
 namespace gossamer {
 
-// All that a sketch consists of.
+// The state of a sketch.
 struct SketchState {
   double eps = 0.0;
   double missing_weight = 0.0;
@@ -43,11 +43,11 @@ class QuantileSketch {
 
   // 0 < eps < 1.
   explicit QuantileSketch(double eps);
-  // Throws std::invalid_argument for what no sketch can have become.
+  // Throws std::invalid_argument for a state that no sketch can reach.
   explicit QuantileSketch(SketchState state);
 
   // Weights are finite and >= 0; none: every value weighs 1. NaN is not a value: its weight is counted as
-  // missing. Throws before anything is changed if a weight is wrong or all are too much together.
+  // missing. Throws before anything is changed if a weight is invalid or the total is too large.
   void update(std::span<const double> values, std::span<const double> weights = {});
   void merge(const QuantileSketch& other);
 
@@ -58,14 +58,14 @@ class QuantileSketch {
   std::int64_t n_entries() const;
   std::int64_t block_size() const { return block_size_; }
 
-  // Of everything so far. Its error() is at most eps() x total_weight().
+  // The summary of all values so far. Its error() is at most eps() x total_weight().
   QuantileSummary summary() const;
-  // What is guaranteed now, relative to the total weight: at most eps(), 0 while everything is exact.
+  // The guaranteed error now, relative to the total weight: at most eps(), 0 while everything is exact.
   double error_bound() const;
   const SketchState& state() const { return state_; }
 
  private:
-  void check_room(double more_weight, double more_missing) const;
+  void check_weights(double more_weight, double more_missing) const;
   void add_value(double value, double weight);
   bool is_full() const;
   void flush();

@@ -9,7 +9,7 @@ namespace {
 // Twice the middle of an entry's bounds. It never decreases from entry to entry.
 double twice_middle(const SummaryEntry& entry) { return entry.rank_low + entry.rank_high; }
 
-// Of neighbours, whether the second answers for the rank better than the first.
+// Whether the second of two neighbours is closer to the rank than the first.
 bool is_nearer(const SummaryEntry& first, const SummaryEntry& second, double rank) {
   return 2.0 * rank >= first.low_after() + second.high_before();
 }
@@ -45,7 +45,7 @@ SummaryEntry sum(const SummaryEntry& a, const SummaryEntry& b) {
 }  // namespace
 
 double QuantileSummary::error() const {
-  // Of an entry and what lies between it and the next, the latter has the larger error: rank_high of the one
+  // The gap between an entry and the next has a larger error than the entry: rank_high of the one
   // is at most high_before() of the other. The last entry has none.
   double largest = 0.0;
   for (std::size_t i = 1; i < entries.size(); ++i) {
@@ -121,8 +121,8 @@ QuantileSummary prune(QuantileSummary summary, std::int64_t n) {
   QuantileSummary pruned;
   pruned.entries.reserve(static_cast<std::size_t>(n) + 1);
   pruned.entries.push_back(entries.front());
-  // Asked for increasing ranks, query() never goes back: one pass finds all its answers.
-  std::size_t kept = 0;   // the last one
+  // For increasing ranks query() never goes back: one pass finds all results.
+  std::size_t kept = 0;   // the last entry kept
   std::size_t below = 0;  // the last entry with its middle at or below the rank
   for (std::int64_t i = 1; i < n; ++i) {
     const double rank = total * (static_cast<double>(i) / static_cast<double>(n));

@@ -2,7 +2,7 @@
 // weighted multiset with bounds of their ranks. They can be merged and pruned with a known error.
 //
 //   rank of y   the weight below y (r-), or at and below it (r+)
-//   summary     values x_1 < ... < x_k, the smallest and the largest among them; of each a lower bound of
+//   summary     values x_1 < ... < x_k, the smallest and the largest among them; for each a lower bound of
 //               r-, an upper bound of r+, and a lower bound of its own weight
 //   error       how far the bounds can be apart for any y, less the weight known to be at y itself:
 //                 rank_high - rank_low - weight                                    at an entry,
@@ -12,12 +12,12 @@
 //
 //   exact_summary   E = 0
 //   merge(a, b)     E <= E_a + E_b: bounds of ranks add up. Relative to W that is no more than the worse of both.
-//   prune(s, n)     E <= E_s + W / n: it asks for the n + 1 ranks 0, W/n, ..., W. What query(d) returns has
+//   prune(s, n)     E <= E_s + W / n: it queries the n + 1 ranks 0, W/n, ..., W. The result of query(d) has
 //                   r+ - weight <= d + E_s/2 and r- + weight >= d - E_s/2, so that between neighbours of
 //                   the answer lies at most W/n + E_s.
 //
-// All of this holds up to the rounding of sums of doubles, which is some 1e-16 of W per operation on the
-// way of a value; a sum over n rows adds n x 1e-16 at worst.
+// All of this holds up to the rounding of sums of doubles, which is some 1e-16 of W per operation that a value goes
+// through; a sum over n rows adds n x 1e-16 at worst.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@
 namespace gossamer {
 
 struct WeightedValue {
-  double value;   // not NaN; infinite ones are values like others
+  double value;   // not NaN; may be infinite
   double weight;  // finite, > 0
 };
 
@@ -72,9 +72,9 @@ struct QuantileSummary {
   double query(double rank) const;
   // rank_high - rank_low - (the weight at `value`) <= error().
   RankBounds rank(double value) const;
-  // As few buckets as there can be of which none holds more than eps x W, as far as the summary can tell; but
-  // a value is never divided. So a bucket holds at most eps x W, or else one value that alone weighs
-  // more than eps x W - error(), with at most error() of others below it.
+  // The fewest buckets of which none holds more than eps x W, as far as the summary can tell; but a value is never
+  // divided. So a bucket holds at most eps x W, or else one value that alone weighs more than eps x W - error(), with
+  // at most error() of others below it.
   Cuts propose(double eps) const;
 };
 
@@ -83,7 +83,7 @@ QuantileSummary exact_summary(std::span<const WeightedValue> sorted);
 QuantileSummary merge(const QuantileSummary& a, const QuantileSummary& b);
 // At most n + 1 entries, n >= 1, among them the first and the last.
 QuantileSummary prune(QuantileSummary summary, std::int64_t n);
-// Whether the entries can have come from the functions above.
+// Whether the functions above could have produced the entries.
 bool is_consistent(const QuantileSummary& summary);
 
 // Closes a bucket before the value that would make it too heavy.
@@ -112,7 +112,7 @@ class CutChooser {
  private:
   double most_weight_;
   double bucket_begin_ = 0.0;  // rank
-  double value_ = 0.0;         // the last one, which is in the bucket
+  double value_ = 0.0;         // the last value, which is in the bucket
   double low_ = 0.0;
   bool has_value_ = false;
   Cuts cuts_;
@@ -124,8 +124,8 @@ class SortedProposer {
  public:
   SortedProposer(double total_weight, double eps) : chooser_(eps * total_weight) {}
 
-  // Values must not decrease (and not be NaN). What weighs nothing is no candidate: a caller whose largest
-  // value may weigh nothing must not take the last cut for a bound of all values.
+  // Values must not decrease (and not be NaN). A value of weight 0 is not a candidate: if the largest value may have
+  // weight 0, the last cut is not a bound of all values.
   void push(double value, double weight) {
     if (!(weight > 0.0)) return;
     if (value != value_) {
@@ -150,11 +150,11 @@ class SortedProposer {
 
   CutChooser chooser_;
   double value_ = 0.0;
-  double weight_ = 0.0;  // of value_ so far
-  double rank_ = 0.0;    // before value_
+  double weight_ = 0.0;  // weight of value_ so far
+  double rank_ = 0.0;    // rank before value_
 };
 
-// All at once. Weights >= 0; empty: every value weighs 1.
+// The same for all values at once. Weights >= 0; empty: every value has weight 1.
 template <class Value, class Weight>
 Cuts propose_sorted(std::span<const Value> values, std::span<const Weight> weights, double total_weight, double eps) {
   SortedProposer proposer(total_weight, eps);

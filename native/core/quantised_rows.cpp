@@ -10,7 +10,7 @@ namespace gossamer {
 namespace {
 
 constexpr std::int64_t kRowBlock = 8192;
-constexpr int kStatsStep = 8;  // of all rows; the rows of a sample are few enough to count each one
+constexpr int kStatsStep = 8;  // step over all rows; a sample is small enough to count every row
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -50,9 +50,8 @@ GradientStats find_stats(Team& team, const TreeTask& task, Exchange* exchange) {
   GradientStats total = parts[0];
   for (std::size_t i = 1; i < parts.size(); ++i) add_stats(parts[i], total);
   if (exchange == nullptr) return total;
-  const std::span<std::uint64_t> counts[2] = {
-      {reinterpret_cast<std::uint64_t*>(total.gradient_exponents), 256},
-      {reinterpret_cast<std::uint64_t*>(total.hessian_exponents), 256}};
+  const std::span<std::uint64_t> counts[2] = {{reinterpret_cast<std::uint64_t*>(total.gradient_exponents), 256},
+                                              {reinterpret_cast<std::uint64_t*>(total.hessian_exponents), 256}};
   exchange->add(counts);
   double extremes[3] = {total.max_abs_gradient, total.max_hessian, -total.min_hessian};
   exchange->keep_largest(extremes);

@@ -12,13 +12,14 @@ namespace gossamer {
 
 class QuantisedRows {
  public:
-  // `fine`: as much of the gradients as a wide cell holds, see choose_layout. Only rows of the tree are read.
+  // `fine`: keeps as many bits of the gradients as a wide cell holds, see choose_layout. Only rows of the tree are
+  // read.
   void start(Team& team, const TreeTask& task, std::int64_t n_all, bool fine, Exchange* exchange);
 
   const CellLayout& layout() const { return layout_; }
   // By row: PackedRow, or WideCell in a wide layout.
   const std::uint32_t* values() const { return values_.data(); }
-  // Of all rows of all shards.
+  // Sums over all rows of all shards.
   const Sums& total() const { return total_; }
 
  private:

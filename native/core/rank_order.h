@@ -27,7 +27,7 @@ inline void rank_rows(const double* score, std::int64_t n, std::vector<RankItem>
     std::sort(items.begin(), items.end());
     return;
   }
-  // The upper halves tell most scores apart; runs that share them are sorted by all bits.
+  // The upper halves of the keys tell most scores apart; runs that share them are sorted by all bits.
   const auto upper = [](const RankItem& item) { return static_cast<std::uint32_t>(item.key >> 32); };
   radix_sort(items, upper);
   for (std::size_t i = 0; i < items.size();) {
@@ -39,7 +39,7 @@ inline void rank_rows(const double* score, std::int64_t n, std::vector<RankItem>
   }
 }
 
-// The best k alone, in order. Few rows get past the worst of them, so k may not be large.
+// Only the best k, in order. Few rows beat the worst of them, so k should be small.
 inline void rank_top(const double* score, std::int64_t n, std::int64_t k, std::vector<RankItem>& items) {
   constexpr std::int64_t kMost = 64;
   if (k >= n || k > kMost) {

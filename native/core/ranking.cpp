@@ -13,9 +13,9 @@ namespace {
 
 // Rows of a block of queries.
 constexpr std::int64_t kBlockRows = 4096;
-// 2^900 leaves room for sums over all rows of a query.
+// Sums over all rows of a query do not overflow below 2^900.
 constexpr int kLargestExponent = 900;
-// Lanes that kernels may read and write behind the last row.
+// Entries that kernels may read and write past the last row.
 constexpr std::int64_t kPadding = 8;
 constexpr double kEpsilon = 1e-15;
 
@@ -171,7 +171,7 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   args.sigmoid = rules_.sigmoid;
   args.hessian_factor = rules_.hessian_factor;
   args.hessian_floor = rules_.hessian_floor;
-  // As in LightGBM: at the start, where no row is ahead of another, differences mean nothing.
+  // As in LightGBM: at the start all scores are equal, and differences mean nothing.
   args.divide_by_difference = rules_.divide_by_difference && s.score[0] != s.score[at(n - 1)];
   args.shared = s.shared.data();
   args.gradient = s.gradient.data();
@@ -196,7 +196,7 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   }
 }
 
-// For every row, rows of another label drawn with equal chances.
+// For every row, draws rows of another label with equal probability.
 double LambdaRank::add_drawn(const LambdaArgs& args, const Scratch& s, std::int64_t first_row,
                              std::uint64_t key) const {
   constexpr std::int64_t kMost = 1024;

@@ -1,5 +1,5 @@
-// Objectives of learning to rank. Rows of a query stand together; queries are independent of each
-// other, and are done in parallel.
+// Objectives of learning to rank. Rows of a query are contiguous; queries are independent of each
+// other, and run in parallel.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ struct GainRule {
   Kind kind = Kind::exponential;
   std::vector<double> table;  // by label
 
-  // Exponential gains are 2^label - 1, all of a query times 2^-shift: shares of them are what matters,
-  // and those do not overflow whatever the labels.
+  // Exponential gains are 2^label - 1, times 2^-shift for all rows of a query: only their ratios
+  // matter, and these do not overflow whatever the labels.
   double gain(double label, int shift) const;
   int shift(double largest_label) const;
 };
 
-// The first row of each query, and behind the last one the number of rows.
+// The first row of each query, then the number of rows.
 using QueryBegin = std::vector<std::int64_t>;
 
-// Whole queries to do at once, so that small ones do not cost a task each.
+// Groups whole queries into tasks, so that small ones do not cost a task each.
 std::vector<std::int64_t> query_blocks(const QueryBegin& begin);
 
 struct RankTargets {
@@ -44,11 +44,11 @@ struct LambdaRules {
   bool divide_by_difference = true;
   Norm norm = Norm::gradients;
   std::int64_t n_top = 30;   // one row of a pair is among the first `n_top` ranks ...
-  std::int64_t n_drawn = 0;  // ... unless above 0: so many pairs are drawn for every row
+  std::int64_t n_drawn = 0;  // ... unless above 0: this many pairs are drawn for every row
   GainRule gain;
 };
 
-// Gradients from pairs of rows: LambdaRank and what XGBoost makes of it.
+// Gradients from pairs of rows: LambdaRank and XGBoost's variants of it.
 class LambdaRank {
  public:
   // Labels must fit the rules: see `gain`, and for map they are 0 and 1.

@@ -13,7 +13,7 @@ struct RankMetricRules {
   enum class Kind : std::uint8_t { ndcg, map, precision };
   Kind kind = Kind::ndcg;
   std::int64_t n_top = 1;         // ranks that count
-  double without_relevant = 1.0;  // value of a query whose rows are all worth nothing
+  double without_relevant = 1.0;  // value of a query whose rows all have gain 0
   GainRule gain;
 };
 

@@ -1,4 +1,4 @@
-// The user's own table, dense or sparse, read value by value: what linear leaves are fitted to.
+// The user's own table, dense or sparse, read value by value: linear leaves are fitted to it.
 #pragma once
 
 #include <algorithm>

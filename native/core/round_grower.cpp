@@ -5,7 +5,7 @@
 namespace gossamer {
 namespace {
 
-// With more rows a join costs little beside the work between two of them.
+// With more rows a join costs little compared with the work between two joins.
 constexpr std::int64_t kMaxRowsSideBySide = 500000;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -32,7 +32,7 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
   const auto n_outputs = static_cast<std::int64_t>(params.size());
   const std::int64_t n_threads = team.n_threads();
   const std::int64_t n_all = data_.matrix->n_rows();
-  // What one tree has paid for is free to the next one.
+  // Features that one tree has paid for are free for the next one.
   const FeatureLimits* const limits = params[0].search.limits.get();
   const bool remembers = limits != nullptr && limits->costs && limits->costs->remembers();
   const auto grow_one = [&](Grower& grower, Team& own, std::int64_t k, const GrowParams& p) {
@@ -44,7 +44,7 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
     tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw);
     if (remembers) p.search.limits->costs->add_tree(own, *data_.matrix, tree);
   };
-  // Shards exchange tree by tree, in one order.
+  // Shards exchange one tree after another, all in the same order.
   const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers &&
                             !params[0].by_value.proposals && data_.exchange == nullptr;
   const std::int64_t n_over = n_outputs % n_threads;

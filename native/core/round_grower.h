@@ -1,8 +1,8 @@
 // The trees of one round, on the same rows: one per output, or one with a value for every output in each leaf.
 //
 // A tree that is grown by all threads together costs a join for every batch of leaves. Several small trees are better
-// grown side by side, one thread each; what is left over after the last full set is grown together, unless that leaves
-// most threads with a tree of their own. Trees do not depend on that.
+// grown side by side, one thread each; the trees left over after the last full set are grown by all threads together,
+// unless most threads would still have a tree of their own. The trees do not depend on this choice.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class RoundGrower {
                          std::int64_t n_rows, std::span<const GrowParams> params, double* score,
                          const TreeLabels& labels = {}, const RawTable* raw = nullptr);
 
-  // Of all trees so far; seconds are those of every thread together where trees grew side by side.
+  // Totals over all trees so far; seconds are summed over threads where trees grew side by side.
   GrowStats stats() const;
 
  private:

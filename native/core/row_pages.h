@@ -1,4 +1,4 @@
-// Where histograms read bins from: pages of consecutive rows, of which one is in memory at a time.
+// The source of bins for histograms: pages of consecutive rows, of which one is in memory at a time.
 #pragma once
 
 #include <cstdint>

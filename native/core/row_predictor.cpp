@@ -27,27 +27,27 @@ RowPredictor::RowPredictor(const Forest& forest, std::int64_t first_tree, std::i
 bool RowPredictor::make_nodes() {
   const Forest& f = *forest_;
   if (!f.linear.empty() || !f.sets.empty() || n_columns_ == 0) return false;
-  std::unordered_map<std::int64_t, std::uint16_t> lane_of;
+  std::unordered_map<std::int64_t, std::uint16_t> operand_of;
   for (std::int64_t t = first_tree_; t < last_tree_; ++t) {
     const std::int64_t first = f.node_begin[size(t)];
     const std::int64_t n_nodes = f.node_begin[size(t) + 1] - first;
     if (n_nodes > std::numeric_limits<std::int16_t>::max()) return false;
     trees_.push_back({static_cast<std::int64_t>(nodes_.size()), static_cast<std::int64_t>(leaf_value_.size())});
     for (std::size_t n = size(first); n < size(first + n_nodes); ++n) {
-      const LaneKind kind = lane_kind(f, n);
-      const std::int64_t key = static_cast<std::int64_t>(f.column[n]) * kLaneKinds + static_cast<std::int64_t>(kind);
-      const auto [lane, is_new] = lane_of.try_emplace(key, static_cast<std::uint16_t>(lanes_.size()));
+      const OperandKind kind = operand_kind(f, n);
+      const std::int64_t key = static_cast<std::int64_t>(f.column[n]) * kOperandKinds + static_cast<std::int64_t>(kind);
+      const auto [operand, is_new] = operand_of.try_emplace(key, static_cast<std::uint16_t>(operands_.size()));
       if (is_new) {
-        if (lanes_.size() > std::numeric_limits<std::uint16_t>::max()) return false;
-        lanes_.push_back({f.column[n], kind});
+        if (operands_.size() > std::numeric_limits<std::uint16_t>::max()) return false;
+        operands_.push_back({f.column[n], kind});
       }
       nodes_.push_back({f.threshold[n],
-                        lane->second,
+                        operand->second,
                         {static_cast<std::int16_t>(f.right[n]), static_cast<std::int16_t>(f.left[n])}});
     }
-    if (n_nodes == 0) {  // one that leads to the leaf, whatever the row
+    if (n_nodes == 0) {  // a node that always leads to the leaf
       nodes_.push_back({0.0, 0, {-1, -1}});
-      if (lanes_.empty()) lanes_.push_back({0, LaneKind::nan_left});
+      if (operands_.empty()) operands_.push_back({0, OperandKind::nan_left});
     }
     const auto* const values = f.leaf_value.data();
     leaf_value_.insert(leaf_value_.end(), values + f.leaf_begin[size(t)] * n_values_,
@@ -56,22 +56,22 @@ bool RowPredictor::make_nodes() {
   return true;
 }
 
-void RowPredictor::fill_lanes(const double* row, double* lanes) const {
+void RowPredictor::fill_operands(const double* row, double* operands) const {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  for (const Lane& lane : lanes_) {
-    const double x = row[lane.column];
-    switch (lane.kind) {
-      case LaneKind::nan_left: *lanes++ = x != x ? -kInf : x; break;
-      case LaneKind::nan_right: *lanes++ = x; break;
-      case LaneKind::zero_left: *lanes++ = std::abs(x) > kZero ? x : -kInf; break;
-      case LaneKind::zero_right: *lanes++ = std::abs(x) > kZero ? x : kNan; break;
-      case LaneKind::nan_is_zero: *lanes++ = x != x ? 0.0 : x; break;
+  for (const Operand& operand : operands_) {
+    const double x = row[operand.column];
+    switch (operand.kind) {
+      case OperandKind::nan_left: *operands++ = x != x ? -kInf : x; break;
+      case OperandKind::nan_right: *operands++ = x; break;
+      case OperandKind::zero_left: *operands++ = std::abs(x) > kZero ? x : -kInf; break;
+      case OperandKind::zero_right: *operands++ = std::abs(x) > kZero ? x : kNan; break;
+      case OperandKind::nan_is_zero: *operands++ = x != x ? 0.0 : x; break;
     }
   }
 }
 
-void RowPredictor::walk_small(const double* lanes, double* score) const {
+void RowPredictor::walk_small(const double* operands, double* score) const {
   constexpr std::size_t kTogether = 8;
   const std::size_t n_trees = trees_.size();
   std::int64_t output = first_tree_ % n_outputs_;
@@ -88,7 +88,7 @@ void RowPredictor::walk_small(const double* lanes, double* score) const {
       for (std::size_t k = 0; k < kTogether; ++k) {
         const std::int32_t before = at[k];
         const Node& node = nodes[k][std::max(before, 0)];
-        const std::int32_t next = node.child[lanes[node.lane] <= node.threshold];
+        const std::int32_t next = node.child[operands[node.operand] <= node.threshold];
         at[k] = before < 0 ? before : next;
         arrived &= at[k];
       }
@@ -108,11 +108,11 @@ void RowPredictor::walk_small(const double* lanes, double* score) const {
 
 void RowPredictor::add_scores(const double* row, double* score) const {
   if (is_small_) {
-    // The room is kept from row to row: a call allocates nothing.
-    thread_local std::vector<double> lanes;
-    if (lanes.size() < lanes_.size()) lanes.resize(lanes_.size());
-    fill_lanes(row, lanes.data());
-    walk_small(lanes.data(), score);
+    // The buffer is kept from row to row: a call does not allocate.
+    thread_local std::vector<double> operands;
+    if (operands.size() < operands_.size()) operands.resize(operands_.size());
+    fill_operands(row, operands.data());
+    walk_small(operands.data(), score);
     return;
   }
   const Forest& f = *forest_;

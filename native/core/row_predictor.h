@@ -1,4 +1,4 @@
-// Prediction of single rows, as servers ask for them: nothing but a walk, eight trees at a time.
+// Prediction of single rows, for servers: a plain walk, eight trees at a time.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace gossamer {
 
-// Trees [first_tree, last_tree) of a forest. What it knows is a copy, but for forests with category splits or linear
-// leaves, or beyond its small numbers: these are walked as they are, and must stay alive.
+// Trees [first_tree, last_tree) of a forest. It copies the trees, except forests with category splits, linear leaves or
+// too many nodes for its small integers: these are walked as they are, and must stay alive.
 class RowPredictor {
  public:
   RowPredictor(const Forest& forest, std::int64_t first_tree, std::int64_t last_tree);
@@ -21,16 +21,16 @@ class RowPredictor {
   void add_scores(const double* row, double* score) const;
 
  private:
-  // A row goes left if its lane is at most the threshold. NaN is not: lanes hold it where missing values go right,
-  // and -inf where they go left.
+  // A row goes left if its operand is at most the threshold. NaN never is: the operand is NaN if missing values go
+  // right, and -inf if they go left.
   struct Node {
     double threshold;
-    std::uint16_t lane;
-    std::int16_t child[2];  // of the tree: >= 0 node, else ~leaf; right first
+    std::uint16_t operand;
+    std::int16_t child[2];  // in the tree: >= 0 node, else ~leaf; right first
   };
-  struct Lane {
+  struct Operand {
     std::int32_t column;
-    LaneKind kind;
+    OperandKind kind;
   };
   struct Tree {
     std::int64_t first_node;
@@ -38,8 +38,8 @@ class RowPredictor {
   };
 
   bool make_nodes();
-  void fill_lanes(const double* row, double* lanes) const;
-  void walk_small(const double* lanes, double* score) const;
+  void fill_operands(const double* row, double* operands) const;
+  void walk_small(const double* operands, double* score) const;
 
   const Forest* forest_;
   std::int64_t first_tree_;
@@ -47,11 +47,11 @@ class RowPredictor {
   std::int64_t n_columns_;
   std::int64_t n_outputs_;
   std::int64_t n_values_;
-  std::vector<Lane> lanes_;
+  std::vector<Operand> operands_;
   std::vector<Node> nodes_;
   std::vector<Tree> trees_;
   std::vector<double> leaf_value_;
-  bool is_small_;  // what the above hold is all there is to know
+  bool is_small_;  // the arrays above hold the whole forest
 };
 
 }  // namespace gossamer

@@ -13,7 +13,7 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Divides places 0 ... n - 1 of a chunk. Returns how many are inside.
+// Divides rows 0 ... n - 1 of a chunk. Returns how many are inside.
 std::int64_t divide(const std::uint8_t* sides, std::int64_t n, RowIdx* inside, RowIdx* outside) {
   PartitionArgs args;
   args.column = sides;
@@ -76,7 +76,7 @@ std::int64_t sample_rows(Team& team, std::int64_t n_rows, double fraction_negati
       std::int64_t n_in = 0;
       for (std::int64_t i = begin; i < end; ++i) {
         const bool is_in = random_unit(key, static_cast<std::uint64_t>(i)) < fraction(i);
-        out[i] = static_cast<std::uint8_t>(kOutside * !is_in);  // no branch: it would be guessed wrong
+        out[i] = static_cast<std::uint8_t>(kOutside * !is_in);  // no branch: it would be mispredicted
         n_in += is_in;
       }
       return n_in;

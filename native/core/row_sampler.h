@@ -1,4 +1,4 @@
-// Bagging: which rows a round trains on. And the lists of rows that every kind of sampling makes.
+// Bagging: chooses the rows that a round trains on. Also the lists of rows that every kind of sampling makes.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ std::int64_t sample_rows(Team& team, std::int64_t n_rows, double fraction_negati
 
 // Where a row goes.
 constexpr std::uint8_t kSure = 0;
-constexpr std::uint8_t kDrawn = 1;  // inside by chance: its gradient is weighted
+constexpr std::uint8_t kDrawn = 1;  // drawn at random: its gradient is weighted
 constexpr std::uint8_t kOutside = 2;
 
-// The places in the list of rows where those of each block begin.
+// The positions in the list of rows where the rows of each block begin.
 class BlockPlaces {
  public:
   // n_inside: rows inside the sample, by block.
@@ -32,7 +32,7 @@ class BlockPlaces {
   std::int64_t outside(std::int64_t block) const;
 
  private:
-  std::vector<std::int64_t> n_before_;  // inside the sample
+  std::vector<std::int64_t> n_before_;  // rows inside the sample
 };
 
 // Writes the rows of one block to both parts of the list, a chunk at a time.
@@ -43,7 +43,8 @@ class RowWriter {
 
   // Rows first ... first + n - 1, at most kSampleChunk, with their sides.
   void write(const std::uint8_t* sides, std::int64_t first, std::int64_t n);
-  // The same; `drawn` takes those of kDrawn, as places in the chunk. Returns how many. It has room for n.
+  // The same; `drawn` takes the rows of kDrawn, as indices in the chunk, and must hold n entries. Returns how many
+  // there are.
   std::int64_t write(const std::uint8_t* sides, std::int64_t first, std::int64_t n, RowIdx* drawn);
 
  private:

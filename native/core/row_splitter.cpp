@@ -67,7 +67,7 @@ void RowSplitter::find_lane(const BinMatrix& matrix) {
   }
 }
 
-// What each value of the lane says.
+// The side of each value of the lane.
 template <class GoesLeft>
 void RowSplitter::fill_table(const GoesLeft& goes_left) {
   table_.resize(at(feature_->lane_values));
@@ -111,7 +111,7 @@ std::int64_t RowSplitter::split_values(const RowIdx* rows, std::int64_t first_ro
       const bool missing = std::isnan(x) || (missing_kind_ == MissingKind::zero && std::abs(x) <= kZero);
       bool is_left = missing ? missing_left_ : x <= value_;
       if (!set_.empty() && !missing) is_left = holds_category(set_, x) != missing_left_;
-      left[n_left] = row;  // may be where `rows` are: nothing is lost that has not been read
+      left[n_left] = row;  // may be the memory of `rows`: only rows already read are overwritten
       right[n_right] = row;
       n_left += is_left;
       n_right += !is_left;
@@ -120,7 +120,7 @@ std::int64_t RowSplitter::split_values(const RowIdx* rows, std::int64_t first_ro
   return n_left;
 }
 
-// A lane, where some rows have a value that did not fit it.
+// A lane in which the values of some rows did not fit.
 std::int64_t RowSplitter::split_misfits(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
                                         RowIdx* right) const {
   if (n_rows == 0) return 0;

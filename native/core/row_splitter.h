@@ -1,4 +1,4 @@
-// One split as a question to rows, wherever its feature is kept.
+// Applies one split to rows, wherever its feature is stored.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace gossamer {
 
-// Made once per split, then asked by any number of threads. The matrix must outlive it.
+// Made once per split, then used by any number of threads. The matrix must outlive it.
 class RowSplitter {
  public:
   RowSplitter(const BinMatrix& matrix, std::int32_t feature, std::int32_t threshold, bool missing_left);
-  // Of a categorical feature: goes_left[bin], the last one that of missing values.
+  // For a categorical feature: goes_left[bin], the last one for missing values.
   RowSplitter(const BinMatrix& matrix, std::int32_t feature, std::span<const std::uint8_t> goes_left);
 
-  // By the values of a column: at or below the threshold goes left. Of categories: those of `set` (increasing) do not
-  // go where missing and unknown ones go.
+  // By the values of a column: values at or below the threshold go left. Categories of `set` (increasing) go to the
+  // other side than missing and unknown ones.
   RowSplitter(const RawTable& raw, std::int32_t column, double threshold, MissingKind missing_kind, bool missing_left,
               std::span<const std::int32_t> set);
   // By row: 0 goes left, 1 right.
@@ -42,14 +42,14 @@ class RowSplitter {
   std::int64_t split_misfits(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
                              RowIdx* right) const;
 
-  const Feature* feature_ = nullptr;  // none: sides are given by row
+  const Feature* feature_ = nullptr;  // nullptr: sides are given by row
   std::int32_t threshold_ = 0;
   bool missing_left_ = false;
   bool two_bytes_ = false;
-  PartitionArgs lane_;      // all but the rows; a sparse column has none
-  SparsePartition sparse_;  // entries of a sparse column, or what did not fit the feature's bundle
+  PartitionArgs lane_;      // without the rows; unused for a sparse column
+  SparsePartition sparse_;  // entries of a sparse column, or values that did not fit the feature's bundle
   std::vector<std::uint8_t> table_;
-  const RawTable* raw_ = nullptr;  // then these four ask for values
+  const RawTable* raw_ = nullptr;  // if set, the next members compare values
   std::int32_t column_ = 0;
   double value_ = 0.0;
   MissingKind missing_kind_ = MissingKind::nan;

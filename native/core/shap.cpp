@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/shap_ways.h"
+#include "core/shap_paths.h"
 
 namespace gossamer {
 
@@ -16,7 +16,7 @@ using namespace shap;
 namespace {
 
 constexpr std::int64_t kBlockRows = 8 * kShapRows;
-constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 25;  // of trees that are worked on together
+constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 25;  // tables of trees that are handled together
 
 // ---- quadrature ----
 
@@ -52,8 +52,8 @@ Quadrature gauss_legendre(int n) {
 
 // ---- tables ----
 
-// A leaf ready for rows. For each part: factors of 0 and of 1 at every point, then weight * derivative / factor of 0
-// and of 1.
+// The tables of a leaf. For each part: the factors for 0 and for 1 at every point, then weight * derivative / factor
+// for 0 and for 1.
 struct LeafTables {
   std::int32_t leaf;
   std::int32_t n_points;
@@ -81,19 +81,19 @@ class Quadratures {
   std::vector<Quadrature> all_;
 };
 
-LeafTables make_tables(std::int32_t leaf, const Way& way, const Quadratures& quadratures) {
+LeafTables make_tables(std::int32_t leaf, const Path& path, const Quadratures& quadratures) {
   LeafTables found;
   found.leaf = leaf;
-  found.parts = way.parts;
-  found.steps = way.steps;
-  const auto d = static_cast<std::int64_t>(way.parts.size());
+  found.parts = path.parts;
+  found.steps = path.steps;
+  const auto d = static_cast<std::int64_t>(path.parts.size());
   found.n_points = static_cast<std::int32_t>((d + 1) / 2);
   const Quadrature& quadrature = quadratures[found.n_points];
   const auto n = at(found.n_points);
   found.tables.resize(at(d) * 4 * n);
-  for (std::size_t j = 0; j < way.parts.size(); ++j) {
-    const double share = way.parts[j].share;
-    found.places.push_back(way.parts[j].place);
+  for (std::size_t j = 0; j < path.parts.size(); ++j) {
+    const double share = path.parts[j].share;
+    found.places.push_back(path.parts[j].place);
     found.reach *= share;
     double* const table = found.tables.data() + j * 4 * n;
     for (std::size_t q = 0; q < n; ++q) {
@@ -103,7 +103,7 @@ LeafTables make_tables(std::int32_t leaf, const Way& way, const Quadratures& qua
       const double known = t + (1.0 - t) * share;
       table[q] = unknown;
       table[n + q] = known;
-      // Without training rows on the way its product is 0 wherever the answer is not given.
+      // Without training rows on the path the product is 0 wherever a test is not passed.
       table[2 * n + q] = unknown > 0.0 ? weight * -share / unknown : 0.0;
       table[3 * n + q] = weight * (1.0 - share) / known;
     }
@@ -113,9 +113,9 @@ LeafTables make_tables(std::int32_t leaf, const Way& way, const Quadratures& qua
 
 // ---- linear leaves ----
 
-// A leaf whose value depends on the row: constant + what each known column adds. A column that is not known stands at
-// its centre, where it adds nothing. What the bounds take away is taken from all columns alike; what changes where a
-// value is missing is shared by the columns that miss it.
+// A leaf whose value depends on the row: constant + the terms of the known columns. An unknown column is at its centre,
+// where its term is 0. The effect of the bounds is taken from all columns alike; the effect of missing values is shared
+// by the columns that are missing.
 struct LinearParts {
   double constant;
   std::vector<double> add;  // by part
@@ -130,7 +130,7 @@ LinearParts linear_parts(const Forest& forest, std::size_t leaf, const std::vect
   LinearParts found{linear.constant[leaf], std::vector<double>(parts.size(), 0.0)};
   const double value = linear.value(leaf, forest.leaf_value[leaf], read);
   std::vector<std::size_t> own;   // parts that have a term
-  std::vector<std::size_t> lost;  // those that make it missing
+  std::vector<std::size_t> lost;  // parts whose value is missing
   double whole = found.constant;
   for (auto t = at(linear.begin[leaf]); t < at(linear.begin[leaf + 1]); ++t) {
     const double add = linear.coefficient[t] * (read(linear.column[t]) - linear.centre[t]);
@@ -155,7 +155,7 @@ LinearParts linear_parts(const Forest& forest, std::size_t leaf, const std::vect
   return found;
 }
 
-// One row at a time: a term of column k is there only where k is known.
+// One row at a time: the term of column k counts only if k is known.
 void add_linear_leaf(const Forest& forest, const LeafTables& leaf, std::size_t place, const std::uint64_t* known,
                      const Quadrature& quadrature, const Tile& tile, double* acc) {
   const std::size_t d = leaf.parts.size();
@@ -189,8 +189,8 @@ void add_linear_pairs(const Forest& forest, const LeafTables& leaf, std::size_t 
                       const Quadrature& quadrature, const Tile& tile, double* sums) {
   const std::size_t d = leaf.parts.size();
   std::vector<double> factor(d);
-  std::vector<double> slope(d);  // of the factor
-  std::vector<double> term(d);   // what the part adds to the leaf's value, over the factor
+  std::vector<double> slope(d);  // derivative of the factor
+  std::vector<double> term(d);   // the part's term of the leaf's value, over the factor
   for (std::int64_t r = 0; r < tile.n_rows; ++r) {
     const LinearParts linear = linear_parts(forest, place, leaf.parts, tile, r);
     const auto is_known = [&](std::size_t j) { return known[j] >> r & 1; };
@@ -206,7 +206,7 @@ void add_linear_pairs(const Forest& forest, const LeafTables& leaf, std::size_t 
         product *= factor[j];
         terms += term[j];
       }
-      if (!(product > 0.0)) continue;  // one answer that no row gives: every derivative is 0
+      if (!(product > 0.0)) continue;  // no row passes some test: every derivative is 0
       for (std::size_t i = 0; i < d; ++i) {
         const double add_i = is_known(i) ? linear.add[i] : 0.0;
         const double weight = quadrature.weight[q] * product / factor[i];
@@ -228,8 +228,8 @@ std::vector<TreeTables> tables_of(Team& team, const Forest& forest, const Covers
   std::vector<TreeTables> trees(at(last_tree - first_tree));
   team.for_each(last_tree - first_tree, [&](std::int64_t i, int) {
     trees[at(i)].tree = first_tree + i;
-    for_ways(forest, &covers, first_tree + i, [&](std::int32_t leaf, const Way& way) {
-      trees[at(i)].leaves.push_back(make_tables(leaf, way, quadratures));
+    for_paths(forest, &covers, first_tree + i, [&](std::int32_t leaf, const Path& path) {
+      trees[at(i)].leaves.push_back(make_tables(leaf, path, quadratures));
     });
   });
   return trees;
@@ -257,7 +257,7 @@ void check_covers(const Forest& forest, const Covers& covers) {
 std::int64_t checked_points(std::int64_t most_parts) {
   const std::int64_t n_points = (most_parts + 1) / 2;
   if (n_points > kMaxShapPoints) {
-    throw std::invalid_argument("the way to a leaf asks about " + std::to_string(most_parts) + " columns, more than " +
+    throw std::invalid_argument("the path to a leaf tests " + std::to_string(most_parts) + " columns, more than " +
                                 std::to_string(2 * kMaxShapPoints));
   }
   return n_points;
@@ -275,7 +275,7 @@ void add_values(Team& team, const Forest& forest, const Covers& covers, const Vi
   for (std::int64_t first = first_tree; first < last_tree;) {
     const std::int64_t last = trees_together(forest, first, last_tree, most_parts);
     const std::vector<TreeTables> trees = tables_of(team, forest, covers, quadratures, first, last);
-    // What is expected of all rows.
+    // The expected value over all rows.
     std::vector<double> expected(at(n_outputs), 0.0);
     for (const TreeTables& tree : trees) {
       for (const LeafTables& leaf : tree.leaves) {
@@ -314,7 +314,7 @@ void add_values(Team& team, const Forest& forest, const Covers& covers, const Vi
             ShapLeafArgs args;
             args.n_parts = static_cast<int>(leaf.parts.size());
             args.n_points = leaf.n_points;
-            args.n_groups = static_cast<int>((tile.n_rows + 7) / 8);
+            args.n_blocks = static_cast<int>((tile.n_rows + 7) / 8);
             args.known = known.data();
             args.tables = leaf.tables.data();
             args.place = leaf.places.data();
@@ -380,7 +380,7 @@ void add_shap_interactions(Team& team, const Forest& forest, const Covers& cover
           ShapPairArgs args;
           args.n_parts = static_cast<int>(d);
           args.n_points = leaf.n_points;
-          args.n_groups = static_cast<int>((tile.n_rows + 7) / 8);
+          args.n_blocks = static_cast<int>((tile.n_rows + 7) / 8);
           args.known = known.data();
           args.tables = leaf.tables.data();
           args.weight = quadratures[leaf.n_points].weight.data();

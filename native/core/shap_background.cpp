@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/shap_ways.h"
+#include "core/shap_paths.h"
 
 namespace gossamer {
 
@@ -11,10 +11,10 @@ using namespace shap;
 
 namespace {
 
-// Which features of the way to a leaf a row answers, as bits.
+// The features on the path to a leaf whose tests a row passes, as bits.
 struct Pattern {
   std::uint64_t bits;
-  double share;  // of the background rows
+  double share;  // share of the background rows
 };
 
 struct LeafPatterns {
@@ -25,7 +25,7 @@ struct LeafPatterns {
   double reach = 0.0;
 };
 
-// Bit j of pattern r: row r gives the answers of part j.
+// Bit j of pattern r: row r passes the tests of part j.
 void patterns_of(const LeafPatterns& leaf, const std::vector<std::uint64_t>& left, std::int64_t n_rows,
                  std::uint64_t* patterns) {
   std::fill_n(patterns, n_rows, std::uint64_t{0});
@@ -62,14 +62,14 @@ class Integrals {
 
 // ---- linear leaves ----
 
-// A leaf seen from a row and a background row that together give all its answers: parts that only the row answers are
-// in every set of known features that reaches the leaf, those that only the background row answers in none. What both
-// answer is free, and changes the leaf's value if it has a term and the two values differ.
+// A leaf, a row and a background row that together pass all its tests: parts that only the row passes are in every set
+// of known features that reaches the leaf, parts that only the background row passes in none. Parts that both pass are
+// free, and change the leaf's value if they have a term and the two values differ.
 struct Meeting {
   std::uint64_t gains, loses;
   std::vector<std::size_t> free;  // parts with a term
-  std::vector<double> change;     // of the leaf's value, if the part becomes known
-  double value;                   // with no free part known
+  std::vector<double> change;     // change of the leaf's value if the part becomes known
+  double value;                   // value with no free part known
 };
 
 // The bounds of a leaf, and missing values, make its value depend on all free parts at once: every set of them counts.
@@ -117,14 +117,14 @@ void add_additive(const Meeting& m, const Integrals& integrals, double scale, do
   for (std::size_t i = 0; i < m.free.size(); ++i) sums[m.free[i]] += scale * m.change[i] * integrals(a, b);
 }
 
-// Where a row stands in a tile.
+// The position of a row in a tile.
 struct RowOf {
   const Tile& tile;
   std::int64_t row;
   double operator[](std::int32_t place) const { return tile.value[at(place) * kShapRows + at(row)]; }
 };
 
-// Adds what one leaf gives a row against one background row to `sums`, by part.
+// Adds the values of one leaf for a row against one background row to `sums`, by part.
 void add_linear_meeting(const Forest& forest, const LeafPatterns& leaf, std::size_t place, std::uint64_t own_bits,
                         std::uint64_t other_bits, const RowOf& own, const RowOf& other, const Integrals& integrals,
                         double scale, Meeting& m, double* sums) {
@@ -151,7 +151,7 @@ void add_linear_meeting(const Forest& forest, const LeafPatterns& leaf, std::siz
     lowest += std::min(change, 0.0);
     highest += std::max(change, 0.0);
   }
-  // False where something is not a number, too.
+  // False for NaN, too.
   if (m.value + lowest >= linear.low[place] && m.value + highest <= linear.high[place]) {
     add_additive(m, integrals, scale, sums);
     return;
@@ -169,13 +169,13 @@ void add_linear_meeting(const Forest& forest, const LeafPatterns& leaf, std::siz
   add_by_sets(m, integrals, value, scale, sums);
 }
 
-// Every row against every background row: values of linear leaves differ from one to the next.
+// Handles every row with every background row: the values of linear leaves differ from pair to pair.
 void add_linear_tree(Team& team, const Forest& forest, std::int64_t tree, const std::vector<Tile>& background,
                      std::int64_t n_background, const MatrixView& matrix, const Integrals& integrals,
                      const ShapOutput& output) {
   std::vector<LeafPatterns> leaves;
-  for_ways(forest, nullptr, tree,
-           [&](std::int32_t leaf, const Way& way) { leaves.push_back({leaf, way.parts, way.steps, {}}); });
+  for_paths(forest, nullptr, tree,
+            [&](std::int32_t leaf, const Path& path) { leaves.push_back({leaf, path.parts, path.steps, {}}); });
   const auto n_leaves = static_cast<std::int64_t>(leaves.size());
   std::vector<std::uint64_t> others(at(n_leaves * n_background));  // patterns, leaf after leaf
   const auto n_tiles = static_cast<std::int64_t>(background.size());
@@ -246,7 +246,7 @@ void add_shap_values_of(Team& team, const Forest& forest, const MatrixView& back
                         std::int64_t first_tree, std::int64_t last_tree, const ShapOutput& output) {
   if (background.n_rows < 1) throw std::invalid_argument("there is no background row");
   const std::int64_t most_parts = count_parts(forest, first_tree, last_tree);
-  if (most_parts > 64) throw std::invalid_argument("the way to a leaf asks about more than 64 columns");
+  if (most_parts > 64) throw std::invalid_argument("the path to a leaf tests more than 64 columns");
   const auto n_most = static_cast<int>(most_parts);
   if (!forest.linear.empty()) {
     add_linear_values_of(team, forest, background, matrix, first_tree, last_tree, n_most, output);
@@ -265,8 +265,8 @@ void add_shap_values_of(Team& team, const Forest& forest, const MatrixView& back
   std::vector<std::vector<LeafPatterns>> trees(at(last_tree - first_tree));
   team.for_each(last_tree - first_tree, [&](std::int64_t i, int) {
     std::vector<LeafPatterns>& leaves = trees[at(i)];
-    for_ways(forest, nullptr, first_tree + i,
-             [&](std::int32_t leaf, const Way& way) { leaves.push_back({leaf, way.parts, way.steps, {}}); });
+    for_paths(forest, nullptr, first_tree + i,
+              [&](std::int32_t leaf, const Path& path) { leaves.push_back({leaf, path.parts, path.steps, {}}); });
     Tile tile;
     std::vector<std::uint64_t> left;
     std::uint64_t patterns[kShapRows];

@@ -24,12 +24,12 @@ Searched SortedEvaluator::where(std::int32_t f) const {
 
 void SortedEvaluator::clear() {
   HistogramEvaluator::clear();
-  stretches_.clear();
+  ranges_.clear();
 }
 
-std::vector<SortedLists::Stretch>& SortedEvaluator::stretches(std::int32_t node) {
-  if (stretches_.size() <= at(node)) stretches_.resize(at(node) + 1);
-  return stretches_[at(node)];
+std::vector<SortedLists::EntryRange>& SortedEvaluator::ranges(std::int32_t node) {
+  if (ranges_.size() <= at(node)) ranges_.resize(at(node) + 1);
+  return ranges_[at(node)];
 }
 
 void SortedEvaluator::start_sources(Team& team) {
@@ -60,26 +60,26 @@ void SortedEvaluator::start_sources(Team& team) {
       }
     });
   }
-  stretches_.clear();
-  stretches(0) = lists_.start(team, table(), allowed_.tree_sorted_columns(), task_.rows, task_.n_rows);
+  ranges_.clear();
+  ranges(0) = lists_.start(team, table(), allowed_.tree_sorted_columns(), task_.rows, task_.n_rows);
   if (task_.params[0].by_value.global_eps > 0.0) keep_proposals(team);
 }
 
-// Keeps a threshold only where enough weight has come together since the last one: candidates of the whole tree.
+// Keeps a threshold only if enough weight has been added since the last one: candidates for the whole tree.
 void SortedEvaluator::keep_proposals(Team& team) {
   const auto weight_of = [&](const Sums& sums) { return layout().constant_hessian() ? sums.count : sums.hessian; };
   const auto places = lists_.used();
   team.for_each(static_cast<std::int64_t>(places.size()), [&](std::int64_t i, int) {
     const auto place = at(places[at(i)]);
-    const SortedLists::Stretch& stretch = stretches_[0][place];
+    const SortedLists::EntryRange& range = ranges_[0][place];
     const Unlisted sums = unlisted(0, quantised_.total(), place);
     const std::int64_t total = weight_of(quantised_.total()) - weight_of(sums.missing);
     const double step = task_.params[0].by_value.global_eps * static_cast<double>(total);
     double weight = 0.0;
-    SortedEntry* const entries = lists_.entries(place, stretch);
-    for (std::int64_t e = 0; e < stretch.n_values; ++e) {
-      // Zero, where it is the rest, is split from its neighbours anyway.
-      if (e == stretch.n_low && table().columns[place].rest_is_zero) weight = 0.0;
+    SortedEntry* const entries = lists_.entries(place, range);
+    for (std::int64_t e = 0; e < range.n_values; ++e) {
+      // Zero, if it is the rest, is separated from its neighbours anyway.
+      if (e == range.n_low && table().columns[place].rest_is_zero) weight = 0.0;
       if (entries[e] & kNewValue) {
         if (e > 0 && weight < step) {
           entries[e] &= ~kNewValue;
@@ -87,16 +87,16 @@ void SortedEvaluator::keep_proposals(Team& team) {
           weight = 0.0;
         }
       }
-      const SortedSearchArgs one = sorted_args(place, stretch, e, 1);
+      const SortedSearchArgs one = sorted_args(place, range, e, 1);
       weight += static_cast<double>(weight_of(kernels().sum_sorted(one, layout())));
     }
   });
 }
 
-SortedSearchArgs SortedEvaluator::sorted_args(std::size_t place, const SortedLists::Stretch& stretch,
+SortedSearchArgs SortedEvaluator::sorted_args(std::size_t place, const SortedLists::EntryRange& range,
                                               std::int64_t first, std::int64_t n) const {
   SortedSearchArgs args;
-  args.entries = lists_.entries(place, stretch) + first;
+  args.entries = lists_.entries(place, range) + first;
   args.n = n;
   if (half_values_.size() > 0) {
     args.row_values = half_values_.data();
@@ -108,17 +108,17 @@ SortedSearchArgs SortedEvaluator::sorted_args(std::size_t place, const SortedLis
 
 SortedEvaluator::Unlisted SortedEvaluator::unlisted(std::int32_t node, const Sums& sums, std::size_t place) {
   const SortedColumn& column = table().columns[place];
-  const SortedLists::Stretch& stretch = stretches_[at(node)][place];
+  const SortedLists::EntryRange& range = ranges_[at(node)][place];
   Unlisted found;
-  if (stretch.n < sums.count) {
-    found.rest = sums - kernels().sum_sorted(sorted_args(place, stretch, 0, stretch.n), layout());
+  if (range.n < sums.count) {
+    found.rest = sums - kernels().sum_sorted(sorted_args(place, range, 0, range.n), layout());
     if (layout().constant_hessian()) found.rest.hessian = 0;
   }
-  const std::int64_t n_missing = stretch.n - stretch.n_values;
+  const std::int64_t n_missing = range.n - range.n_values;
   if (!column.rest_is_zero) {
     found.missing = found.rest;
   } else if (n_missing > 0) {
-    found.missing = kernels().sum_sorted(sorted_args(place, stretch, stretch.n_values, n_missing), layout());
+    found.missing = kernels().sum_sorted(sorted_args(place, range, range.n_values, n_missing), layout());
   }
   return found;
 }
@@ -144,25 +144,25 @@ void SortedEvaluator::search_column(const SearchedLeaf& leaf, std::int32_t place
   const std::int32_t f = column.feature;
   const std::int32_t node = leaf.job->node;
   if (!allowed_.in_sorted_column(node, f)) return;
-  const SortedLists::Stretch& stretch = stretches_[at(node)][at(place)];
+  const SortedLists::EntryRange& range = ranges_[at(node)][at(place)];
   // One side of every split consists of entries alone.
-  if (static_cast<double>(stretch.n) < rules_.min_data) return;
+  if (static_cast<double>(range.n) < rules_.min_data) return;
   const Unlisted sums = unlisted(node, leaf.sums, at(place));
 
   ValueLimits limits;
   SearchArgs leaf_args = search_args(leaf, {}, feature(f), thread);
   if (limits_of(leaf, f, thread, limits) != nullptr) {
-    limits.first_bin = 0;  // places, here
-    limits.last_bin = static_cast<int>(stretch.n_values + column.rest_is_zero);
+    limits.first_bin = 0;  // places instead of bins
+    limits.last_bin = static_cast<int>(range.n_values + column.rest_is_zero);
     leaf_args.limits = &limits;
   }
   Candidate candidate;
-  const std::int64_t n_first = column.rest_is_zero ? stretch.n_low : stretch.n_values;
-  SortedSearchArgs args = sorted_args(at(place), stretch, 0, n_first);
+  const std::int64_t n_first = column.rest_is_zero ? range.n_low : range.n_values;
+  SortedSearchArgs args = sorted_args(at(place), range, 0, n_first);
   args.leaf = leaf_args;
   args.missing = sums.missing;
   args.ends = column.rest_is_zero || sums.missing.count > 0;
-  // Shares are those of rows with a value: missing ones are no reason to look less closely.
+  // Shares are relative to rows with a value: missing rows must not make the steps coarser.
   args.min_step = task_.params[0].by_value.local_eps * (leaf_args.hessian - hessian_of(sums.missing));
   const SplitRules rules = rules_of(feature(f));
   bool improved = kernels().search_sorted(args, layout(), rules, candidate);
@@ -170,7 +170,7 @@ void SortedEvaluator::search_column(const SearchedLeaf& leaf, std::int32_t place
     args.before += sums.rest;
     args.entries += n_first;
     args.first_place = n_first + 1;
-    args.n = stretch.n_values - n_first;
+    args.n = range.n_values - n_first;
     args.ends = sums.missing.count > 0;
     improved |= kernels().search_sorted(args, layout(), rules, candidate);
   }
@@ -199,27 +199,27 @@ void SortedEvaluator::finish_split(const SearchedLeaf& leaf, int thread, BestSpl
 void SortedEvaluator::finish_column(const SearchedLeaf& leaf, BestSplit& split, Sums& left) {
   const auto place = at(table().place_of[at(split.feature)]);
   const SortedColumn& column = table().columns[place];
-  const SortedLists::Stretch& stretch = stretches_[at(leaf.job->node)][place];
+  const SortedLists::EntryRange& range = ranges_[at(leaf.job->node)][place];
   const Unlisted sums = unlisted(leaf.job->node, leaf.sums, place);
-  const bool zero_left = column.rest_is_zero && split.threshold > stretch.n_low;
+  const bool zero_left = column.rest_is_zero && split.threshold > range.n_low;
   const std::int64_t n_left = split.threshold - zero_left;
-  left = kernels().sum_sorted(sorted_args(place, stretch, 0, n_left), layout());
+  left = kernels().sum_sorted(sorted_args(place, range, 0, n_left), layout());
   if (zero_left) left += sums.rest;
   if (layout().constant_hessian()) left.hessian = 0;
   if (split.missing_left) left += sums.missing;
   if (sums.missing.count == 0) split.missing_left = 2 * left.count >= leaf.sums.count;
 
-  const SortedEntry* const entries = lists_.entries(place, stretch);
+  const SortedEntry* const entries = lists_.entries(place, range);
   const bool has_zero = column.rest_is_zero && sums.rest.count > 0;
   double low = n_left > 0 ? table().value(column, entries[n_left - 1]) : 0.0;
-  if (has_zero && n_left == stretch.n_low && zero_left) low = 0.0;
+  if (has_zero && n_left == range.n_low && zero_left) low = 0.0;
   double high = std::numeric_limits<double>::infinity();
-  if (has_zero && n_left == stretch.n_low && !zero_left) {
+  if (has_zero && n_left == range.n_low && !zero_left) {
     high = 0.0;
-  } else if (n_left < stretch.n_values) {
+  } else if (n_left < range.n_values) {
     high = table().value(column, entries[n_left]);
   } else {
-    split.value = high;  // all values go left, what is missing right
+    split.value = high;  // all values go left, missing ones right
     split.place = column.n_places() - 1;
     return;
   }
@@ -227,7 +227,7 @@ void SortedEvaluator::finish_column(const SearchedLeaf& leaf, BestSplit& split, 
   split.place = task_.monotone->is_on() ? table().places_up_to(column, split.value) - 1 : 0;
 }
 
-// The same where the bins of a feature hold one value each.
+// The same for features whose bins hold one value each.
 void SortedEvaluator::set_value(const FeatureCells& cells, BestSplit& split) const {
   const std::vector<double>& values = table().bin_values[at(split.feature)];
   const auto n = static_cast<std::int64_t>(values.size());
@@ -250,20 +250,20 @@ RowSplitter SortedEvaluator::splitter(std::int32_t node, RowRange rows, const Be
   if (!is_listed(split.feature)) return HistogramEvaluator::splitter(node, rows, split);
   const auto place = at(table().place_of[at(split.feature)]);
   const SortedColumn& column = table().columns[place];
-  const SortedLists::Stretch& stretch = stretches_[at(node)][place];
-  const bool zero_left = column.rest_is_zero && split.threshold > stretch.n_low;
+  const SortedLists::EntryRange& range = ranges_[at(node)][place];
+  const bool zero_left = column.rest_is_zero && split.threshold > range.n_low;
   const std::int64_t n_left = split.threshold - zero_left;
   std::uint8_t* const side = lists_.side();
-  if (stretch.n < rows.end - rows.begin) {
+  if (range.n < rows.end - rows.begin) {
     const RowIdx* const own = task_.leaf_rows->from(rows.begin);
     const bool rest_right = column.rest_is_zero ? !zero_left : !split.missing_left;
     for (std::int64_t i = 0; i < rows.end - rows.begin; ++i) {
       side[own != nullptr ? own[i] : static_cast<RowIdx>(rows.begin + i)] = rest_right;
     }
   }
-  const SortedEntry* const entries = lists_.entries(place, stretch);
-  for (std::int64_t i = 0; i < stretch.n_values; ++i) side[entries[i] & ~kNewValue] = i >= n_left;
-  for (std::int64_t i = stretch.n_values; i < stretch.n; ++i) side[entries[i] & ~kNewValue] = !split.missing_left;
+  const SortedEntry* const entries = lists_.entries(place, range);
+  for (std::int64_t i = 0; i < range.n_values; ++i) side[entries[i] & ~kNewValue] = i >= n_left;
+  for (std::int64_t i = range.n_values; i < range.n; ++i) side[entries[i] & ~kNewValue] = !split.missing_left;
   return RowSplitter(side);
 }
 
@@ -276,12 +276,11 @@ void SortedEvaluator::rows_were_split(Team& team, std::span<const SplitNode> nod
       const RowIdx* const rows = task_.leaf_rows->from(node.rows.begin);
       for (std::int64_t i = 0; i < node.rows.end - node.rows.begin; ++i) lists_.side()[rows[i]] = i >= node.n_left;
     }
-    stretches(std::max(node.children[0], node.children[1]));  // makes the list long enough for both
+    ranges(std::max(node.children[0], node.children[1]));  // makes the list long enough for both
   }
   for (const SplitNode& node : nodes) {
     if (!node.searched) continue;
-    splits.push_back({&stretches_[at(node.node)],
-                      {&stretches_[at(node.children[0])], &stretches_[at(node.children[1])]}});
+    splits.push_back({&ranges_[at(node.node)], {&ranges_[at(node.children[0])], &ranges_[at(node.children[1])]}});
   }
   lists_.split(team, splits);
 }

@@ -1,4 +1,4 @@
-// Best splits from sorted columns: exact ones, or local proposals. Features whose bins hold one value each stay in
+// Best splits from sorted columns: exact splits, or local proposals. Features whose bins hold one value each stay in
 // histograms.
 #pragma once
 
@@ -29,7 +29,7 @@ class SortedEvaluator : public HistogramEvaluator {
   void finish_split(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left) override;
 
  private:
-  // Rows of a leaf without an entry in a sorted column, and missing ones.
+  // Sums of the rows of a leaf without an entry in a sorted column, and of missing rows.
   struct Unlisted {
     Sums rest;
     Sums missing;
@@ -37,9 +37,9 @@ class SortedEvaluator : public HistogramEvaluator {
 
   const SortedTable& table() const { return *task_.params[0].by_value.sorted; }
   bool is_listed(std::int32_t feature) const { return table().place_of[static_cast<std::size_t>(feature)] >= 0; }
-  std::vector<SortedLists::Stretch>& stretches(std::int32_t node);
+  std::vector<SortedLists::EntryRange>& ranges(std::int32_t node);
   void keep_proposals(Team& team);
-  SortedSearchArgs sorted_args(std::size_t place, const SortedLists::Stretch& stretch, std::int64_t first,
+  SortedSearchArgs sorted_args(std::size_t place, const SortedLists::EntryRange& range, std::int64_t first,
                                std::int64_t n) const;
   Unlisted unlisted(std::int32_t node, const Sums& sums, std::size_t place);
   void search_column(const SearchedLeaf& leaf, std::int32_t place, int thread, Found& best);
@@ -47,10 +47,10 @@ class SortedEvaluator : public HistogramEvaluator {
   void set_value(const FeatureCells& cells, BestSplit& split) const;
 
   SortedLists lists_;
-  std::vector<std::vector<SortedLists::Stretch>> stretches_;  // by node: its entries in each sorted column
+  std::vector<std::vector<SortedLists::EntryRange>> ranges_;  // by node: its entries in each sorted column
   std::vector<char> listed_split_;                            // by node: its split is on a sorted column
   Buffer<std::uint64_t> half_values_;  // by row, see SortedSearchArgs; empty: values are too wide
-  std::vector<Feature> box_features_;  // what monotone constraints see: places instead of bins
+  std::vector<Feature> box_features_;  // features for monotone constraints: places instead of bins
   const SortedTable* boxes_of_ = nullptr;
 };
 

@@ -12,9 +12,9 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-std::vector<SortedLists::Stretch> SortedLists::start(Team& team, const SortedTable& table,
-                                                     const std::vector<char>& used, const RowIdx* rows,
-                                                     std::int64_t n_rows) {
+std::vector<SortedLists::EntryRange> SortedLists::start(Team& team, const SortedTable& table,
+                                                        const std::vector<char>& used, const RowIdx* rows,
+                                                        std::int64_t n_rows) {
   const std::size_t n_columns = table.columns.size();
   lists_.resize(n_columns);
   scratch_.resize(std::max(scratch_.size(), at(team.n_threads())));
@@ -28,7 +28,7 @@ std::vector<SortedLists::Stretch> SortedLists::start(Team& team, const SortedTab
     std::memset(side_.data(), 1, at(n_all));
     for (std::int64_t i = 0; i < n_rows; ++i) side_[rows[i]] = 0;
   }
-  std::vector<Stretch> root(n_columns);
+  std::vector<EntryRange> root(n_columns);
   team.for_each(static_cast<std::int64_t>(used_.size()), [&](std::int64_t i, int thread) {
     const auto place = at(used_[at(i)]);
     const SortedColumn& column = table.columns[place];
@@ -38,18 +38,18 @@ std::vector<SortedLists::Stretch> SortedLists::start(Team& team, const SortedTab
     std::memcpy(lists_[place].data(), column.entries.data(), at(n) * sizeof(SortedEntry));
     root[place] = {0, column.n_low, column.n_values, n};
     if (rows == nullptr) return;
-    // Rows outside the sample go to the right, and are forgotten.
-    Buffer<SortedEntry>& room = scratch_[at(thread)];
-    room.grow_to(n);
-    Stretch whole = root[place];
+    // Rows outside the sample go to the right, and are dropped.
+    Buffer<SortedEntry>& buffer = scratch_[at(thread)];
+    buffer.grow_to(n);
+    EntryRange whole = root[place];
     SortedEntry* const list = lists_[place].data();
-    Stretch& kept = root[place];
+    EntryRange& kept = root[place];
     const std::int64_t parts[4] = {0, whole.n_low, whole.n_values, whole.n};
     std::int64_t counts[3];
     std::int64_t n_kept = 0;
     for (int part = 0; part < 3; ++part) {
       const std::int64_t n_part = parts[part + 1] - parts[part];
-      counts[part] = kernels().split_sorted(list + parts[part], n_part, side_.data(), room.data());
+      counts[part] = kernels().split_sorted(list + parts[part], n_part, side_.data(), buffer.data());
       std::memmove(list + n_kept, list + parts[part], at(counts[part]) * sizeof(SortedEntry));
       n_kept += counts[part];
     }
@@ -61,20 +61,20 @@ std::vector<SortedLists::Stretch> SortedLists::start(Team& team, const SortedTab
 void SortedLists::split(Team& team, std::span<const Split> splits) {
   const auto n_used = static_cast<std::int64_t>(used_.size());
   for (const Split& split : splits) {
-    for (std::vector<Stretch>* child : split.children) child->assign(lists_.size(), {});
+    for (std::vector<EntryRange>* child : split.children) child->assign(lists_.size(), {});
   }
   team.for_each(static_cast<std::int64_t>(splits.size()) * n_used, [&](std::int64_t t, int thread) {
     const Split& split = splits[at(t / n_used)];
     const auto place = at(used_[at(t % n_used)]);
-    const Stretch& whole = (*split.parent)[place];
+    const EntryRange& whole = (*split.parent)[place];
     if (whole.n == 0) return;
-    Buffer<SortedEntry>& room = scratch_[at(thread)];
-    room.grow_to(whole.n);
+    Buffer<SortedEntry>& buffer = scratch_[at(thread)];
+    buffer.grow_to(whole.n);
     SortedEntry* const list = lists_[place].data() + whole.begin;
     // Part by part: values below zero, others, missing ones.
     const std::int64_t parts[4] = {0, whole.n_low, whole.n_values, whole.n};
-    Stretch& left = (*split.children[0])[place];
-    Stretch& right = (*split.children[1])[place];
+    EntryRange& left = (*split.children[0])[place];
+    EntryRange& right = (*split.children[1])[place];
     std::int64_t n_left[3];
     std::int64_t left_end = 0;
     std::int64_t right_end = 0;
@@ -83,12 +83,12 @@ void SortedLists::split(Team& team, std::span<const Split> splits) {
       n_left[part] = 0;
       if (n_part == 0) continue;
       SortedEntry* const first = list + parts[part];
-      n_left[part] = kernels().split_sorted(first, n_part, side_.data(), room.data() + right_end);
+      n_left[part] = kernels().split_sorted(first, n_part, side_.data(), buffer.data() + right_end);
       if (left_end != parts[part]) std::memmove(list + left_end, first, at(n_left[part]) * sizeof(SortedEntry));
       left_end += n_left[part];
       right_end += n_part - n_left[part];
     }
-    std::memcpy(list + left_end, room.data(), at(right_end) * sizeof(SortedEntry));
+    std::memcpy(list + left_end, buffer.data(), at(right_end) * sizeof(SortedEntry));
     left = {whole.begin, n_left[0], n_left[0] + n_left[1], left_end};
     right = {whole.begin + left_end, whole.n_low - left.n_low, whole.n_values - left.n_values, whole.n - left_end};
   });

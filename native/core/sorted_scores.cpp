@@ -4,7 +4,7 @@ namespace gossamer {
 namespace {
 
 constexpr std::int64_t kRowsPerBucket = 2048;  // 16 KiB of keys
-constexpr std::int64_t kMostCells = 1024;      // rows are dealt to so many places at a time
+constexpr std::int64_t kMostCells = 1024;      // rows are distributed to this many cells at a time
 constexpr std::int64_t kSample = 1024;
 
 }  // namespace
@@ -18,7 +18,7 @@ ScoreGrid make_score_grid(const double* score, std::int64_t n) {
   const std::int64_t stride = n / n_sampled;
   for (std::int64_t i = 0; i < n_sampled; ++i) sample[static_cast<std::size_t>(i)] = ordered_key(score[i * stride]);
   std::sort(sample.begin(), sample.end());
-  // A few outliers must not squeeze all others into one cell.
+  // A few outliers must not put all other scores into one cell.
   const std::size_t cut = sample.size() / 64;
   grid.low = key_value(sample[cut]);
   const double width = key_value(sample[sample.size() - 1 - cut]) - grid.low;

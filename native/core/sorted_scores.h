@@ -1,6 +1,6 @@
-// Rows by score, best first: what metrics of order (AUC, average precision, ...) are sums over.
+// Rows by score, best first: metrics of order (AUC, average precision, ...) are sums over them.
 //
-// Rows are dealt to buckets by a monotone function of the score that a sample of the scores decides,
+// Rows are assigned to buckets by a monotone function of the score, chosen from a sample of the scores;
 // then each bucket is sorted on its own while it is in the cache. Neither the buckets nor the order of
 // rows with equal scores depends on the number of threads, so weights are added in one fixed order.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace gossamer {
 
-// Weights of the rows of one score, or of several.
+// Weights of the rows of one or several scores.
 struct ClassWeights {
   double positive = 0.0;
   double negative = 0.0;
@@ -38,8 +38,8 @@ struct ScoreGrid {
 
   int n_buckets() const { return n_cells + 1; }
 
-  // Rounding is monotone, so equal scores share a bucket and higher ones are never behind. Scores
-  // below zero are moved one bucket on: in no bucket are both signs, and the sign bit is free for the label.
+  // Rounding is monotone, so equal scores share a bucket and higher ones never come later. Scores below zero are moved
+  // one bucket further: no bucket has both signs, and the sign bit is free for the label.
   int bucket(double score) const {
     double t = (score - low) * scale;
     t = t > 0.0 ? t : 0.0;  // false for NaN too
@@ -131,7 +131,7 @@ void sort_bucket(Row* rows, std::int64_t n, Scratch<Row>& scratch) {
     most = std::max(most, score_bits(rows[i]));
   }
   if (least == most) return;
-  // A counting sort to about as many cells as there are rows leaves hardly anything out of order.
+  // A counting sort into about as many cells as rows leaves almost everything in order.
   const int cell_bits = std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))), kLargestCellBits);
   const int shift = std::max(0, static_cast<int>(std::bit_width(most - least)) - cell_bits);
   const auto cell = [&](const Row& row) { return static_cast<std::size_t>((score_bits(row) - least) >> shift); };
@@ -182,7 +182,7 @@ void deal(Team& team, const RowTargets& t, const double* score, Buffer<Row>& row
   for_blocks(team, t.n_rows, kBlock, [&](std::int64_t first, std::int64_t last, std::int64_t b, int) {
     std::int64_t* const places = next.data() + static_cast<std::size_t>(b) * n_buckets;
     for (std::int64_t i = first; i < last; ++i) {
-      // + 0.0: the zeros are equal.
+      // + 0.0 makes -0 and 0 equal.
       const std::uint64_t bits = (~ordered_key(score[i] + 0.0) << 1) | (t.label[i] > 0.0f ? 1u : 0u);
       Row& row = rows[places[bucket_of[i]]++];
       if constexpr (std::is_same_v<Row, WeightedRow>) {
@@ -205,7 +205,7 @@ TieSum sum_ties(Team& team, const RowTargets& t, const double* score, const Term
     return std::pair(rows.data() + begin[b], rows.data() + begin[b + 1]);
   };
   std::vector<Scratch<Row>> scratch(static_cast<std::size_t>(team.n_threads()));
-  std::vector<ClassWeights> above(static_cast<std::size_t>(n_buckets));  // first those of the bucket itself
+  std::vector<ClassWeights> above(static_cast<std::size_t>(n_buckets));  // at first the weights of the bucket itself
   team.for_each(n_buckets, [&](std::int64_t bucket, int thread) {
     const auto [first, last] = rows_of(bucket);
     sort_bucket(first, last - first, scratch[static_cast<std::size_t>(thread)]);

@@ -20,7 +20,7 @@ struct Item {
 
 enum class Kind { value, missing, zero };
 
-// What a number of the table means to a feature; -0 becomes 0.
+// The value of a feature for a number of the table; -0 becomes 0.
 Kind kind_of(double& x, MissingKind missing) {
   if (std::isnan(x)) {
     if (missing != MissingKind::nan_is_zero) return Kind::missing;
@@ -77,7 +77,7 @@ std::vector<ColumnOf<T>> gather_columns(const SparseView& view, TypedSparse<T, I
   return columns;
 }
 
-// Sorts what `visit(emit)` emits of a column, and looks whether the feature's bins hold one value each.
+// Sorts the values of a column that `visit(emit)` emits, and checks whether the feature's bins hold one value each.
 template <class Value, class Visit>
 void sort_one(const Feature& feature, SortedColumn& out, std::vector<double>& bin_values, const Visit& visit) {
   using Key = decltype(ordered_key(Value{}));

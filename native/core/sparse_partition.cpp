@@ -7,8 +7,8 @@
 namespace gossamer {
 namespace {
 
-// The first i >= begin with value(i) >= wanted: doubling steps, then halving. Near places are found
-// at once, far ones in the logarithm of the distance.
+// The first i >= begin with value(i) >= wanted: doubling steps, then halving. The time is
+// logarithmic in the distance.
 template <class Value>
 std::int64_t gallop(std::int64_t begin, std::int64_t end, std::int64_t wanted, const Value& value) {
   std::int64_t step = 1;
@@ -37,7 +37,7 @@ std::int64_t partition_sparse(const SparsePartition& p) {
   const auto n_entries = static_cast<std::int64_t>(p.entry_rows.size());
   RowIdx* left = p.left;
   RowIdx* right = p.right;
-  // Rows between two entries go with zero, all at once.
+  // Rows between two entries are zero, and are moved all at once.
   const auto copy_zeros = [&](std::int64_t begin, std::int64_t end) {
     RowIdx*& to = p.zero_left ? left : right;
     if (p.rows != nullptr) {

@@ -9,7 +9,7 @@ namespace {
 // No layout packs fewer rows into a cell (see layout.cpp).
 constexpr std::int64_t kSmallestMaxRows = 8191;
 constexpr std::int64_t kBlockCells = 512;
-constexpr std::int64_t kTileRows = 1 << 15;  // the next places of a tile's rows stay in the second-level cache
+constexpr std::int64_t kTileRows = 1 << 15;  // the write positions of a tile's rows stay in the second-level cache
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -27,7 +27,7 @@ std::vector<Candidate> choose_features(const BinMatrix& matrix, std::int64_t min
     if (count < std::max<std::int64_t>(min_count, 1)) continue;
     all.push_back({f, count > kSmallestMaxRows, matrix.features()[at(f)].rises_from_zero(), count});
   }
-  // The fullest first: what stays worth searching in small leaves stands together.
+  // The fullest features first: features that are worth searching in small leaves are contiguous.
   std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     if (a.heavy != b.heavy) return a.heavy;
     if (a.rising != b.rising) return a.rising;

@@ -1,4 +1,4 @@
-// The sparse columns of a training table again, row by row: which cells of the histogram a row adds to.
+// A copy of the sparse columns of a training table by row: the cells of the histogram that a row adds to.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace gossamer {
 
 // Features of few rows cannot split when leaves need more: they are left out.
 struct SparseRows {
-  // Features whose cells stand together: the unit of search and subtraction.
+  // Features whose cells are contiguous: the unit of search and subtraction.
   struct Block {
     std::int32_t first, n;  // places
     std::int64_t first_cell, n_cells;

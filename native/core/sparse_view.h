@@ -9,7 +9,7 @@
 namespace gossamer {
 
 // A slice is a row of a compressed-row matrix, a column of a compressed-column one. Slice s holds
-// entries [begin[s], begin[s + 1]); an entry's index is its place in the slice. Absent means zero.
+// entries [begin[s], begin[s + 1]); an entry's index is its position in the slice. Absent means zero.
 struct SparseView {
   const void* values = nullptr;
   DType dtype = DType::f64;
@@ -49,7 +49,7 @@ struct TypedSparse {
 // Calls body(TypedSparse<T, Index>) with the matrix's own types.
 template <class Body>
 decltype(auto) visit(const SparseView& m, Body&& body) {
-  // The dense visitor knows the value types; strides mean nothing here.
+  // Uses the dense visitor for the value types; the strides are not used.
   const MatrixView values{m.values, m.dtype, 0, 0, 0, 0};
   const std::int64_t limit = m.by_row ? m.n_columns : m.n_rows;
   return visit(values, [&]<class T>(TypedView<T> view) -> decltype(auto) {
@@ -65,7 +65,7 @@ struct SparseCheck {
   bool canonical = true;  // indices of each slice strictly increase: sorted, no duplicates
 };
 
-// Throws when `begin` is not a list of slices of n_entries entries; looks at every index.
+// Throws if `begin` is not a list of slices of n_entries entries; checks every index.
 SparseCheck check_sparse(const SparseView& view, std::int64_t n_values);
 
 }  // namespace gossamer

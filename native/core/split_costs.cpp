@@ -44,14 +44,17 @@ void SplitCosts::prepare(Team& team, std::span<const LeafJob> jobs, const std::v
     if (costs_->has_lazy() && counted[i]) {
       const bool next = i + 1 < jobs.size() && !counted[i + 1] && jobs[i + 1].parent == jobs[i].parent;
       const bool before = i > 0 && !counted[i - 1] && jobs[i - 1].parent == jobs[i].parent;
-      const LeafJob* const sibling = jobs[i].parent < 0 ? nullptr : next ? &jobs[i + 1] : before ? &jobs[i - 1] : nullptr;
+      const LeafJob* const sibling = jobs[i].parent < 0 ? nullptr
+                                     : next             ? &jobs[i + 1]
+                                     : before           ? &jobs[i - 1]
+                                                        : nullptr;
       count_unpaid(team, jobs[i], sibling);
     }
     if (refunds_) at(jobs[i].node).offers = std::make_unique<Offer[]>(paid_.size());
   }
 }
 
-// The rows of `job` are counted; the sibling has what they leave of the parent.
+// The rows of `job` are counted; the sibling has the parent's rows minus these.
 void SplitCosts::count_unpaid(Team& team, const LeafJob& job, const LeafJob* sibling) {
   const std::size_t n = costs_->n_payable();
   const std::size_t n_words = costs_->n_words();
@@ -62,7 +65,7 @@ void SplitCosts::count_unpaid(Team& team, const LeafJob& job, const LeafJob* sib
     const std::int32_t number = costs_->payable_of(parent.split_feature);
     if (number >= 0) above[index(number)] = 0;
   }
-  // What all rows have paid need not be looked at.
+  // Features that all rows have paid for can be skipped.
   std::vector<std::uint64_t> open(n_words, 0);
   for (std::size_t k = 0; k < n; ++k) open[k / 64] |= std::uint64_t{above[k] > 0} << k % 64;
   std::vector<std::vector<std::uint64_t>> counts(index(team.n_threads()), std::vector<std::uint64_t>(n, 0));
@@ -98,7 +101,7 @@ double SplitCosts::coupled_cost(std::int32_t feature) const {
   return refunds_ && !paid_[index(feature)] ? costs_->coupled(feature) : 0.0;
 }
 
-// What is above the leaf's own gain and `min_gain_to_split` is scaled and charged, as in LightGBM.
+// The part of the gain above the leaf's own gain and `min_gain_to_split` is scaled and charged, as in LightGBM.
 double SplitCosts::adjusted(const LeafJob& job, std::int64_t n_rows, double own, std::int32_t feature,
                             double gain) const {
   const Monotone& monotone = *task_.monotone;

@@ -1,4 +1,4 @@
-// Gains once the costs of features, preferences between them and the monotone penalty are counted in.
+// Gains after the costs of features, preferences between features and the monotone penalty.
 //
 // With coupled costs, a split on a feature that no split has used yet pays for it, and makes it free for all others:
 // leaves keep their best split on each such feature as an *offer*, made as if the feature had been paid for.
@@ -27,8 +27,8 @@ class SplitCosts {
   bool adjusts_gains() const { return adjusts_gains_; }
   bool has_refunds() const { return refunds_; }
 
-  // Before leaves are searched: the rows of each that would pay for a feature, and empty offers. Of two siblings the
-  // rows of one are counted, `counted` by job; the other has what that leaves of the parent.
+  // Before leaves are searched: the rows of each that would pay for a feature, and empty offers. The rows of one of two
+  // siblings are counted (`counted` by job); the other one has the parent's rows minus these.
   void prepare(Team& team, std::span<const LeafJob> jobs, const std::vector<char>& counted);
   // The gain of both children, in units of the layout. `own` is the gain of the unsplit leaf.
   double adjusted(const LeafJob& job, std::int64_t n_rows, double own, std::int32_t feature, double gain) const;

@@ -1,4 +1,4 @@
-// Gains and leaf values on the host; the formulas are those of the kernels.
+// Gains and leaf values on the host; the formulas are shared with the kernels.
 #pragma once
 
 #include "core/types.h"

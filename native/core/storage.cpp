@@ -10,12 +10,12 @@ namespace gossamer {
 namespace {
 
 constexpr std::int32_t kOneByte = 256;       // values of a lane of one byte
-constexpr std::int32_t kTwoBytes = 8192;     // of one of two: cells must stay in cache
-constexpr std::int64_t kMaxForDegree = 512;  // features whose pairs are looked at without being asked to
+constexpr std::int32_t kTwoBytes = 8192;     // values of a lane of two bytes: cells must stay in cache
+constexpr std::int64_t kMaxForDegree = 512;  // most features whose pairs are compared by default
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// ---- what it would cost ----
+// ---- costs ----
 
 // Unit: one update of a lane of one byte, per row.
 constexpr double kTwoByteCost = 2.0;
@@ -25,10 +25,10 @@ constexpr double kSparseCost = 8.0;  // for having sparse columns at all
 struct Plan {
   Storage storage;
   double cost = 0.0;
-  std::int64_t n_conflicts = 0;  // in the bundles that stayed
+  std::int64_t n_conflicts = 0;  // in the bundles that were kept
 };
 
-// Each bundle, and each candidate left alone, goes to a lane or to sparse columns.
+// Each bundle, and each candidate outside bundles, goes to a lane or to sparse columns.
 Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::int32_t>& candidates, Bundles bundles,
                   const EntryCounts& counts, std::int64_t n_rows, const StorageOptions& options) {
   struct Part {
@@ -39,7 +39,7 @@ Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::i
   };
   std::vector<Part> parts;
   const auto add_part = [&](std::vector<std::int32_t> part, std::int64_t n_conflicts) {
-    double share = 0.0;  // of rows with an entry
+    double share = 0.0;  // share of rows with an entry
     std::int32_t n_values = part.size() > 1 ? 1 : features[at(part.front())].n_bins();
     for (const std::int32_t f : part) {
       share += static_cast<double>(counts.total(f)) / static_cast<double>(std::max<std::int64_t>(n_rows, 1));
@@ -77,7 +77,7 @@ Plan plan_storage(const std::vector<Feature>& features, const std::vector<std::i
   return plan;
 }
 
-// Entries of some of the rows, numbered anew; or of all of them.
+// Entries of some rows, which are renumbered; or of all rows.
 struct Sample {
   std::int64_t n_rows = 0;
   bool is_all = false;
@@ -109,7 +109,7 @@ Sample read_sample(const EntrySource& source, std::size_t n_features) {
     }
     sample.n_rows += last - first;
   };
-  // The first block tells how many there are to a block.
+  // The first block shows how many entries a block has.
   take(0);
   const auto wanted = static_cast<std::int64_t>(kEntries / std::max<std::size_t>(sample.entries.size(), 1) + 1);
   if (wanted >= n_blocks) {
@@ -161,9 +161,9 @@ void make_attempt(Attempt& attempt, const std::vector<Feature>& features, const 
   attempt.plan = plan_storage(features, candidates, std::move(bundles), counts, n_rows, options);
 }
 
-constexpr double kSparseShare = 0.3;  // of the rows: features with more entries are not worth the search
+constexpr double kSparseShare = 0.3;  // share of rows: features with more entries are not worth the search
 
-// Features of the source that are zero in most rows; whether they may miss follows from the counts.
+// Features of the source that are zero in most rows; the counts tell whether they may be missing.
 std::vector<std::int32_t> find_candidates(const EntrySource& source, const EntryCounts& counts, std::int64_t n_rows,
                                           bool is_all, const StorageOptions& options, std::vector<Feature>& features) {
   std::vector<std::int32_t> candidates;
@@ -172,7 +172,7 @@ std::vector<std::int32_t> find_candidates(const EntrySource& source, const Entry
     if (!source.wants(f)) continue;
     const bool is_sparse = static_cast<double>(counts.total(static_cast<std::int64_t>(f))) <= limit;
     const bool is_candidate = is_sparse && !features[f].is_categorical() && (options.bundle || options.sparse);
-    // Zeros are missing where that is what zero means. A sample cannot tell for a digit of its own.
+    // Zeros may be missing values. A sample cannot tell this for a digit of its own.
     const bool is_certain = is_all || is_candidate;
     features[f].may_miss = counts.missing[f] != 0 || features[f].missing_kind == MissingKind::zero || !is_certain;
     if (is_candidate) candidates.push_back(static_cast<std::int32_t>(f));
@@ -180,13 +180,13 @@ std::vector<std::int32_t> find_candidates(const EntrySource& source, const Entry
   return candidates;
 }
 
-// What a sample promises to be cheapest.
+// The storage that is cheapest according to a sample.
 struct Proposal {
   Attempt best;
   bool is_all = false;  // the sample was all of the table
 };
 
-// Also tells `features` whether they may miss; filling notices where the sample was wrong.
+// Also sets whether `features` may be missing; filling notices if the sample was wrong.
 Proposal propose_storage(Team& team, const EntrySource& source, const StorageOptions& options,
                          std::vector<Feature>& features, StorageReport& report) {
   const Timer timer(report.seconds);
@@ -215,9 +215,8 @@ Proposal propose_storage(Team& team, const EntrySource& source, const StorageOpt
 
 // `wanted[f]`: the feature may be zero in most rows.
 //
-// A sample tells which bundles promise most. If it was all of the table, or if they turn out to be
-// free of conflicts while the lanes are filled, that is it; otherwise bundles are found again, from
-// all rows.
+// A sample gives the best bundles. They are used if the sample was the whole table, or if they have
+// no conflicts while the lanes are filled; otherwise bundles are found again, from all rows.
 template <class View>
 std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Feature> features,
                                    const std::vector<char>& wanted, const StorageOptions& options,
@@ -225,7 +224,7 @@ std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Fea
   const auto source = make_source(view, features, wanted);
   const std::int64_t n_rows = view.n_rows;
   auto [best, is_all] = propose_storage(team, *source, options, features, report);
-  // Where zero is missing or some conflicts are allowed, only counting in all rows will do.
+  // If zero is missing or some conflicts are allowed, all rows must be counted.
   const bool zero_is_missing = !features.empty() && features.front().missing_kind == MissingKind::zero;
   const bool may_guess = !zero_is_missing && conflicts_allowed(options, n_rows) == 0;
   if (is_all || (may_guess && best.plan.storage.loose.empty())) {
@@ -238,7 +237,7 @@ std::shared_ptr<BinMatrix> bin_any(Team& team, const View& view, std::vector<Fea
   {
     const Timer timer(report.seconds);
     SparseColumns columns;
-    if (best.plan.storage.bundles.empty()) best.max_values = 0;  // nothing to be found
+    if (best.plan.storage.bundles.empty()) best.max_values = 0;  // there are no bundles to find
     if (best.max_values > 0) columns = collect_rows(team, *source, candidates, counts, stretches);
     make_attempt(best, features, candidates, columns, counts, n_rows, options);
   }
@@ -282,7 +281,7 @@ std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_r
     feature.column = from.column;
     feature.n_value_bins = from.n_value_bins;
     feature.missing_kind = from.missing_kind;
-    // A bundle has no room for what training did not see; such values become sparse entries.
+    // A bundle has no code for values that were not in training; such values become sparse entries.
     feature.may_miss = from.may_miss || !(from.bundled || from.loose());
     feature.upper = from.upper;
     feature.category = from.category;

@@ -1,5 +1,5 @@
-// How the features of training data are kept: in lanes, in bundles or as sparse columns, whatever is
-// cheapest; and the binned table that follows from it.
+// How the features of training data are kept: in lanes, in bundles or as sparse columns, whichever
+// is cheapest; and the resulting binned table.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct StorageOptions {
   BundleOrder order = BundleOrder::automatic;
 };
 
-// What was chosen, and why.
+// The storage that was chosen, and why.
 struct StorageReport {
   std::int64_t n_candidates = 0;               // features that are zero in most rows
   std::int64_t n_conflicts = 0;                // rows in conflict, over all bundles
-  BundleOrder order = BundleOrder::automatic;  // that won
+  BundleOrder order = BundleOrder::automatic;  // the order that was chosen
   double seconds = 0.0;                        // finding the bundles
 };
 
@@ -46,9 +46,9 @@ std::shared_ptr<BinMatrix> make_trainable(const BinMatrix& matrix);
 // Other data in the bins, and with the bundles, of training data; not filled yet.
 std::shared_ptr<BinMatrix> make_like(const BinMatrix& training, std::int64_t n_rows);
 
-// One table with the features of two that have the same rows and mean the same by missing. Bundles and
-// sparse columns stay what they are; lanes are planned anew. Column c of `right` becomes
-// first_column + c, which must lie behind those of `left`.
+// One table with the features of two tables that have the same rows and the same meaning of
+// missing. Bundles and sparse columns are kept; lanes are planned again. Column c of `right`
+// becomes first_column + c, which must be above the columns of `left`.
 std::shared_ptr<BinMatrix> put_beside(Team& team, const BinMatrix& left, const BinMatrix& right,
                                       std::int32_t first_column);
 

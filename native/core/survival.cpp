@@ -88,8 +88,8 @@ double concordance(const float* lower, const float* upper, const double* risk, c
   std::vector<double> levels(risk, risk + n);
   std::sort(levels.begin(), levels.end());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-  // From the last time backwards. At one time: rows that are censored there join the later ones, then
-  // events are compared with those, then events join them, then intervals that end there are compared.
+  // From the last time backwards. At each time: rows censored then join the later rows, events are
+  // compared with the later rows, events join them, and intervals that end then are compared.
   struct Step {
     float time;
     int stage;

@@ -18,10 +18,10 @@ struct Node {
   std::int32_t left, right;
 };
 
-// Calls reach(node or ~leaf, rows). Several times faster than walking row by row: the questions of one node
-// are asked together.
+// Calls reach(node or ~leaf, rows). Several times faster than walking row by row: one node is evaluated on many rows at
+// a time.
 template <class Reach>
-void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* room, const Reach& reach) {
+void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* buffer, const Reach& reach) {
   struct Piece {
     std::int32_t node;
     std::span<RowIdx> rows;
@@ -36,15 +36,15 @@ void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* 
     const Node& node = nodes[static_cast<std::size_t>(piece.node)];
     RowIdx* const first = piece.rows.data();
     const auto n = static_cast<std::int64_t>(piece.rows.size());
-    const std::int64_t n_left = node.splitter.split(first, 0, n, first, room);
-    std::copy_n(room, n - n_left, first + n_left);
+    const std::int64_t n_left = node.splitter.split(first, 0, n, first, buffer);
+    std::copy_n(buffer, n - n_left, first + n_left);
     waiting.push_back({node.left, piece.rows.first(static_cast<std::size_t>(n_left))});
     waiting.push_back({node.right, piece.rows.subspan(static_cast<std::size_t>(n_left))});
   }
 }
 
 std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree, const RawTable* raw) {
-  if (tree.by_value && raw == nullptr) throw std::invalid_argument("the tree asks for values: it needs the raw table");
+  if (tree.by_value && raw == nullptr) throw std::invalid_argument("the tree compares values: it needs the raw table");
   std::vector<Node> nodes;
   const std::size_t n_nodes = tree.by_value ? tree.column.size() : tree.feature.size();
   nodes.reserve(n_nodes);
@@ -74,15 +74,15 @@ void for_leaves(Team& team, const BinMatrix& matrix, const Tree& tree, const Row
   const std::vector<Node> nodes = nodes_of(matrix, tree, raw);
   for_blocks(team, n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
-    std::vector<RowIdx> room(own.size());
+    std::vector<RowIdx> buffer(own.size());
     if (rows != nullptr) {
       std::copy(rows + begin, rows + end, own.begin());
-      // Sparse columns are met in the order of rows.
+      // Sparse columns are read in the order of rows.
       if (!std::is_sorted(own.begin(), own.end())) std::sort(own.begin(), own.end());
     } else {
       std::iota(own.begin(), own.end(), static_cast<RowIdx>(begin));
     }
-    split_down(nodes, own, room.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
+    split_down(nodes, own, buffer.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
       if (node < 0) body(static_cast<std::size_t>(~node), reached);
     });
   });
@@ -153,9 +153,9 @@ void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
   const std::vector<Node> nodes = nodes_of(matrix, tree, nullptr);
   for_blocks(team, matrix.n_rows(), kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
-    std::vector<RowIdx> room(own.size());
+    std::vector<RowIdx> buffer(own.size());
     std::iota(own.begin(), own.end(), static_cast<RowIdx>(begin));
-    split_down(nodes, own, room.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
+    split_down(nodes, own, buffer.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
       if (node >= 0) visit(node, reached);
     });
   });
@@ -166,7 +166,7 @@ std::vector<std::vector<std::int32_t>> path_columns(const Tree& tree) {
   std::vector<std::vector<std::int32_t>> by_leaf(tree.leaf_count.size());
   for (std::size_t i = 0; i < tree.column.size(); ++i) {  // parents come before their children
     std::vector<std::int32_t> columns = std::move(by_node[i]);
-    if (tree.left_bins(i).empty()) {  // categories are no numbers
+    if (tree.left_bins(i).empty()) {  // categories are not numbers
       const auto place = std::lower_bound(columns.begin(), columns.end(), tree.column[i]);
       if (place == columns.end() || *place != tree.column[i]) columns.insert(place, tree.column[i]);
     }

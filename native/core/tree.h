@@ -26,8 +26,8 @@ struct Tree {
   std::vector<double> node_value;
   std::vector<double> node_weight;
   std::vector<std::int64_t> node_count;
-  // Of nodes that split categories: those that do not go where missing and unknown ones go, increasing; node i
-  // has [category_begin[i], category_begin[i + 1]), which is empty for all others.
+  // For nodes that split categories: the categories that go to the other side than missing and unknown ones,
+  // increasing; node i has [category_begin[i], category_begin[i + 1]), which is empty for all other nodes.
   std::vector<std::int64_t> category_begin{0};
   std::vector<std::int32_t> category;
   std::vector<std::vector<std::uint8_t>> goes_left;  // the same by bin; empty for all other nodes
@@ -36,9 +36,9 @@ struct Tree {
   std::vector<double> leaf_weight;
   std::vector<std::int64_t> leaf_count;
   LinearLeaves linear;    // empty: leaves have their plain values
-  bool by_value = false;  // thresholds are no bounds of bins: rows are asked for their values
+  bool by_value = false;  // thresholds are not bounds of bins: nodes compare raw values
 
-  // Adds a node, all but what is known of its rows (value, weight, count). `value` is the threshold; categories
+  // Adds a node without the statistics of its rows (value, weight, count). `value` is the threshold; categories
   // have 0.
   void add_split(const Feature& f, std::int32_t number, std::int32_t bin, double value, bool missing_left,
                  std::int32_t left_child, std::int32_t right_child, double split_gain) {
@@ -58,7 +58,7 @@ struct Tree {
   std::span<const std::uint8_t> left_bins(std::size_t node) const {
     return node < goes_left.size() ? std::span<const std::uint8_t>(goes_left[node]) : std::span<const std::uint8_t>();
   }
-  // Tells which categories the node just added sends left, by bin.
+  // Sets which categories the node just added sends left, by bin.
   void set_categories(const Feature& f, std::vector<std::uint8_t> left_bins) {
     const bool default_side = left_bins.back() != 0;
     for (std::size_t b = 0; b < f.category.size(); ++b) {
@@ -75,10 +75,10 @@ struct Tree {
     }
     return largest;
   }
-  // Finds the feature and the bin of every node from its column and threshold. Returns the first node
-  // that asks something else than the bins can answer, or -1.
+  // Finds the feature and the bin of every node from its column and threshold. Returns the first
+  // node whose test the bins cannot express, or -1.
   std::int64_t find_bins(const std::vector<Feature>& features);
-  // The same for the categories of node i; false: some are not known.
+  // The same for the categories of node i; false: some are unknown.
   bool find_categories(const Feature& f, std::size_t i);
   std::int64_t n_leaves() const { return static_cast<std::int64_t>(leaf_count.size()); }
 
@@ -86,7 +86,7 @@ struct Tree {
 };
 
 // score[row] += leaf value, for `rows` (or all rows when `rows` is null) of a binned matrix; with several
-// values per leaf, score[k * matrix rows + row] += value k. A tree with linear leaves, or one that asks for values,
+// values per leaf, score[k * matrix rows + row] += value k. A tree with linear leaves, or one that compares values,
 // needs the raw table.
 void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
                         double* score, const RawTable* raw = nullptr);
@@ -100,7 +100,7 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
 void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
                  const std::function<void(std::int32_t, std::span<const RowIdx>)>& visit);
 
-// By leaf: the columns that the way to it asks about, increasing, each once.
+// By leaf: the columns tested on the path to it, increasing, each once.
 std::vector<std::vector<std::int32_t>> path_columns(const Tree& tree);
 
 }  // namespace gossamer

@@ -5,7 +5,7 @@
 //            (index lists are the largest thing a tree moves around)
 //   feature  a column that can split (constant columns never get here)
 //   bin      a feature's value as a small integer; the bin after the last value bin is "missing"
-//   lane     the place of a feature inside a group; a group keeps up to 32 lanes row by row
+//   lane     a column of bins inside a group; a group stores up to 32 lanes row by row
 //   cell     (gradient, hessian, count) of one bin of one feature, for the rows of one leaf
 #pragma once
 
@@ -35,8 +35,8 @@ using PackedRow = std::uint32_t;
 // How real gradients map to integer fields during one round. Chosen from the data alone.
 struct CellLayout {
   int count_bits = 0;
-  int row_hessian_bits = 0;         // of a PackedRow
-  int hessian_bits = 0;             // 0: all hessians equal `hessian_unit`, so the count stands for them
+  int row_hessian_bits = 0;         // in a PackedRow
+  int hessian_bits = 0;             // 0: all hessians equal `hessian_unit`, so the count replaces them
   std::int64_t max_rows = 0;        // rows that one cell can absorb without overflow
   std::int64_t gradient_limit = 0;  // largest |quantised gradient|
   std::int64_t hessian_limit = 0;   // largest quantised hessian

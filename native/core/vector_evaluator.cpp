@@ -89,7 +89,7 @@ void VectorEvaluator::plan(Team& team) {
   }
 }
 
-// As many blocks of lanes as serve the threads evenly, of about the same size.
+// Makes blocks of lanes of about the same size, enough to keep the threads evenly busy.
 void VectorEvaluator::plan_blocks(int n_threads) {
   const auto& groups = data_.matrix->groups();
   blocks_.clear();
@@ -122,7 +122,7 @@ std::int64_t VectorEvaluator::preferred_rows(int n_threads) const { return n_thr
 bool VectorEvaluator::find_units(Team& team, const float* values, std::vector<float>& units) {
   const std::int64_t n_all = data_.matrix->n_rows();
   const std::int64_t n_blocks = (n_all + kRowBlock - 1) / kRowBlock;
-  const auto place = [&](std::int64_t row) {  // of the first row of the tree that is not before `row`
+  const auto place = [&](std::int64_t row) {  // index of the first row of the tree that is not before `row`
     if (task_.rows == nullptr) return std::min(row, n_all);
     return static_cast<std::int64_t>(
         std::lower_bound(task_.rows, task_.rows + task_.n_rows, static_cast<RowIdx>(std::min(row, n_all))) -
@@ -247,7 +247,7 @@ double VectorEvaluator::hessian_of(const Vector& sums, std::size_t k) const {
   return static_cast<double>(sums[at(n_chunks_) * 8 + k]) * static_cast<double>(hessian_unit_[k]);
 }
 
-// Mean hessian of the outputs: what min_sum_hessian is compared with.
+// Mean hessian of the outputs, to be compared with min_sum_hessian.
 double VectorEvaluator::weight_of(const Vector& sums) const {
   double total = 0.0;
   for (std::size_t k = 0; k < at(n_outputs_); ++k) total += hessian_of(sums, k);
@@ -270,8 +270,8 @@ double VectorEvaluator::gain_of(const Vector& sums) const {
 void VectorEvaluator::values(std::int32_t node, double, const double* parent, double* out) const {
   const Vector& sums = state(node).sums;
   for (std::size_t k = 0; k < at(n_outputs_); ++k) {
-    out[k] = leaf_output(gradient_of(sums, k), hessian_of(sums, k), static_cast<double>(count_of(sums)),
-                         search_->rules, task_.params[k].values.damp_from, parent != nullptr ? parent + k : nullptr);
+    out[k] = leaf_output(gradient_of(sums, k), hessian_of(sums, k), static_cast<double>(count_of(sums)), search_->rules,
+                         task_.params[k].values.damp_from, parent != nullptr ? parent + k : nullptr);
   }
 }
 
@@ -313,7 +313,7 @@ void VectorEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std::s
   const Timer timer(task_.stats->search);
   std::vector<Found> best(jobs.size());
   search(team, jobs, families, best);
-  // A leaf beyond the budget goes on without its histogram: its children are both built from rows.
+  // A leaf beyond the budget does not keep its histogram: its children are both built from rows.
   const std::int64_t budget = std::max<std::int64_t>(search_->max_histogram_bytes / (4 * histogram_size_ + 1), 2);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     NodeState& node = state(jobs[i].node);

@@ -1,9 +1,9 @@
 // Best splits of trees with a value for every output in each leaf: the gain of a split is the sum over the outputs.
 //
 // Cells are vectors of 32-bit integers (see kernels/vector_leaf.inl): one pass over the rows serves all outputs.
-// Gradients are counted in units so coarse that no sum over the table can overflow, and so fine that the typical
-// gradient keeps all the steps this leaves. Limits of leaf values and path smoothing shape the values, not the gains;
-// of the limits of features, only groups and sampling weights are known here.
+// Gradients are counted in units so coarse that no sum over the table can overflow, and otherwise as fine as possible.
+// Limits of leaf values and path smoothing shape the values, not the gains; of the limits of features, only interaction
+// groups and sampling weights are supported here.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class VectorEvaluator : public LeafEvaluator {
 
   struct NodeState {
     Vector sums;
-    Vector left;  // of its split
+    Vector left;  // sums of the left side of its split
     std::unique_ptr<Cells> cells;
   };
   // Lanes of a group that are filled together, so that their cells stay in cache; group -1: the sparse columns.
@@ -56,7 +56,7 @@ class VectorEvaluator : public LeafEvaluator {
     const LeafJob* job;
     const Block* block;
     RowRange rows;
-    Cells partial;  // of all but the first task of a leaf and block
+    Cells partial;  // cells of all but the first task of a leaf and block
   };
   struct Found {
     float gain = -1.0f;
@@ -64,7 +64,7 @@ class VectorEvaluator : public LeafEvaluator {
     std::int32_t threshold = 0;
     bool missing_left = false;
   };
-  // Leaves that are evaluated together: `rest` is what built[0] leaves of the parent.
+  // Leaves that are evaluated together: `rest` is the parent minus built[0].
   struct Family {
     std::vector<std::size_t> built;  // jobs
     std::int32_t parent = -1;
@@ -99,8 +99,7 @@ class VectorEvaluator : public LeafEvaluator {
                      Found& best);
   void search_others(const LeafJob& job, std::int32_t f, const std::int32_t* others, int thread, Found& best);
   void search_feature(const LeafJob& job, std::int32_t f, const std::int32_t* cells, int thread, Found& best);
-  const std::int32_t* with_zero_bin(const Vector& sums, const Feature& feature, const std::int32_t* others,
-                                    int thread);
+  const std::int32_t* with_zero_bin(const Vector& sums, const Feature& feature, const std::int32_t* others, int thread);
   const std::int32_t* digit_cells(const Lane& lane, const Digit& digit, const std::int32_t* cells, int thread);
   void settle(NodeState& node, const Found& found, BestSplit& split);
   Vector sums_left(const NodeState& node, const BestSplit& split);
@@ -119,9 +118,9 @@ class VectorEvaluator : public LeafEvaluator {
   std::shared_ptr<const SparseRows> sparse_;  // nullptr: no sparse columns
   AllowedFeatures allowed_;
   std::vector<char> group_used_;
-  std::int64_t n_rows_ = 0;  // of all shards
+  std::int64_t n_rows_ = 0;  // rows of all shards
   int n_outputs_ = 0;
-  int n_chunks_ = 0;              // of eight gradients, the count among them
+  int n_chunks_ = 0;              // chunks of eight gradients, the count among them
   int width_ = 0;                 // integers per cell
   bool constant_hessian_ = true;  // every row and output has count_hessian_
   float count_hessian_ = 1.0f;

@@ -34,8 +34,7 @@ void VectorEvaluator::build(Team& team, std::span<const LeafJob> jobs, const std
     const std::int64_t n = std::clamp<std::int64_t>(n_rows / kPieceRows, 1, wanted);
     for (const Block& block : blocks_) {
       for (std::int64_t p = 0; p < n; ++p) {
-        tasks.push_back(
-            {job, &block, {job->rows.begin + n_rows * p / n, job->rows.begin + n_rows * (p + 1) / n}, {}});
+        tasks.push_back({job, &block, {job->rows.begin + n_rows * p / n, job->rows.begin + n_rows * (p + 1) / n}, {}});
         if (p > 0) tasks.back().partial.reset(block.n_cells * width_);
       }
     }
@@ -56,9 +55,8 @@ void VectorEvaluator::build(Team& team, std::span<const LeafJob> jobs, const std
 
 void VectorEvaluator::fill(const BuildTask& task) {
   const Block& block = *task.block;
-  std::int32_t* const own = task.partial.size() > 0
-                                ? const_cast<std::int32_t*>(task.partial.data())
-                                : state(task.job->node).cells->data() + block.first_cell * width_;
+  std::int32_t* const own = task.partial.size() > 0 ? const_cast<std::int32_t*>(task.partial.data())
+                                                    : state(task.job->node).cells->data() + block.first_cell * width_;
   std::memset(own, 0, at(block.n_cells * width_) * sizeof(std::int32_t));
   VectorBuildArgs args;
   args.rows = task_.leaf_rows->from(task.rows.begin);
@@ -142,7 +140,7 @@ void VectorEvaluator::search_task(std::span<const LeafJob> jobs, const Family& f
 }
 
 void VectorEvaluator::search_lane(const LeafJob& job, const Lane& lane, const std::int32_t* cells, int thread,
-                               Found& best) {
+                                  Found& best) {
   for (const Digit& digit : lane.digits) {
     if (!digit.bundle && !allowed_.in_histogram(job.node, digit.features.front())) continue;
     const std::int32_t* const own = digit_cells(lane, digit, cells, thread);
@@ -157,16 +155,16 @@ void VectorEvaluator::search_lane(const LeafJob& job, const Lane& lane, const st
 }
 
 void VectorEvaluator::search_sparse(const LeafJob& job, const SparseRows::Block& block, const std::int32_t* cells,
-                                 int thread, Found& best) {
+                                    int thread, Found& best) {
   for (std::int32_t k = 0; k < block.n; ++k) {
     const std::int64_t first = sparse_->first_cell[at(block.first + k)] - block.first_cell;
     search_others(job, sparse_->features[at(block.first + k)], cells + first * width_, thread, best);
   }
 }
 
-// Cells of one digit: those of its lane, or their marginal sums.
+// Cells of one digit: the cells of its lane, or their marginal sums.
 const std::int32_t* VectorEvaluator::digit_cells(const Lane& lane, const Digit& digit, const std::int32_t* cells,
-                                              int thread) {
+                                                 int thread) {
   if (lane.digits.size() == 1) return cells;
   std::int32_t* const out = digit_scratch_[at(thread)].data();
   std::memset(out, 0, at(digit.radix * width_) * sizeof(std::int32_t));
@@ -177,9 +175,9 @@ const std::int32_t* VectorEvaluator::digit_cells(const Lane& lane, const Digit& 
   return out;
 }
 
-// All cells of a feature whose bins other than zero's are known: zero's is what they leave of the leaf.
-const std::int32_t* VectorEvaluator::with_zero_bin(const Vector& sums, const Feature& feature, const std::int32_t* others,
-                                                int thread) {
+// All cells of a feature whose bins other than zero's are known: the cell of zero is the leaf minus the others.
+const std::int32_t* VectorEvaluator::with_zero_bin(const Vector& sums, const Feature& feature,
+                                                   const std::int32_t* others, int thread) {
   std::int32_t* const out = zero_scratch_[at(thread)].data();
   std::memset(out, 0, at(static_cast<std::int64_t>(feature.n_value_bins + 1) * width_) * sizeof(std::int32_t));
   Vector zero = sums;
@@ -195,7 +193,7 @@ const std::int32_t* VectorEvaluator::with_zero_bin(const Vector& sums, const Fea
 }
 
 void VectorEvaluator::search_others(const LeafJob& job, std::int32_t f, const std::int32_t* others, int thread,
-                                 Found& best) {
+                                    Found& best) {
   if (!allowed_.in_histogram(job.node, f)) return;
   const Feature& own = feature(f);
   std::int64_t count = 0;  // one side of every split is without zero
@@ -239,7 +237,7 @@ void VectorEvaluator::search_feature(const LeafJob& job, std::int32_t f, const s
   best = {candidate.gain, f, candidate.threshold, candidate.missing_left};
 }
 
-// Sums of the rows that a split sends left, missing ones apart.
+// Sums of the rows that a split sends left, without missing ones.
 VectorEvaluator::Vector VectorEvaluator::sums_left(const NodeState& node, const BestSplit& split) {
   const Feature& own = feature(split.feature);
   const std::int32_t* cells = node.cells->data();
@@ -282,7 +280,7 @@ void VectorEvaluator::settle(NodeState& node, const Found& found, BestSplit& spl
   const bool is_noise = own.gain <= 1e-12 * both;
   if (is_noise || own.gain <= search_->rules.min_gain_to_split) return;
   own.left_count = count_of(left);
-  // Nothing to learn a direction from: missing values will follow the majority.
+  // No row is missing here, so missing values will follow the majority.
   if (!own.missing_left) {
     BestSplit other = own;
     other.missing_left = true;

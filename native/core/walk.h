@@ -11,7 +11,7 @@
 
 namespace gossamer {
 
-// Kept apart, or the loop around step would not be unrolled.
+// A separate function, because the loop around step would not be unrolled otherwise.
 [[gnu::noinline]] inline std::int32_t rare_step(const ForestNode& node, double x) {
   return node.child[node.test == NodeTest::category ? node.set->contains(x) : x > node.bound];
 }
@@ -24,15 +24,15 @@ inline std::int32_t step(const ForestNode& node, double x) {
   return node.child[x * static_cast<double>(node.sign) <= node.bound];
 }
 
-// As many rows walk together, so that their cache misses overlap.
+// This many rows walk together, so that their cache misses overlap.
 constexpr int kLanes = 8;
 
-// Walks rows down one tree: at[k], where row `row + k` stands, becomes its leaf. Lanes that are at a leaf
+// Walks rows down one tree: rows_at[k] is the node of row `row + k`, and becomes its leaf. Rows that are at a leaf
 // already stay there. The loop has a constant length, so that the compiler keeps everything in registers.
 template <class Value>
-inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value, std::int32_t (&lanes)[kLanes]) {
+inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value, std::int32_t (&rows_at)[kLanes]) {
   std::int32_t at[kLanes];
-  for (int k = 0; k < kLanes; ++k) at[k] = lanes[k];
+  for (int k = 0; k < kLanes; ++k) at[k] = rows_at[k];
   for (bool walking = true; walking;) {
     walking = false;
     for (int k = 0; k < kLanes; ++k) {
@@ -42,11 +42,12 @@ inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& va
       walking |= at[k] >= 0;
     }
   }
-  for (int k = 0; k < kLanes; ++k) lanes[k] = at[k];
+  for (int k = 0; k < kLanes; ++k) rows_at[k] = at[k];
 }
 
 // Calls emit(row, tree, leaf) for rows [begin, end) and trees [first_tree, last_tree), trees of a row
-// in order. start(row, tree) is the node, or ~leaf, to start from; value(node, row) what the node asks about.
+// in order. start(row, tree) is the node, or ~leaf, to start from; value(node, row) is the value that the node
+// compares.
 template <class Start, class Value, class Emit>
 void walk(const Forest& forest, std::int64_t begin, std::int64_t end, std::int64_t first_tree, std::int64_t last_tree,
           const Start& start, const Value& value, const Emit& emit) {
@@ -62,13 +63,13 @@ void walk(const Forest& forest, std::int64_t begin, std::int64_t end, std::int64
   }
 }
 
-// Where a walk starts that knows nothing yet: at the root, or at the leaf of a tree without nodes.
+// Where a plain walk starts: at the root, or at the leaf of a tree without nodes.
 inline std::int32_t root_of(const Forest& forest, std::int64_t tree) {
   const auto t = static_cast<std::size_t>(tree);
   return forest.node_begin[t] == forest.node_begin[t + 1] ? ~0 : 0;
 }
 
-// What becomes of a leaf: added to the scores, or noted itself.
+// Consumers of leaves: add_scores adds their values to the scores, note_leaves stores their numbers.
 inline auto add_scores(const Forest& forest, double* out) {
   return [&forest, out](std::int64_t row, std::int64_t tree, std::int32_t leaf) {
     const std::int64_t at = forest.leaf_begin[static_cast<std::size_t>(tree)] + leaf;
@@ -81,7 +82,7 @@ inline auto add_scores(const Forest& forest, double* out) {
   };
 }
 
-// The same where leaves are linear; read(row, column, place) is a value of the table.
+// The same for linear leaves; read(row, column, place) is a value of the table.
 template <class Read>
 auto add_linear_scores(const Forest& forest, double* out, const Read& read) {
   return [&forest, out, &read](std::int64_t row, std::int64_t tree, std::int32_t leaf) {

@@ -1,16 +1,16 @@
-// Prediction without walking: all nodes of a small tree are asked about all rows of a tile, many rows at a time.
+// Prediction without walking: all nodes of a small tree are evaluated on all rows of a tile, many rows at a time.
 //
-// Leaves are numbered from left to right. Nodes come parents first, and `leaf` says where each row stands: at the
-// leftmost leaf below the node that it has reached. A row is at node n if and only if it stands at n's leftmost
-// leaf when n's turn comes; where it goes right, it moves to the leftmost leaf of the right side:
+// Leaves are numbered from left to right. Nodes come parents first, and `leaf` holds each row's position: the leftmost
+// leaf below the node that the row has reached. A row is at node n if and only if its position is n's leftmost leaf
+// when n's turn comes; if the row goes right, it moves to the leftmost leaf of the right side:
 //
-//          n0               left, then right: at 0; n0 leaves it there, n1 moves it to 1, n2 asks those at 2 only.
+//          n0               Left, then right: at 0; n0 leaves the row there, n1 moves it to 1, n2 only moves rows at 2.
 //        /    \             No child is looked up, no branch depends on data, and a comparison serves as many rows
 //      n1      n2           as a register has bytes.
-//     /  \    /  \         That is 254 comparisons for a tree of 255 leaves where a walk makes ten or so, and still
+//     /  \    /  \         A tree of 255 leaves takes 254 comparisons where a walk makes about ten, and is still
 //    0    1  2    3         faster: see docs/prediction.md.
 
-// Bounds that are below x, of 16.
+// How many of 16 bounds are below x.
 #if defined(GOSSAMER_AVX512)
 inline int count_below(const float* bounds, float x) {
   return __builtin_popcount(_mm512_cmp_ps_mask(_mm512_set1_ps(x), _mm512_loadu_ps(bounds), _CMP_GT_OQ));
@@ -46,10 +46,10 @@ inline int count_below(const T* bounds, T x) {
 #endif
 
 template <class T>
-void fill_lanes(const FillLanesArgs<T>& a) {
+void fill_operands(const FillOperandsArgs<T>& a) {
   constexpr int8_t kLeft = -128;  // not above any threshold
   constexpr int8_t kRight = 127;  // above all of them
-  int8_t bins[kLaneRows];
+  int8_t bins[kOperandRows];
   if (a.n_bounds <= 16) {
     for (int64_t i = 0; i < a.n_rows; ++i) bins[i] = static_cast<int8_t>(count_below(a.bounds, a.values[i]) - 128);
   } else {
@@ -61,37 +61,37 @@ void fill_lanes(const FillLanesArgs<T>& a) {
   }
   int32_t n_nan = 0;
   for (int64_t i = 0; i < a.n_rows; ++i) n_nan += a.values[i] != a.values[i] ? 1 : 0;
-  const auto write = [&](int8_t* lane, bool zero_is_missing, int8_t missing) {
-    if (lane == nullptr) return;
-    memcpy(lane, bins, static_cast<size_t>(a.n_rows));
+  const auto write = [&](int8_t* operand, bool zero_is_missing, int8_t missing) {
+    if (operand == nullptr) return;
+    memcpy(operand, bins, static_cast<size_t>(a.n_rows));
     if (zero_is_missing) {
       for (int64_t i = 0; i < a.n_rows; ++i) {
         const T x = a.values[i];
-        lane[i] = x < -kZeroLimit<T> || x > kZeroLimit<T> ? lane[i] : missing;  // NaN compares false
+        operand[i] = x < -kZeroLimit<T> || x > kZeroLimit<T> ? operand[i] : missing;  // NaN compares false
       }
     } else if (n_nan > 0) {
-      for (int64_t i = 0; i < a.n_rows; ++i) lane[i] = a.values[i] != a.values[i] ? missing : lane[i];
+      for (int64_t i = 0; i < a.n_rows; ++i) operand[i] = a.values[i] != a.values[i] ? missing : operand[i];
     }
   };
-  write(a.lanes[static_cast<int>(LaneKind::nan_left)], false, kLeft);
-  write(a.lanes[static_cast<int>(LaneKind::nan_right)], false, kRight);
-  write(a.lanes[static_cast<int>(LaneKind::zero_left)], true, kLeft);
-  write(a.lanes[static_cast<int>(LaneKind::zero_right)], true, kRight);
-  int8_t* const nan_is_zero = a.lanes[static_cast<int>(LaneKind::nan_is_zero)];
+  write(a.operands[static_cast<int>(OperandKind::nan_left)], false, kLeft);
+  write(a.operands[static_cast<int>(OperandKind::nan_right)], false, kRight);
+  write(a.operands[static_cast<int>(OperandKind::zero_left)], true, kLeft);
+  write(a.operands[static_cast<int>(OperandKind::zero_right)], true, kRight);
+  int8_t* const nan_is_zero = a.operands[static_cast<int>(OperandKind::nan_is_zero)];
   if (nan_is_zero == nullptr) return;
   int zero_bin = 0;
   for (int b = 0; b < a.n_bounds && n_nan > 0; ++b) zero_bin += a.bounds[b] < 0 ? 1 : 0;
   write(nan_is_zero, false, static_cast<int8_t>(zero_bin - 128));
 }
 
-// Rows of one register, and what a node does to the leaves they stand at.
+// The rows of one register, and how a node moves them from leaf to leaf.
 #if defined(GOSSAMER_AVX512)
 
 using LeafVector = __m512i;
 inline LeafVector load_leaves(const void* p) { return _mm512_loadu_si512(p); }
 inline void store_leaves(void* p, LeafVector v) { _mm512_storeu_si512(p, v); }
 inline LeafVector repeat_bytes(uint32_t four) { return _mm512_set1_epi32(static_cast<int>(four)); }
-inline LeafVector ask(LeafVector leaf, LeafVector bins, LeafVector threshold, LeafVector from, LeafVector to) {
+inline LeafVector move_rows(LeafVector leaf, LeafVector bins, LeafVector threshold, LeafVector from, LeafVector to) {
   const __mmask64 right = _mm512_cmpgt_epi8_mask(bins, threshold);
   return _mm512_mask_mov_epi8(leaf, _mm512_mask_cmpeq_epi8_mask(right, leaf, from), to);
 }
@@ -99,8 +99,8 @@ inline LeafVector repeat_half(const uint8_t* bytes) {
   return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
 }
 // A byte of an index that is 128 or more looks up 0.
-inline LeafVector ask_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
-                          LeafVector from, LeafVector to) {
+inline LeafVector move_rows_in_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
+                                   LeafVector from, LeafVector to) {
   const LeafVector other = _mm512_xor_si512(byte, _mm512_set1_epi8(-128));
   const LeafVector bits = _mm512_or_si512(_mm512_shuffle_epi8(low, byte), _mm512_shuffle_epi8(high, other));
   const __mmask64 moves = _mm512_test_epi8_mask(bits, bit);
@@ -113,7 +113,7 @@ using LeafVector = __m256i;
 inline LeafVector load_leaves(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline void store_leaves(void* p, LeafVector v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 inline LeafVector repeat_bytes(uint32_t four) { return _mm256_set1_epi32(static_cast<int>(four)); }
-inline LeafVector ask(LeafVector leaf, LeafVector bins, LeafVector threshold, LeafVector from, LeafVector to) {
+inline LeafVector move_rows(LeafVector leaf, LeafVector bins, LeafVector threshold, LeafVector from, LeafVector to) {
   const __m256i moves = _mm256_and_si256(_mm256_cmpgt_epi8(bins, threshold), _mm256_cmpeq_epi8(leaf, from));
   return _mm256_blendv_epi8(leaf, to, moves);
 }
@@ -121,8 +121,8 @@ inline LeafVector repeat_half(const uint8_t* bytes) {
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
 }
 // A byte of an index that is 128 or more looks up 0.
-inline LeafVector ask_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
-                          LeafVector from, LeafVector to) {
+inline LeafVector move_rows_in_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
+                                   LeafVector from, LeafVector to) {
   const LeafVector other = _mm256_xor_si256(byte, _mm256_set1_epi8(-128));
   const LeafVector bits = _mm256_or_si256(_mm256_shuffle_epi8(low, byte), _mm256_shuffle_epi8(high, other));
   const LeafVector is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit);
@@ -142,13 +142,13 @@ inline LeafVector repeat_bytes(uint32_t four) {
   typedef uint32_t Words __attribute__((vector_size(16)));
   return reinterpret_cast<LeafVector>(Words{four, four, four, four});
 }
-inline LeafVector ask(LeafVector leaf, LeafVector bins, LeafVector threshold, LeafVector from, LeafVector to) {
+inline LeafVector move_rows(LeafVector leaf, LeafVector bins, LeafVector threshold, LeafVector from, LeafVector to) {
   const LeafVector moves = (bins > threshold) & (leaf == from);
   return (leaf & ~moves) | (to & moves);
 }
 inline LeafVector repeat_half(const uint8_t* bytes) { return load_leaves(bytes); }
-inline LeafVector ask_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
-                          LeafVector from, LeafVector to) {
+inline LeafVector move_rows_in_set(LeafVector leaf, LeafVector byte, LeafVector bit, LeafVector low, LeafVector high,
+                                   LeafVector from, LeafVector to) {
   LeafVector bits;
   for (int i = 0; i < 16; ++i) bits[i] = byte[i] < 0 ? high[byte[i] & 15] : low[byte[i] & 15];
   const LeafVector moves = ((bits & bit) == bit) & (leaf == from);
@@ -157,9 +157,9 @@ inline LeafVector ask_set(LeafVector leaf, LeafVector byte, LeafVector bit, Leaf
 
 #endif
 
-// As many registers of rows go through the nodes together: what is read of a node serves all of them.
+// kVectors registers of rows go through the nodes together, so that a node is read once for all of them.
 template <int kVectors, bool kSets>
-inline void find_leaves_of(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* lanes,
+inline void find_leaves_of(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* operands,
                            uint8_t* leaf) {
   constexpr int kBytes = static_cast<int>(sizeof(LeafVector));
   LeafVector at[kVectors];
@@ -168,33 +168,33 @@ inline void find_leaves_of(const CompactNode* nodes, int64_t n_nodes, const Cate
     const CompactNode& node = nodes[n];
     const LeafVector from = repeat_bytes(node.leaf);
     const LeafVector to = repeat_bytes(node.right_leaf);
-    if (kSets && (node.lane & kCategoryLane) != 0) {
-      const int8_t* const where = lanes + static_cast<int64_t>(node.lane & ~kCategoryLane) * kLaneRows;
+    if (kSets && (node.operand & kCategoryOperand) != 0) {
+      const int8_t* const where = operands + static_cast<int64_t>(node.operand & ~kCategoryOperand) * kOperandRows;
       const LeafVector low = repeat_half(sets[node.threshold].byte);
       const LeafVector high = repeat_half(sets[node.threshold].byte + 16);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
-        const LeafVector bit = load_leaves(where + kLaneRows + v * kBytes);
-        at[v] = ask_set(at[v], load_leaves(where + v * kBytes), bit, low, high, from, to);
+        const LeafVector bit = load_leaves(where + kOperandRows + v * kBytes);
+        at[v] = move_rows_in_set(at[v], load_leaves(where + v * kBytes), bit, low, high, from, to);
       }
       continue;
     }
-    const int8_t* const bins = lanes + static_cast<int64_t>(node.lane) * kLaneRows;
+    const int8_t* const bins = operands + static_cast<int64_t>(node.operand) * kOperandRows;
     const LeafVector threshold = repeat_bytes(node.threshold);
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) at[v] = ask(at[v], load_leaves(bins + v * kBytes), threshold, from, to);
+    for (int v = 0; v < kVectors; ++v) at[v] = move_rows(at[v], load_leaves(bins + v * kBytes), threshold, from, to);
   }
   for (int v = 0; v < kVectors; ++v) store_leaves(leaf + v * kBytes, at[v]);
 }
 
 template <bool kSets>
-inline void find_leaves_in(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* lanes,
+inline void find_leaves_in(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* operands,
                            int64_t n_rows, uint8_t* leaf) {
   constexpr int kBytes = static_cast<int>(sizeof(LeafVector));
   constexpr int kVectors = 256 / kBytes < 8 ? 256 / kBytes : 8;
   int64_t row = 0;
   const auto run = [&]<int kAtOnce>() {
-    find_leaves_of<kAtOnce, kSets>(nodes, n_nodes, sets, lanes + row, leaf + row);
+    find_leaves_of<kAtOnce, kSets>(nodes, n_nodes, sets, operands + row, leaf + row);
     row += kAtOnce * kBytes;
   };
   while (row + (kVectors - 1) * kBytes < n_rows) run.template operator()<kVectors>();
@@ -202,12 +202,12 @@ inline void find_leaves_in(const CompactNode* nodes, int64_t n_nodes, const Cate
   while (row < n_rows) run.template operator()<1>();
 }
 
-void find_leaves(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* lanes,
+void find_leaves(const CompactNode* nodes, int64_t n_nodes, const CategoryBits* sets, const int8_t* operands,
                  int64_t n_rows, uint8_t* leaf) {
   if (sets == nullptr) {
-    find_leaves_in<false>(nodes, n_nodes, sets, lanes, n_rows, leaf);
+    find_leaves_in<false>(nodes, n_nodes, sets, operands, n_rows, leaf);
   } else {
-    find_leaves_in<true>(nodes, n_nodes, sets, lanes, n_rows, leaf);
+    find_leaves_in<true>(nodes, n_nodes, sets, operands, n_rows, leaf);
   }
 }
 

@@ -4,7 +4,7 @@ void gradients_l2(const double* score, const float* label, const float* weight, 
                   float* hessian) {
   if (weight == nullptr) {
     for (int64_t i = 0; i < n; ++i) gradient[i] = static_cast<float>(score[i] - static_cast<double>(label[i]));
-    return;  // the hessian is 1: the caller passes none on
+    return;  // the hessian is 1: the caller passes no array
   }
   for (int64_t i = 0; i < n; ++i) {
     gradient[i] = static_cast<float>(score[i] - static_cast<double>(label[i])) * weight[i];
@@ -57,14 +57,14 @@ void gradients_binary(const double* score, const float* label, const float* weig
 
 // Probabilities of 8 rows at a time; scores and results are class-major.
 template <class Emit>
-inline void softmax_block(const double* score, int64_t stride, int lanes, int n_classes, Emit&& emit) {
+inline void softmax_block(const double* score, int64_t stride, int n_used, int n_classes, Emit&& emit) {
   const auto read = [&](int c) {
     V8d v = fill8(0.0);
     const double* const p = score + c * stride;
-    if (lanes == 8) {
+    if (n_used == 8) {
       v = load<V8d>(p);
     } else {
-      for (int k = 0; k < lanes; ++k) v[k] = p[k];
+      for (int k = 0; k < n_used; ++k) v[k] = p[k];
     }
     return v;
   };
@@ -75,33 +75,34 @@ inline void softmax_block(const double* score, int64_t stride, int lanes, int n_
   for (int c = 0; c < n_classes; ++c) emit(c, exp8(read(c) - top) / sum);
 }
 
-// Up to sixteen rows; places past `lanes` read as zero and are not written.
+// Up to sixteen rows; slots past `n_used` read as zero and are not written.
 template <bool kFull, class V, class T>
-inline V load_rows(const T* p, int lanes) {
+inline V load_rows(const T* p, int n_used) {
   if constexpr (kFull) return load<V>(p);
-  T room[sizeof(V) / sizeof(T)] = {};
-  for (int k = 0; k < lanes && k < static_cast<int>(sizeof(V) / sizeof(T)); ++k) room[k] = p[k];
-  return load<V>(room);
+  T buffer[sizeof(V) / sizeof(T)] = {};
+  for (int k = 0; k < n_used && k < static_cast<int>(sizeof(V) / sizeof(T)); ++k) buffer[k] = p[k];
+  return load<V>(buffer);
 }
 
 template <bool kFull>
-inline void store_rows(float* p, const V16f& v, int lanes) {
+inline void store_rows(float* p, const V16f& v, int n_used) {
   if constexpr (kFull) {
     store(p, v);
   } else {
-    for (int k = 0; k < lanes; ++k) p[k] = v[k];
+    for (int k = 0; k < n_used; ++k) p[k] = v[k];
   }
 }
 
-// In floats, as the results are. One exponential per score, kept in the place of the gradient until
-// the sum is known. The own class is -(sum of the others) / sum: nothing cancels where its probability
-// is close to 1. So for another class that is: it must be the top one, whose exponential is 1.
+// Computed in floats, as the results are. The one exponential per score is kept in the gradient
+// array until the sum is known. The own class's gradient is -(sum of the others) / sum: nothing
+// cancels where its probability is close to 1. Nor does it for another class close to 1: that must
+// be the top one, whose exponential is 1.
 template <bool kFull>
 inline void softmax_gradients_block(const double* score, int64_t score_stride, const float* label, const float* weight,
-                                    int lanes, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
-  const auto low_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride, lanes); };
-  const auto high_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride + 8, lanes - 8); };
-  const V16f y = load_rows<kFull, V16f>(label, lanes);
+                                    int n_used, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
+  const auto low_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride, n_used); };
+  const auto high_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride + 8, n_used - 8); };
+  const V16f y = load_rows<kFull, V16f>(label, n_used);
   V8d top_low = low_of(0);
   V8d top_high = high_of(0);
   for (int c = 1; c < n_classes; ++c) {
@@ -118,7 +119,7 @@ inline void softmax_gradients_block(const double* score, int64_t score_stride, c
     memcpy(&e, &low, sizeof(low));
     memcpy(reinterpret_cast<char*>(&e) + sizeof(low), &high, sizeof(high));
     e = exp16(e);
-    store_rows<kFull>(gradient + c * out_stride, e, lanes);
+    store_rows<kFull>(gradient + c * out_stride, e, n_used);
     const auto is_own = y == static_cast<float>(c);
     others += is_own ? e * 0.0f : e;
     own = is_own ? e : own;
@@ -127,23 +128,23 @@ inline void softmax_gradients_block(const double* score, int64_t score_stride, c
   const V16f inverse = 1.0f / (others + own);
   const float factor = static_cast<float>(n_classes) / (static_cast<float>(n_classes) - 1.0f);
   V16f w = y * 0.0f + 1.0f;
-  if (weight != nullptr) w = load_rows<kFull, V16f>(weight, lanes);
+  if (weight != nullptr) w = load_rows<kFull, V16f>(weight, n_used);
   for (int c = 0; c < n_classes; ++c) {
     const auto is_own = y == static_cast<float>(c);
-    const V16f p = load_rows<kFull, V16f>(gradient + c * out_stride, lanes) * inverse;
+    const V16f p = load_rows<kFull, V16f>(gradient + c * out_stride, n_used) * inverse;
     const V16f rest = is_own ? others * inverse : p > 0.5f ? below_top * inverse : 1.0f - p;
-    store_rows<kFull>(gradient + c * out_stride, (is_own ? -rest : p) * w, lanes);
-    store_rows<kFull>(hessian + c * out_stride, factor * p * rest * w, lanes);
+    store_rows<kFull>(gradient + c * out_stride, (is_own ? -rest : p) * w, n_used);
+    store_rows<kFull>(hessian + c * out_stride, factor * p * rest * w, n_used);
   }
 }
 
 void gradients_softmax(const double* score, int64_t score_stride, const float* label, const float* weight,
                        int64_t begin, int64_t end, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
   for (int64_t i = begin; i < end; i += 16) {
-    const int lanes = end - i < 16 ? static_cast<int>(end - i) : 16;
+    const int n_used = end - i < 16 ? static_cast<int>(end - i) : 16;
     const float* const w = weight != nullptr ? weight + i : nullptr;
-    const auto block = lanes == 16 ? softmax_gradients_block<true> : softmax_gradients_block<false>;
-    block(score + i, score_stride, label + i, w, lanes, n_classes, gradient + i, hessian + i, out_stride);
+    const auto block = n_used == 16 ? softmax_gradients_block<true> : softmax_gradients_block<false>;
+    block(score + i, score_stride, label + i, w, n_used, n_classes, gradient + i, hessian + i, out_stride);
   }
 }
 
@@ -155,9 +156,9 @@ void sigmoid(const double* score, int64_t n, double steepness, double* out) {
 
 void softmax(const double* score, int64_t score_stride, int64_t begin, int64_t end, int n_classes, double* out) {
   for (int64_t i = begin; i < end; i += 8) {
-    const int lanes = end - i < 8 ? static_cast<int>(end - i) : 8;
-    softmax_block(score + i, score_stride, lanes, n_classes, [&](int c, const V8d& p) {
-      for (int k = 0; k < lanes; ++k) out[(i + k) * n_classes + c] = p[k];  // row-major result
+    const int n_used = end - i < 8 ? static_cast<int>(end - i) : 8;
+    softmax_block(score + i, score_stride, n_used, n_classes, [&](int c, const V8d& p) {
+      for (int k = 0; k < n_used; ++k) out[(i + k) * n_classes + c] = p[k];  // row-major result
     });
   }
 }

@@ -57,12 +57,12 @@ struct Spreader {
 // Gathered rows are first copied to a compact buffer.
 constexpr int64_t kChunkRows = 1024;
 constexpr int64_t kMaxRowBytes = 32;
-constexpr int kMaxLanes = 16;  // of one pass: 16 x 256 x 8 bytes is a first-level cache
+constexpr int kMaxLanes = 16;  // per pass: 16 x 256 x 8 bytes is a first-level cache
 constexpr int64_t kAhead = 200;
 
-// Rows of the next chunk, whose cache lines are asked for while this chunk is added: evenly, since
-// main memory delivers one line in about the time that half a row takes. Asked for in one go they
-// would fill the miss buffers and stall the core.
+// Rows of the next chunk, whose cache lines are prefetched while this chunk is added: evenly, since
+// main memory delivers one line in about the time that half a row takes. Prefetched all at once,
+// they would fill the miss buffers and stall the core.
 struct NextRows {
   const char* bins;
   const RowIdx* rows;
@@ -72,7 +72,7 @@ struct NextRows {
   int64_t pass;
 
   // Always inlined: gcc takes a function that only prefetches for one without effect and drops it.
-  __attribute__((always_inline)) void ask(int64_t i) const {
+  __attribute__((always_inline)) void prefetch(int64_t i) const {
     if ((i & (passes - 1)) == pass && i < n) __builtin_prefetch(bins + rows[i] * stride, 0, 2);
   }
 };
@@ -99,7 +99,7 @@ template <class Ops, int kLaneCells, int kLanes>
 void add_lanes(const uint8_t* bins, int64_t stride, const typename Ops::Cell* values, int64_t n,
                typename Ops::Cell* __restrict cells, NextRows next) {
   for (int64_t i = 0; i < n; ++i, bins += stride) {
-    next.ask(i);
+    next.prefetch(i);
     const typename Ops::Cell value = values[i];
     uint64_t eight;
     memcpy(&eight, bins, 8);  // may read past the row: arrays end with slack
@@ -118,8 +118,8 @@ void add_pass(int n_lanes, const uint8_t* bins, int64_t stride, const typename O
   if constexpr (kLanes > 1) add_pass<Ops, kLaneCells, kLanes - 1>(n_lanes, bins, stride, values, n, cells, next);
 }
 
-// Bins and values of `n` rows from row `begin` of the arguments on, in one piece; row_bytes is a power
-// of two. Returns where the bins are.
+// Makes the bins and values of `n` rows from row `begin` of the arguments contiguous; row_bytes is
+// a power of two. Returns where the bins are.
 template <class Ops>
 inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, uint8_t* bins,
                                  typename Ops::Cell* values) {
@@ -196,7 +196,7 @@ void add_lanes_u16(const BuildArgs& a, const uint8_t* bins, const typename Ops::
   int32_t offset[kLanes];
   for (int k = 0; k < kLanes; ++k) offset[k] = a.lane_offset[k];
   for (int64_t i = 0; i < n; ++i, bins += row_bytes) {
-    next.ask(i);
+    next.prefetch(i);
     const typename Ops::Cell value = values[i];
     const auto four = [&](auto from) {
       constexpr int kFrom = decltype(from)::value;
@@ -233,7 +233,7 @@ void build_lanes_u16(const BuildArgs& a) {
 
 void build_u16(const BuildArgs& a) { a.layout->wide ? build_lanes_u16<WideOps>(a) : build_lanes_u16<PackedOps>(a); }
 
-// Rows of different lengths. Cells may not fit a cache: those of the next row are asked for.
+// Rows have different lengths. Cells may not fit a cache: the cells of the next row are prefetched.
 template <class Ops, class Code>
 void build_entries(const SparseBuildArgs& a) {
   using Cell = typename Ops::Cell;
@@ -290,7 +290,7 @@ struct Fields {
   int64_t count;
 };
 
-// The shifts of one layout, taken out of the loops.
+// The shifts of one layout, computed outside the loops.
 struct Unpacker {
   int count_bits;
   int gradient_shift;

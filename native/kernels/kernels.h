@@ -10,7 +10,7 @@
 
 namespace gossamer {
 
-// Adds rows into the cells of one group of lanes. `cells` are not cleared.
+// Adds rows into the cells of one group of lanes. `cells` is not cleared.
 struct BuildArgs {
   const void* bins = nullptr;   // row-major, first row of the matrix; uint8 or uint16
   std::int64_t row_stride = 0;  // elements
@@ -55,15 +55,15 @@ struct PartitionArgs {
   RowIdx* right = nullptr;  // both hold n_rows entries, whatever the outcome
 };
 
-// What the values of a leaf's children must keep to (monotone constraints), in units of the layout.
+// Limits on the values of a leaf's children (monotone constraints), in units of the layout.
 struct ValueLimits {
   int direction = 0;  // 1: left <= right, -1: left >= right
-  // Bins that the leaf can hold: thresholds that leave one side without any put nothing in order.
+  // Bins that the leaf can hold. A threshold that leaves one side without any of them has nothing to order.
   int first_bin = 0;
   int last_bin = 0;
-  double low = 0.0;  // of both sides, unless by threshold
+  double low = 0.0;  // for both sides, unless given by threshold
   double high = 0.0;
-  // Low and high of the left side, then of the right side; nullptr: the above. Room for 8 more.
+  // Low and high of the left side, then of the right side; nullptr: the above. Padded by 8 entries.
   const double* by_threshold[4] = {nullptr, nullptr, nullptr, nullptr};
 
   bool orders(int threshold) const { return direction != 0 && threshold >= first_bin && threshold < last_bin; }
@@ -75,11 +75,11 @@ struct SearchArgs {
   LargeCells large;
   int n_value_bins = 0;
   bool has_missing = false;  // then cell n_value_bins holds the missing rows
-  double gradient = 0.0;     // of the whole leaf, real units
+  double gradient = 0.0;     // sum over the whole leaf, real units
   double hessian = 0.0;
   double count = 0.0;
   double parent_output = 0.0;  // for path smoothing
-  int only_threshold = -1;     // extra_trees: look at this threshold alone
+  int only_threshold = -1;     // extra_trees: evaluate only this threshold
   const ValueLimits* limits = nullptr;
   double* scratch = nullptr;  // at least search_scratch_size(n_value_bins) doubles
 };
@@ -87,25 +87,25 @@ struct SearchArgs {
 inline std::int64_t search_scratch_size(int n_value_bins) { return 5 * (static_cast<std::int64_t>(n_value_bins) + 16); }
 
 struct Candidate {
-  double gain = -1.0e300;  // of the two children together, parent not yet subtracted
+  double gain = -1.0e300;  // sum over both children, parent not yet subtracted
   int threshold = -1;
   bool missing_left = false;
 };
 
 // One feature of one leaf, its rows in the order of their values.
 struct SortedSearchArgs {
-  const std::uint32_t* entries = nullptr;  // rows; the highest bit: another value than the entry before
+  const std::uint32_t* entries = nullptr;  // rows; highest bit set: the value differs from the entry before
   std::int64_t n = 0;
   std::int64_t first_place = 0;               // of the first entry: thresholds count from here
   const std::uint64_t* row_values = nullptr;  // by row: gradient in the high half, hessian in the low one
-  const WideCell* wide_values = nullptr;      // or these, where 32 bits are too few
-  Sums before;                                // of what goes left before any entry does
+  const WideCell* wide_values = nullptr;      // used instead where 32 bits are too few
+  Sums before;                                // sums of the rows that go left before any entry
   Sums missing;
   bool ends = false;      // whether there is a threshold after the last entry
   double min_step = 0.0;  // least hessian between two thresholds; 0: one for every value
   SearchArgs leaf;        // its sums, output, limits, and scratch for kSortedChunk bins
-  // The best so far with missing rows on the left. Apart from the others until all entries have been searched:
-  // which of two equal gains comes first must not depend on the pieces that they are searched in.
+  // The best so far with missing rows on the left. It is kept apart until all entries have been searched: which of two
+  // equal gains comes first must not depend on how the entries are cut into pieces.
   Candidate missing_left;
 
   // Where gains are equal, missing rows go right.
@@ -123,8 +123,8 @@ inline constexpr int kMaxShapPoints = 256;
 struct ShapLeafArgs {
   int n_parts = 0;
   int n_points = 0;
-  int n_groups = 0;                      // of eight rows
-  const std::uint64_t* known = nullptr;  // by part: rows that give its answers
+  int n_blocks = 0;                      // blocks of eight rows
+  const std::uint64_t* known = nullptr;  // by part: rows that pass its tests
   const double* tables = nullptr;        // by part, four times n_points numbers
   const std::int32_t* place = nullptr;   // by part
   int n_values = 1;
@@ -135,20 +135,20 @@ struct ShapLeafArgs {
 struct ShapPairArgs {
   int n_parts = 0;
   int n_points = 0;
-  int n_groups = 0;
+  int n_blocks = 0;
   const std::uint64_t* known = nullptr;
   const double* tables = nullptr;
   const double* weight = nullptr;  // by point
   double* out = nullptr;
 };
 
-// Many splits at once: each has one cell, that of the rows which go right. Features of two bins have
+// Many splits at once: each has one cell, which sums the rows that go right. Features of two bins have
 // one such cell; of several bins, the sums of the cells from each bin upwards.
 struct SearchRightArgs {
   const void* cells = nullptr;  // packed or wide cells, or nullptr when `large` is set
   LargeCells large;
   int n = 0;
-  const std::int32_t* features = nullptr;  // of each cell
+  const std::int32_t* features = nullptr;  // by cell
   const char* allowed = nullptr;           // by feature; nullptr: all
   Sums leaf;
   double parent_output = 0.0;
@@ -165,7 +165,7 @@ struct FeatureCandidate {
 // Trees with a vector of values per leaf, see vector_leaf.inl: adds the values of rows to cells.
 struct VectorBuildArgs {
   const void* bins = nullptr;  // row-major; uint8, or uint16
-  bool two_bytes = false;      // bins, or codes; otherwise one byte, or four
+  bool two_bytes = false;      // bins or codes of two bytes; otherwise bins have one byte, codes four
   std::int64_t row_stride = 0;
   int n_lanes = 0;
   const std::int32_t* lane_first = nullptr;  // first cell of each lane
@@ -181,7 +181,7 @@ struct VectorBuildArgs {
 };
 
 struct ValueRange {
-  double sum = 0.0;  // of magnitudes
+  double sum = 0.0;  // sum of magnitudes
   float lowest = 0.0f, highest = 0.0f;
 };
 
@@ -206,7 +206,7 @@ struct VectorSearchArgs {
   bool has_missing = false;  // then cell n_value_bins holds the missing rows
   int n_outputs = 0;
   int n_chunks = 0;
-  const std::int32_t* total = nullptr;   // of the leaf
+  const std::int32_t* total = nullptr;   // sums of the leaf
   const float* gradient_unit = nullptr;  // real value of one step, by output; 0 past the last
   const float* hessian_unit = nullptr;   // nullptr: every row has count_hessian
   float count_hessian = 1.0f;
@@ -224,7 +224,7 @@ struct VectorCandidate {
   bool missing_left = false;
 };
 
-// Values of one column to bins: the first bin whose upper bound is >= the value.
+// Converts values of one column to bins: the first bin whose upper bound is >= the value.
 template <class T>
 struct BinValuesArgs {
   const T* values = nullptr;  // contiguous
@@ -237,44 +237,44 @@ struct BinValuesArgs {
   std::uint16_t* bins = nullptr;
 };
 
-// Prediction with small trees, see compact_trees.inl: a tile of rows is looked at through lanes of bytes.
-inline constexpr std::int64_t kLaneRows = 256;
+// Prediction with small trees, see compact_trees.inl: nodes compare operands, arrays of one byte per row of a tile.
+inline constexpr std::int64_t kOperandRows = 256;
 
-// What a lane makes of missing values; else it holds the number of bounds below the value, less 128.
-enum class LaneKind : std::uint8_t { nan_left, nan_right, zero_left, zero_right, nan_is_zero };
-inline constexpr int kLaneKinds = 5;
+// How an operand encodes missing values; for other values it is the number of bounds below the value, minus 128.
+enum class OperandKind : std::uint8_t { nan_left, nan_right, zero_left, zero_right, nan_is_zero };
+inline constexpr int kOperandKinds = 5;
 
-// Bytes are repeated four times. Rows at `leaf` whose lane is above the threshold move to `right_leaf`.
+// Bytes are repeated four times. Rows at `leaf` whose operand is above the threshold move to `right_leaf`.
 struct CompactNode {
-  std::uint32_t lane = 0;       // with kCategoryLane: the first of two lanes of a category
-  std::uint32_t threshold = 0;  // of categories: which of the sets
+  std::uint32_t operand = 0;    // with kCategoryOperand: the first of two operands of a category
+  std::uint32_t threshold = 0;  // for categories: the index of the set
   std::uint32_t leaf = 0;
   std::uint32_t right_leaf = 0;
 };
 
-// Categories by number, 0 to 255: bit c % 8 of byte c / 8 says whether rows of c move. Two lanes say where that is:
-// the byte (those from 16 on as 128 and more), and the bit.
+// Categories by number, 0 to 255: bit c % 8 of byte c / 8 says whether rows of c move. Two operands locate that bit:
+// the byte's index (16 and above are stored as 128 and above), and the bit in it.
 struct CategoryBits {
   std::uint8_t byte[32] = {};
 };
-inline constexpr std::uint32_t kCategoryLane = 1u << 31;
+inline constexpr std::uint32_t kCategoryOperand = 1u << 31;
 
-// Values of one column to its lanes.
+// Converts values of one column to its operands.
 template <class T>
-struct FillLanesArgs {
-  const T* values = nullptr;            // contiguous
-  std::int64_t n_rows = 0;              // at most kLaneRows
-  const T* bounds = nullptr;            // increasing, padded with +inf to 256
-  const T* pivots = nullptr;            // every 16th of them
-  int n_bounds = 0;                     // at most 255
-  std::int8_t* lanes[kLaneKinds] = {};  // by LaneKind; nullptr: not asked for
+struct FillOperandsArgs {
+  const T* values = nullptr;                  // contiguous
+  std::int64_t n_rows = 0;                    // at most kOperandRows
+  const T* bounds = nullptr;                  // increasing, padded with +inf to 256
+  const T* pivots = nullptr;                  // every 16th bound
+  int n_bounds = 0;                           // at most 255
+  std::int8_t* operands[kOperandKinds] = {};  // by OperandKind; nullptr: not wanted
 };
 
-// How much swapping the two rows of a pair would change what is optimised.
+// How the change from swapping the two rows of a pair is measured.
 enum class PairDelta : std::uint8_t { ndcg, pairwise, map };
 
-// The pairs of one query whose labels differ. Arrays are by rank (best score first) and have room for
-// 8 more entries; `gradient` and `hessian` are added to.
+// The pairs of one query whose labels differ. Arrays are by rank (best score first) and padded by 8
+// entries; `gradient` and `hessian` are added to.
 struct LambdaArgs {
   std::int64_t n = 0;
   const double* score = nullptr;
@@ -283,21 +283,21 @@ struct LambdaArgs {
   const double* discount = nullptr;    // ndcg
   double scale = 0.0;                  // ndcg: 1 / best possible DCG; map: 1 / relevant rows
   const double* n_relevant = nullptr;  // map: relevant rows up to a rank, itself included
-  const double* harmonic = nullptr;    // map: the sum of 1 / (rank + 1) over these
+  const double* harmonic = nullptr;    // map: the sum of 1 / (rank + 1) over these rows
   PairDelta delta = PairDelta::ndcg;
   double sigmoid = 1.0;
   double hessian_factor = 1.0;
-  double hessian_floor = 0.0;         // of p (1 - p)
+  double hessian_floor = 0.0;         // lower limit of p (1 - p)
   bool divide_by_difference = false;  // by 0.01 + |difference of the scores|
   double* shared = nullptr;           // scratch: n / 8 + 1
   double* gradient = nullptr;
   double* hessian = nullptr;
 };
 
-// What the layout of a round is chosen from. Counts and extremes do not depend on the order of the rows, so that
-// threads, shards and pages can each add their own.
+// Statistics from which the layout of a round is chosen. Counts and extremes do not depend on the order of the rows, so
+// that threads, shards and pages can each add their own.
 struct GradientStats {
-  // Rows by the exponent of their float; zeros come first.
+  // Number of rows by the exponent of their float; zeros come first.
   std::int64_t gradient_exponents[256] = {};
   std::int64_t hessian_exponents[256] = {};
   double max_abs_gradient = 0.0;
@@ -316,14 +316,14 @@ struct AftArgs {
   double sigma = 1.0;
 };
 
-// Rows that a normal distribution each is predicted for.
+// Rows, for each of which a normal distribution is predicted.
 struct NormalArgs {
   const double* mean = nullptr;
   const double* log_sigma = nullptr;
   const float* label = nullptr;
   const float* weight = nullptr;  // nullptr: all 1
   std::int64_t n = 0;
-  double floor = 0.0;  // log_sigma counts as not below it
+  double floor = 0.0;  // smaller log_sigma count as this
 };
 
 struct NormalOut {
@@ -333,7 +333,7 @@ struct NormalOut {
   float* sigma_hessian = nullptr;
 };
 
-// A block of rows of a leaf, column by column; rows that do not count have hessian and gradient 0.
+// A block of rows of a leaf, column by column; rows to ignore have hessian and gradient 0.
 struct LinearMomentsArgs {
   const double* columns = nullptr;  // the first is all ones
   std::int64_t stride = 0;          // from column to column
@@ -366,12 +366,12 @@ struct KernelTable {
   // Improves `best` in place; returns whether it did. Gains must be strictly better.
   bool (*search)(const SearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);
   bool (*search_right)(const SearchRightArgs&, const CellLayout&, const SplitRules&, FeatureCandidate& best);
-  // Looks at the thresholds between entries; threshold t: t places go left. args.before grows by all of them.
+  // Evaluates the thresholds between entries; threshold t: t entries go left. The entries are added to args.before.
   bool (*search_sorted)(SortedSearchArgs&, const CellLayout&, const SplitRules&, Candidate& best);  // then settle()
   Sums (*sum_sorted)(const SortedSearchArgs&, const CellLayout&);
   void (*add_shap_leaf)(const ShapLeafArgs&);
   void (*add_shap_pairs)(const ShapPairArgs&);
-  // Entries whose row has side 0 stay in front, the others go to `right`; both keep their order and know where
+  // Entries whose row has side 0 stay in front, the others go to `right`; both keep their order and the mark where
   // another value begins. Returns how many stay.
   std::int64_t (*split_sorted)(std::uint32_t* entries, std::int64_t n, const std::uint8_t* side, std::uint32_t* right);
 
@@ -387,7 +387,7 @@ struct KernelTable {
   // Sums of hessian * column i * column j for j <= i, then of gradient * column i. `scratch` holds n_rows numbers.
   void (*linear_moments)(const LinearMomentsArgs&, double* scratch, double* out);
 
-  // Adds rows. Extremes come from every row; exponents from eight rows, then none of the next 8 (step - 1).
+  // Adds rows. Extremes are taken over all rows; exponents over eight rows, then none of the next 8 (step - 1).
   void (*gradient_stats)(const float* gradient, const float* hessian, std::int64_t n, int step, GradientStats&);
   // Rounds to the layout's integers; `hessian` may be nullptr (constant). Returns the exact sums.
   Sums (*quantize)(const float* gradient, const float* hessian, std::int64_t n, const CellLayout&, void* row_values);
@@ -417,13 +417,13 @@ struct KernelTable {
   void (*bin_values_f32)(const BinValuesArgs<float>&);
   void (*bin_values_f64)(const BinValuesArgs<double>&);
 
-  void (*fill_lanes_f32)(const FillLanesArgs<float>&);
-  void (*fill_lanes_f64)(const FillLanesArgs<double>&);
-  // Lanes stand kLaneRows apart. Lanes and `leaf` have room for kLaneRows rows, whatever n_rows. `sets` is nullptr
+  void (*fill_operands_f32)(const FillOperandsArgs<float>&);
+  void (*fill_operands_f64)(const FillOperandsArgs<double>&);
+  // Operands are kOperandRows apart. Operands and `leaf` hold kOperandRows rows, whatever n_rows. `sets` is nullptr
   // where no node splits categories.
   void (*find_leaves)(const CompactNode* nodes, std::int64_t n_nodes, const CategoryBits* sets,
-                      const std::int8_t* lanes, std::int64_t n_rows, std::uint8_t* leaf);
-  // score[row] += values[leaf[row]]; there are at least 32 values, if only to fill up.
+                      const std::int8_t* operands, std::int64_t n_rows, std::uint8_t* leaf);
+  // score[row] += values[leaf[row]]; there are at least 32 values, padded if need be.
   void (*add_leaf_values)(const double* values, std::int64_t n_leaves, const std::uint8_t* leaf, std::int64_t n_rows,
                           double* score);
 
@@ -443,7 +443,7 @@ struct KernelTable {
                   double* out);
 
   void (*gradients_aft)(const AftArgs&, float* gradient, float* hessian);
-  // Weighted sums of the loss, each row's at most `most`, and of its first two derivatives.
+  // Weighted sums of the loss (of each row at most `most`) and of its first two derivatives.
   void (*sum_aft)(const AftArgs&, double most, double* sums);
   // Derivatives by the mean are multiplied by scale^2.
   void (*gradients_normal)(const NormalArgs&, double scale, const NormalOut& out);
@@ -456,7 +456,7 @@ struct KernelTable {
 // The table in use. Chosen once from the processor, or by GOSSAMER_KERNELS=v2|v3|v4.
 const KernelTable& kernels();
 
-// Levels this machine can run, best last; and choosing one by name (false: not available).
+// Levels that this machine can run, best last. set_kernel_level returns false if there is no such level.
 int n_kernel_levels();
 const char* kernel_level_name(int idx);
 bool set_kernel_level(const char* name);

@@ -1,4 +1,4 @@
-// Sums over a block of rows from which a leaf's linear model is found.
+// Sums over a block of rows, from which a leaf's linear model is fitted.
 
 // Weighted sums of products of column i with columns [first, first + kColumns), added to out.
 template <int kColumns>
@@ -19,7 +19,7 @@ inline void all_products(const double* weighted, const double* columns, int64_t 
   for (; c < n_columns; ++c) products<1>(weighted, columns + c * stride, stride, n, out + c);
 }
 
-// Column 0 is all ones: with it, sums and products are one thing.
+// Column 0 is all ones: so sums are products with it.
 void linear_moments(const LinearMomentsArgs& a, double* scratch, double* out) {
   for (int i = 0; i < a.n_columns; ++i) {
     const double* const column = a.columns + i * a.stride;

@@ -5,9 +5,9 @@
 
 namespace gossamer {
 
-// What a, b, c mean is said in pointwise_losses.inl, next to each loss.
+// pointwise_losses.inl says next to each loss what a, b and c mean.
 enum class Loss : std::int32_t {
-  // Of raw scores: these have derivatives.
+  // Losses of raw scores: these have derivatives.
   l1,
   huber,
   fair,
@@ -23,7 +23,7 @@ enum class Loss : std::int32_t {
   focal,
   cross_entropy,
   cross_entropy_lambda,
-  // Of predictions, for metrics: values only.
+  // Losses of predictions, for metrics: values only.
   poisson_deviance,
   gamma_likelihood,
   gamma_deviance,

@@ -1,4 +1,4 @@
-// Sums of losses over a block of rows: eight lanes, then a fixed order.
+// Sums of losses over a block of rows: eight partial sums, then a fixed order.
 
 template <class Loss>
 inline double sum_rows(const double* score, const float* label, const float* weight, int64_t n, const Loss& loss) {

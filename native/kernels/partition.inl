@@ -1,10 +1,10 @@
 // Partition: bins of the split feature decide; the order of rows is kept on both sides.
 //
 //   rows   [ a b c d e f g h ]          left  may share memory with rows: it is written behind
-//            | |   |     |   goes left        the place that is being read
+//            | |   |     |   goes left        the position that is being read
 //   left   [ a b d g ] . . .            right [ c e f h ] . . .
 
-// Where row r of a column is: lanes by row stand apart.
+// Where row r of a column is: values of a row-major lane are 2^row_shift apart.
 template <class Bin, bool kStrided>
 struct Column {
   const Bin* bins;
@@ -38,7 +38,7 @@ int64_t partition_scalar(const PartitionArgs& a, int64_t begin, int64_t n_left, 
   for (int64_t i = begin; i < a.n_rows; ++i) {
     const RowIdx row = a.rows != nullptr ? a.rows[i] : static_cast<RowIdx>(a.first_row + i);
     const uint32_t left = rule(column[row]);
-    // Both sides are written, one of them moves on: no branch to mispredict.
+    // Both sides are written, only one of them advances: no branch to mispredict.
     a.left[n_left] = row;
     a.right[n_right] = row;
     n_left += left;
@@ -49,7 +49,7 @@ int64_t partition_scalar(const PartitionArgs& a, int64_t begin, int64_t n_left, 
 
 #if defined(GOSSAMER_AVX512)
 
-// Sixteen bins put together from single loads: half the time of a gather instruction on Zen 4.
+// Sixteen bins, assembled from single loads: this takes half the time of a gather instruction on Zen 4.
 template <bool kStrided>
 inline __m128i gather_bins(const Column<uint8_t, kStrided>& column, const RowIdx* rows) {
   uint64_t low = 0;
@@ -95,7 +95,7 @@ inline __mmask16 decide(const Column<uint8_t, kStrided>& column, const ByThresho
   return static_cast<__mmask16>(_mm_cmple_epu8_mask(bins, threshold) | _mm_cmpeq_epi8_mask(bins, missing));
 }
 
-// Compressing into a register and storing all 16 lanes: vpcompressd to memory is microcoded there
+// Compresses into a register and stores all 16 slots: vpcompressd to memory is microcoded there
 // and three times slower.
 template <class Bin, class Rule, bool kContiguous, bool kStrided>
 int64_t partition_simd(const PartitionArgs& a) {

@@ -33,20 +33,20 @@ inline auto with_loss(const LossArgs& args, const Body& body) {
   return body(L1Loss{});
 }
 
-// Up to eight rows of double scores and float labels and weights; what is missing is 0, weights are 1.
+// Up to eight rows of double scores and float labels and weights; rows past the end are 0, missing weights are 1.
 struct EightRows {
   V8d score = fill8(0.0);
   V8d label = fill8(0.0);
   V8d weight = fill8(1.0);
 
-  EightRows(const double* s, const float* y, const float* w, int64_t i, int lanes) {
-    if (lanes == 8) {
+  EightRows(const double* s, const float* y, const float* w, int64_t i, int n_used) {
+    if (n_used == 8) {
       score = load<V8d>(s + i);
       label = to_double(load<V8f>(y + i));
       if (w != nullptr) weight = to_double(load<V8f>(w + i));
       return;
     }
-    for (int k = 0; k < lanes; ++k) {
+    for (int k = 0; k < n_used; ++k) {
       score[k] = s[i + k];
       label[k] = static_cast<double>(y[i + k]);
       if (w != nullptr) weight[k] = static_cast<double>(w[i + k]);
@@ -54,23 +54,23 @@ struct EightRows {
   }
 };
 
-inline void store_lanes(float* out, const V8d& v, int lanes) {
+inline void store_slots(float* out, const V8d& v, int n_used) {
   const V8f narrow = __builtin_convertvector(v, V8f);
-  if (lanes == 8) {
+  if (n_used == 8) {
     store(out, narrow);
     return;
   }
-  for (int k = 0; k < lanes; ++k) out[k] = narrow[k];
+  for (int k = 0; k < n_used; ++k) out[k] = narrow[k];
 }
 
-// Results are kept within float32.
+// Results are clamped to the range of float32.
 template <class LossType>
 inline void gradients_loop(const LossType& loss, const double* score, const float* label, const float* weight,
                            int64_t n, float* gradient, float* hessian) {
   constexpr double kLargest = 1e38;
   for (int64_t i = 0; i < n; i += 8) {
-    const int lanes = n - i < 8 ? static_cast<int>(n - i) : 8;
-    const EightRows rows(score, label, weight, i, lanes);
+    const int n_used = n - i < 8 ? static_cast<int>(n - i) : 8;
+    const EightRows rows(score, label, weight, i, n_used);
     Derivatives d;
     if constexpr (requires { LossType::kUsesWeight; }) {
       d = loss.derivatives(rows.score, rows.label, rows.weight);
@@ -78,8 +78,8 @@ inline void gradients_loop(const LossType& loss, const double* score, const floa
       d = loss.derivatives(rows.score, rows.label);
       if (weight != nullptr) d = {d.gradient * rows.weight, d.hessian * rows.weight};
     }
-    store_lanes(gradient + i, max8(min8(d.gradient, fill8(kLargest)), fill8(-kLargest)), lanes);
-    if (hessian != nullptr) store_lanes(hessian + i, max8(min8(d.hessian, fill8(kLargest)), fill8(0.0)), lanes);
+    store_slots(gradient + i, max8(min8(d.gradient, fill8(kLargest)), fill8(-kLargest)), n_used);
+    if (hessian != nullptr) store_slots(hessian + i, max8(min8(d.hessian, fill8(kLargest)), fill8(0.0)), n_used);
   }
 }
 
@@ -92,7 +92,7 @@ void gradients_of(const LossArgs& args, const double* score, const float* label,
   });
 }
 
-// Eight lanes, then a fixed order; the rows of the tail one after the other.
+// Eight partial sums are added in a fixed order, then the rows of the tail one by one.
 double sum_loss(const LossArgs& args, const double* score, const float* label, const float* weight, int64_t n) {
   return with_loss(args, [&](const auto& loss) {
     const auto value = [&](const EightRows& rows) {
@@ -108,9 +108,9 @@ double sum_loss(const LossArgs& args, const double* score, const float* label, c
     for (; i + 8 <= n; i += 8) total += value(EightRows(score, label, weight, i, 8));
     double sum = sum8(total);
     if (i < n) {
-      const int lanes = static_cast<int>(n - i);
-      const V8d last = value(EightRows(score, label, weight, i, lanes));
-      for (int k = 0; k < lanes; ++k) sum += last[k];
+      const int n_used = static_cast<int>(n - i);
+      const V8d last = value(EightRows(score, label, weight, i, n_used));
+      for (int k = 0; k < n_used; ++k) sum += last[k];
     }
     return sum;
   });

@@ -17,7 +17,7 @@ struct L1Loss {
   Derivatives derivatives(const V8d& s, const V8d& y) const { return {sign8(s - y), fill8(1.0)}; }
 };
 
-// a: from this residual on the loss is linear.
+// a: the loss is linear from this residual on.
 struct HuberLoss {
   double a;
   V8d value(const V8d& s, const V8d& y) const {
@@ -154,7 +154,7 @@ struct FocalLoss {
     const auto positive = y > 0.0;
     const V8d z = positive ? s : -s;
     const auto [right, wrong] = sigmoids8(z);
-    const V8d loss = softplus8(-z);  // -log(right); that of wrong is z more
+    const V8d loss = softplus8(-z);  // -log(right); -log(wrong) is z more
     const V8d w = (positive ? fill8(c) : fill8(b)) * exp8(-a * (z + loss));
     const V8d slope = w * (a * right * loss + wrong);
     const V8d hessian = w * right * (a * a * right * loss + (2.0 * a + 1.0) * wrong);
@@ -171,11 +171,11 @@ struct CrossEntropyLoss {
   }
 };
 
-// Labels from 0 to 1, prediction h = log(1 + exp(s)): a rate. A row of weight w stands for exposure w:
+// Labels from 0 to 1, prediction h = log(1 + exp(s)): a rate. A row of weight w has exposure w:
 // the probability of its label is z = 1 - exp(-w h). The weight is part of the loss, not a factor.
 struct CrossEntropyLambdaLoss {
   static constexpr bool kUsesWeight = true;
-  // Below this everything is linear, and exp(s) times a small weight would underflow.
+  // Below this value everything is linear, and exp(s) times a small weight would underflow.
   static V8d limited(const V8d& s) { return max8(s, fill8(-500.0)); }
   V8d value(const V8d& score, const V8d& y, const V8d& w) const {
     const V8d s = limited(score);
@@ -194,7 +194,7 @@ struct CrossEntropyLambdaLoss {
   }
 };
 
-// ---- of predictions ----
+// ---- losses of predictions ----
 
 // b above 0: with log(y!), which does not depend on the prediction. c: smallest prediction.
 struct PoissonDeviance {
@@ -246,7 +246,7 @@ struct ProbabilityLoss {
   }
 };
 
-// The same of a rate, see CrossEntropyLambdaLoss.
+// The same for a rate, see CrossEntropyLambdaLoss.
 struct IntensityLoss {
   static constexpr bool kUsesWeight = true;
   double a;

@@ -1,4 +1,4 @@
-// Real gradients to integer fields.
+// Converts real gradients to integer fields.
 
 inline void count_exponents(const float* values, int64_t n, int64_t* counts) {
   for (int64_t i = 0; i < n; ++i) {
@@ -12,7 +12,7 @@ void gradient_stats(const float* gradient, const float* hessian, int64_t n, int 
   V8d max_g = fill8(out.max_abs_gradient), max_h = fill8(out.max_hessian), min_h = fill8(out.min_hessian);
   for (int64_t i = 0; i < n; i += 8) {
     const int64_t n_own = n - i < 8 ? n - i : 8;
-    // Places past the end repeat the first of the rest, which changes no extreme.
+    // Slots past the end repeat the first of the remaining rows, which changes no extreme.
     V8d g = fill8(gradient[i]);
     V8d h = fill8(hessian != nullptr ? static_cast<double>(hessian[i]) : 0.0);
     if (n_own == 8) {
@@ -30,9 +30,9 @@ void gradient_stats(const float* gradient, const float* hessian, int64_t n, int 
     count_exponents(gradient + i, n_own, out.gradient_exponents);
     if (hessian != nullptr) count_exponents(hessian + i, n_own, out.hessian_exponents);
   }
-  out.max_abs_gradient = max_lane(max_g);
-  out.max_hessian = max_lane(max_h);
-  out.min_hessian = -max_lane(-min_h);
+  out.max_abs_gradient = max_slot(max_g);
+  out.max_hessian = max_slot(max_h);
+  out.min_hessian = -max_slot(-min_h);
 }
 
 struct Quantizer {
@@ -50,8 +50,8 @@ struct Quantizer {
   V8i gradient(const V8d& g) const {
     return round_to_int(max8(min8(g * gradient_scale, fill8(gradient_limit)), fill8(-gradient_limit)));
   }
-  // To the nearest, zero included: rounded up, rows of next to no weight would together pass
-  // min_sum_hessian_in_leaf and be given huge leaf values.
+  // Rounds to the nearest, zero included: rounded up, rows of almost no weight could together reach
+  // min_sum_hessian_in_leaf and get huge leaf values.
   V8i hessian(const V8d& h) const { return round_to_int(min8(h * hessian_scale, fill8(hessian_limit))); }
 };
 
@@ -59,18 +59,18 @@ template <bool kWide, bool kConstantHessian>
 Sums quantize_rows(const float* gradient, const float* hessian, int64_t n, const CellLayout& layout, void* row_values) {
   const Quantizer quantizer(layout);
   V8i sum_g = {}, sum_h = {};
-  const auto write = [&](int64_t i, int lanes, const V8i& qg, const V8i& qh) {
+  const auto write = [&](int64_t i, int n_used, const V8i& qg, const V8i& qh) {
     sum_g += qg;
     sum_h += qh;
     if constexpr (kWide) {
       auto* const out = static_cast<WideCell*>(row_values) + i;
-      for (int k = 0; k < lanes; ++k) {
+      for (int k = 0; k < n_used; ++k) {
         out[k] = {static_cast<uint64_t>(qg[k]), (static_cast<uint64_t>(qh[k]) << layout.count_bits) + 1};
       }
     } else {
       const V8i word = (qg << layout.row_hessian_bits) + qh;
       const auto row = __builtin_convertvector(word, V8i32);
-      memcpy(static_cast<PackedRow*>(row_values) + i, &row, static_cast<size_t>(lanes) * sizeof(PackedRow));
+      memcpy(static_cast<PackedRow*>(row_values) + i, &row, static_cast<size_t>(n_used) * sizeof(PackedRow));
     }
   };
   int64_t i = 0;
@@ -81,15 +81,15 @@ Sums quantize_rows(const float* gradient, const float* hessian, int64_t n, const
     write(i, 8, qg, qh);
   }
   if (i < n) {
-    const int lanes = static_cast<int>(n - i);
+    const int n_used = static_cast<int>(n - i);
     V8d g = fill8(0.0), h = fill8(0.0);
-    for (int k = 0; k < lanes; ++k) {
+    for (int k = 0; k < n_used; ++k) {
       g[k] = gradient[i + k];
       if constexpr (!kConstantHessian) h[k] = hessian[i + k];
     }
     V8i qh = {};
     if constexpr (!kConstantHessian) qh = quantizer.hessian(h);
-    write(i, lanes, quantizer.gradient(g), qh);
+    write(i, n_used, quantizer.gradient(g), qh);
   }
   Sums sums{0, 0, n};
   for (int k = 0; k < 8; ++k) {

@@ -31,7 +31,7 @@ double exp_sum(const double* x, double shift, int64_t n, double* out) {
   return sum8(sum);
 }
 
-// What is known of eight rows of a query.
+// Eight rows of a query.
 struct LambdaRows {
   V8d score, label, gain, discount, n_relevant, harmonic, harmonic_before, rank;
 };
@@ -48,7 +48,7 @@ inline LambdaRows load_rows(const LambdaArgs& a, int64_t at) {
   if constexpr (kDelta == PairDelta::map) {
     rows.n_relevant = load<V8d>(a.n_relevant + at);
     rows.harmonic = load<V8d>(a.harmonic + at);
-    // Up to the rank before: without its own share.
+    // Up to the rank before: the row's own share is excluded.
     for (int k = 0; k < 8; ++k) rows.rank[k] = static_cast<double>(at + k + 1);
     rows.harmonic_before = rows.label > 0.0 ? rows.harmonic - 1.0 / rows.rank : rows.harmonic;
   }
@@ -78,7 +78,7 @@ inline LambdaRows fill_rows(const LambdaArgs& a, int64_t at) {
   return rows;
 }
 
-// Relative error below 1e-11 in [-708, 708], clamped outside: plenty for gradients, and without a division.
+// Relative error below 1e-11 in [-708, 708], clamped outside: accurate enough for gradients, and without a division.
 inline V8d exp8_short(V8d x) {
   x = max8(min8(x, fill8(708.0)), fill8(-708.0));
   const V8d shifted = x * 1.4426950408889634074 + kRound;
@@ -102,14 +102,14 @@ inline V8d exp8_short(V8d x) {
   return e * scale;
 }
 
-// Gradients of the first rows; those of the second ones are the negative.
+// Gradients of the first rows; the second rows get the negative.
 struct Lambdas {
   V8d gradient, hessian, size;
 };
 
 template <PairDelta kDelta>
 inline Lambdas lambdas(const LambdaArgs& a, const LambdaRows& first, const LambdaRows& second, const V8i& counts) {
-  const V8d distance = max8(first.score - second.score, fill8(0.0));  // negative only in lanes that do not count
+  const V8d distance = max8(first.score - second.score, fill8(0.0));  // negative only in slots that do not count
   const auto is_high = first.label > second.label;
   V8d delta = fill8(1.0);
   if constexpr (kDelta == PairDelta::ndcg) {
@@ -149,7 +149,7 @@ inline void share_labels(const LambdaArgs& a) {
 // Ranks i < n_top with the ranks after them in [begin, end), a multiple of eight apart.
 template <PairDelta kDelta>
 inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t end) {
-  const V8i lanes = {0, 1, 2, 3, 4, 5, 6, 7};
+  const V8i slot = {0, 1, 2, 3, 4, 5, 6, 7};
   V8d total = fill8(0.0);
   for (int64_t i = 0; i < n_top && i + 1 < end; ++i) {
     const LambdaRows first = fill_rows<kDelta>(a, i);
@@ -160,8 +160,8 @@ inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t
     for (int64_t j = after > begin ? after : begin; j < end; j += 8) {
       if (a.shared[j / 8] == label) continue;
       V8i counts = load<V8d>(a.label + j) != first.label;
-      if (j <= i) counts = counts & (lanes > i - j);
-      if (j + 8 > a.n) counts = counts & (lanes < a.n - j);
+      if (j <= i) counts = counts & (slot > i - j);
+      if (j + 8 > a.n) counts = counts & (slot < a.n - j);
       const Lambdas pairs = lambdas<kDelta>(a, first, load_rows<kDelta>(a, j), counts);
       gradient += pairs.gradient;
       hessian += pairs.hessian;
@@ -192,7 +192,7 @@ double listed_pairs(const LambdaArgs& a, const int32_t* first, const int32_t* se
   for (int64_t i = 0; i < n_pairs; i += 8) {
     const int n = n_pairs - i < 8 ? static_cast<int>(n_pairs - i) : 8;
     LambdaRows rows = fill_rows<kDelta>(a, first[i]);
-    LambdaRows others = rows;  // lanes without a pair: equal labels, so they count nothing
+    LambdaRows others = rows;  // slots without a pair have equal labels, so they add nothing
     for (int k = 0; k < n; ++k) {
       put_row<kDelta>(a, first[i + k], rows, k);
       put_row<kDelta>(a, second[i + k], others, k);

@@ -2,25 +2,25 @@
 //
 // Everything is in integer units of the layout, held in doubles, so that right = total - left is
 // exact; the caller has scaled the rules to the same units. Prefix sums come first, then eight
-// thresholds are looked at together. A gain is numerator over denominator; whether it can beat the
-// best one so far is asked by multiplication, so that few thresholds pay for a division. Bins
-// without rows repeat the gain of the bin before; small leaves skip them.
+// thresholds are evaluated together. A gain is numerator over denominator; a multiplication tells
+// whether it can beat the best one so far, so that few thresholds need a division. Bins without
+// rows repeat the gain of the bin before; small leaves skip them.
 
 struct Prefix {
   int n = 0;         // thresholds
-  double* gradient;  // of the rows at or below the threshold
+  double* gradient;  // sums of the rows at or below the threshold
   double* hessian;
   double* count;
-  uint64_t* words;  // room for packed sums
+  uint64_t* words;  // buffer for packed sums
   int32_t* bin;     // nullptr: threshold t is bin t
 };
 
-// Integers to doubles in place.
+// Converts integers to doubles in place.
 inline void convert(double* values, int n) {
   for (int i = 0; i < n; i += 8) store(values + i, __builtin_convertvector(load<V8i>(values + i), V8d));
 }
 
-// Cells that hold rows, and their bins; returns how many.
+// Collects cells that hold rows, and their bins; returns how many.
 inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, int32_t* bins) {
   int m = 0;
   int b = 0;
@@ -70,7 +70,7 @@ void prefix_packed(const PackedCell* cells, int n, bool skip_empty, const CellLa
   }
 }
 
-// Prefix sums of anything that yields the fields of bin b.
+// Prefix sums; `read` yields the fields of bin b.
 template <class Read>
 inline void prefix_fields(int n, bool constant_hessian, const Read& read, Prefix& p) {
   auto* const gradients = reinterpret_cast<int64_t*>(p.gradient);
@@ -117,7 +117,7 @@ inline Limits8 limits_of(const ValueLimits& limits, int side, const Prefix& p, i
 
 // Raises `best` to the first highest gain that exceeds it among thresholds [begin, end), with `add`
 // (the missing rows, or nothing) on the left; returns that threshold, or -1.
-// With kLimited, both values keep to a.limits; the gain without limits is never less.
+// With kLimited, both values are clamped to a.limits; the gain without limits is never less.
 template <bool kPlain, bool kLimited>
 int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fields& add, int begin, int end,
              double& best) {
@@ -165,7 +165,7 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
       if constexpr (kLimited) {
         if (rise[k] < 0.0 && a.limits->orders(p.bin != nullptr ? p.bin[i + k] : i + k)) continue;
       }
-      if (lane_of(admissible, k) && gain[k] > best) {
+      if (is_set(admissible, k) && gain[k] > best) {
         best = gain[k];
         found = i + k;
       }
@@ -187,8 +187,8 @@ bool improve(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
   return true;
 }
 
-// All values left, what is missing right: nothing to put in order, whatever the direction. The threshold
-// must be the leaf's last bin, be there rows or not.
+// All values go left, missing ones right: there is nothing to order, whatever the direction. The threshold must be the
+// leaf's last bin, whether or not it holds rows.
 bool part_missing(const SearchArgs& a, const SplitRules& r, const Prefix& p, Candidate& best) {
   ValueLimits limits = *a.limits;
   limits.direction = 0;
@@ -228,7 +228,7 @@ bool search(const SearchArgs& a, const CellLayout& layout, const SplitRules& rul
     if (a.has_missing) missing = unpack(cells[n]);
   } else {
     const auto* const cells = static_cast<const PackedCell*>(a.cells);
-    // Where limits go by threshold, an empty bin need not repeat the gain of the one before.
+    // Where limits depend on the threshold, an empty bin may have another gain than the bin before.
     const bool repeats = a.limits == nullptr || a.limits->by_threshold[0] == nullptr;
     prefix_packed(cells, n, a.count < 2.0 * n && a.only_threshold < 0 && repeats, layout, p);
     if (a.has_missing) missing = unpack(cells[n]);
@@ -251,7 +251,7 @@ struct Fields8 {
   V8i count;
 };
 
-// Gains of eight splits, with the arithmetic of `evaluate`: left is what the cell leaves of the leaf.
+// Gains of eight splits, with the arithmetic of `evaluate`: left is the leaf minus the cell.
 template <bool kPlain, class Read>
 bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant_hessian, const Read& read,
                     FeatureCandidate& best) {
@@ -264,8 +264,8 @@ bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant
   bool found = false;
   bool filled = best.any_filled;
   for (int i = 0; i < a.n; i += 8) {
-    const int lanes = a.n - i < 8 ? a.n - i : 8;
-    const Fields8 f = read(i, lanes);
+    const int n_used = a.n - i < 8 ? a.n - i : 8;
+    const Fields8 f = read(i, n_used);
     const V8i left_count = a.leaf.count - f.count;
     const V8d cl = __builtin_convertvector(left_count, V8d);
     const V8d cr = total_count - cl;
@@ -287,10 +287,10 @@ bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant
       if (!any(admissible)) continue;
       gain = leaf_gain(gl, hl, cl, r, a.parent_output) + leaf_gain(gr, hr, cr, r, a.parent_output);
     }
-    for (int k = 0; k < lanes; ++k) {
+    for (int k = 0; k < n_used; ++k) {
       const int32_t feature = a.features[i + k];
       const bool better = beats(gain[k], feature, best.gain, best.feature);
-      if (lane_of(admissible, k) && better && (a.allowed == nullptr || a.allowed[feature])) {
+      if (is_set(admissible, k) && better && (a.allowed == nullptr || a.allowed[feature])) {
         best.gain = gain[k];
         best.feature = feature;
         best.cell = i + k;
@@ -305,10 +305,10 @@ bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant
 
 // Cells past the end read as empty.
 template <class T>
-inline const T* padded(const T* values, int i, int lanes, T* room) {
-  if (lanes == 8) return values + i;
-  for (int k = 0; k < 8; ++k) room[k] = k < lanes ? values[i + k] : T{};
-  return room;
+inline const T* padded(const T* values, int i, int n_used, T* buffer) {
+  if (n_used == 8) return values + i;
+  for (int k = 0; k < 8; ++k) buffer[k] = k < n_used ? values[i + k] : T{};
+  return buffer;
 }
 
 bool search_right(const SearchRightArgs& a, const CellLayout& layout, const SplitRules& rules, FeatureCandidate& best) {
@@ -319,22 +319,22 @@ bool search_right(const SearchRightArgs& a, const CellLayout& layout, const Spli
                          : evaluate_right<false>(a, rules, constant, read, best);
   };
   if (a.cells == nullptr) {
-    return run([&](int i, int lanes) {
-      int64_t room[8];
+    return run([&](int i, int n_used) {
+      int64_t buffer[8];
       uint32_t counts[8];
       Fields8 f;
-      f.gradient = load<V8i>(padded(a.large.gradient, i, lanes, room));
-      f.hessian = load<V8i>(padded(a.large.hessian, i, lanes, room));
-      const uint32_t* const count = padded(a.large.count, i, lanes, counts);
+      f.gradient = load<V8i>(padded(a.large.gradient, i, n_used, buffer));
+      f.hessian = load<V8i>(padded(a.large.hessian, i, n_used, buffer));
+      const uint32_t* const count = padded(a.large.count, i, n_used, counts);
       for (int k = 0; k < 8; ++k) f.count[k] = static_cast<int64_t>(count[k]);
       return f;
     });
   }
   if (layout.wide) {
     const auto* const cells = static_cast<const WideCell*>(a.cells);
-    return run([&](int i, int lanes) {
+    return run([&](int i, int n_used) {
       Fields8 f{};
-      for (int k = 0; k < lanes; ++k) {
+      for (int k = 0; k < n_used; ++k) {
         const Fields one = unpack(cells[i + k]);
         f.gradient[k] = one.gradient;
         f.hessian[k] = one.hessian;
@@ -344,9 +344,9 @@ bool search_right(const SearchRightArgs& a, const CellLayout& layout, const Spli
     });
   }
   const auto* const cells = static_cast<const PackedCell*>(a.cells);
-  return run([&](int i, int lanes) {
-    uint64_t room[8];
-    const V8u word = load<V8u>(padded(cells, i, lanes, room));
+  return run([&](int i, int n_used) {
+    uint64_t buffer[8];
+    const V8u word = load<V8u>(padded(cells, i, n_used, buffer));
     Fields8 f;
     f.gradient = (V8i)word >> unpack.gradient_shift;
     f.hessian = (V8i)((word >> unpack.count_bits) & unpack.hessian_mask);

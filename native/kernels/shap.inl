@@ -1,35 +1,36 @@
-// Shapley values of one leaf for 64 rows, see core/shap.h: products over the features of its way, eight rows at a time.
+// Shapley values of one leaf for 64 rows, see core/shap.h: products over the features of its path, eight rows at a
+// time.
 
-inline V8i lanes_of(uint64_t bits) {
-  const V8i places = {0, 1, 2, 3, 4, 5, 6, 7};
+inline V8i slots_of(uint64_t bits) {
+  const V8i slot = {0, 1, 2, 3, 4, 5, 6, 7};
   const V8i spread = V8i{} + static_cast<int64_t>(bits & 0xff);
-  return -((spread >> places) & 1);
+  return -((spread >> slot) & 1);
 }
 
-// `factor` are those of 0 and of 1, `n` points each. kPoints 0: any number.
+// kPoints 0: any number of points.
 template <int kPoints>
 void add_leaf(const ShapLeafArgs& a) {
   constexpr int kMost = kPoints > 0 ? kPoints : kMaxShapPoints;
   const int n_points = kPoints > 0 ? kPoints : a.n_points;
-  for (int group = 0; group < a.n_groups; ++group) {
+  for (int block = 0; block < a.n_blocks; ++block) {
     V8d product[kMost];
     for (int q = 0; q < n_points; ++q) product[q] = fill8(1.0);
     for (int j = 0; j < a.n_parts; ++j) {
-      const V8i known = lanes_of(a.known[j] >> (8 * group));
+      const V8i known = slots_of(a.known[j] >> (8 * block));
       const double* const table = a.tables + static_cast<int64_t>(j) * 4 * n_points;
       for (int q = 0; q < n_points; ++q) {
         product[q] = product[q] * (known ? fill8(table[n_points + q]) : fill8(table[q]));
       }
     }
     for (int j = 0; j < a.n_parts; ++j) {
-      const V8i known = lanes_of(a.known[j] >> (8 * group));
+      const V8i known = slots_of(a.known[j] >> (8 * block));
       const double* const table = a.tables + static_cast<int64_t>(j) * 4 * n_points + 2 * n_points;
       V8d sum = fill8(0.0);
       for (int q = 0; q < n_points; ++q) {
         sum = sum + product[q] * (known ? fill8(table[n_points + q]) : fill8(table[q]));
       }
       for (int k = 0; k < a.n_values; ++k) {
-        double* const out = a.out[k] + static_cast<int64_t>(a.place[j]) * kShapRows + 8 * group;
+        double* const out = a.out[k] + static_cast<int64_t>(a.place[j]) * kShapRows + 8 * block;
         store(out, load<V8d>(out) + a.values[k] * sum);
       }
     }
@@ -51,15 +52,15 @@ void add_shap_leaf(const ShapLeafArgs& a) {
 void add_shap_pairs(const ShapPairArgs& a) {
   const int n = a.n_points;
   const auto part = [&](int j) { return a.tables + static_cast<int64_t>(j) * 4 * n; };
-  for (int group = 0; group < a.n_groups; ++group) {
+  for (int block = 0; block < a.n_blocks; ++block) {
     V8d product[kMaxShapPoints];
     for (int q = 0; q < n; ++q) product[q] = fill8(1.0);
     for (int j = 0; j < a.n_parts; ++j) {
-      const V8i known = lanes_of(a.known[j] >> (8 * group));
+      const V8i known = slots_of(a.known[j] >> (8 * block));
       for (int q = 0; q < n; ++q) product[q] = product[q] * (known ? fill8(part(j)[n + q]) : fill8(part(j)[q]));
     }
     for (int i = 0; i < a.n_parts; ++i) {
-      const V8i known_i = lanes_of(a.known[i] >> (8 * group));
+      const V8i known_i = slots_of(a.known[i] >> (8 * block));
       V8d term[kMaxShapPoints];
       V8d own = fill8(0.0);
       for (int q = 0; q < n; ++q) {
@@ -67,14 +68,14 @@ void add_shap_pairs(const ShapPairArgs& a) {
         own = own + term[q];
         term[q] = term[q] / a.weight[q];
       }
-      store(a.out + (static_cast<int64_t>(i) * a.n_parts + i) * kShapRows + 8 * group, own);
+      store(a.out + (static_cast<int64_t>(i) * a.n_parts + i) * kShapRows + 8 * block, own);
       for (int j = i + 1; j < a.n_parts; ++j) {
-        const V8i known_j = lanes_of(a.known[j] >> (8 * group));
+        const V8i known_j = slots_of(a.known[j] >> (8 * block));
         V8d sum = fill8(0.0);
         for (int q = 0; q < n; ++q) {
           sum = sum + term[q] * (known_j ? fill8(part(j)[3 * n + q]) : fill8(part(j)[2 * n + q]));
         }
-        store(a.out + (static_cast<int64_t>(i) * a.n_parts + j) * kShapRows + 8 * group, sum);
+        store(a.out + (static_cast<int64_t>(i) * a.n_parts + j) * kShapRows + 8 * block, sum);
       }
     }
   }

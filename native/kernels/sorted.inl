@@ -24,8 +24,8 @@ struct WideWords {
   }
 };
 
-// Sums before each entry where another value begins. With kSteps only where `step` of hessian has come together
-// since the last one.
+// Sums before each entry where another value begins. With kSteps only where `step` of hessian has been added since the
+// last such entry.
 template <bool kSteps, bool kConstant, class Words>
 int note_thresholds(const SortedSearchArgs& a, const Words& words, int64_t begin, int64_t end, int64_t first_count,
                     Sums& sum, int64_t step, int64_t& next, Prefix& p) {
@@ -43,7 +43,8 @@ int note_thresholds(const SortedSearchArgs& a, const Words& words, int64_t begin
     hessians[n] = weight;
     counts[n] = count;
     p.bin[n] = static_cast<int32_t>(a.first_place + i);
-    // Before the first of all there is no value: that only missing ones go left is what the end says, too.
+    // There is no threshold before the very first entry: the threshold at the end also sends only missing rows to one
+    // side.
     int is_threshold = (static_cast<int>(entry >> 31) | (i == 0)) & (count > 0);
     if constexpr (kSteps) {
       is_threshold &= weight >= next;
@@ -60,9 +61,10 @@ int note_thresholds(const SortedSearchArgs& a, const Words& words, int64_t begin
 template <class Words>
 bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& layout, const SplitRules& rules,
                   Candidate& best) {
-  constexpr int64_t kRoom = kSortedChunk + 16;
-  double* const room = a.leaf.scratch;
-  Prefix p{0, room, room + kRoom, room + 2 * kRoom, nullptr, reinterpret_cast<int32_t*>(room + 3 * kRoom)};
+  constexpr int64_t kStride = kSortedChunk + 16;
+  double* const scratch = a.leaf.scratch;
+  Prefix p{
+      0, scratch, scratch + kStride, scratch + 2 * kStride, nullptr, reinterpret_cast<int32_t*>(scratch + 3 * kStride)};
   const bool constant = layout.constant_hessian();
   const bool steps = a.min_step > 0.0;
   const auto note = steps ? (constant ? note_thresholds<true, true, Words> : note_thresholds<true, false, Words>)
@@ -79,7 +81,7 @@ bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& lay
     convert(p.count, p.n);
     improved |= improve(a.leaf, rules, p, Fields{0, 0, 0}, best);
     if (missing.count == 0) return;
-    if (a.missing_left.gain < best.gain) a.missing_left.gain = best.gain;  // that much is to be beaten
+    if (a.missing_left.gain < best.gain) a.missing_left.gain = best.gain;  // the gain to beat
     improve(a.leaf, rules, p, missing, a.missing_left);
   };
   for (int64_t begin = 0; begin < a.n; begin += kSortedChunk) {

@@ -1,8 +1,8 @@
 // The value of a leaf, the gain of a split and the rule for ties: written once, for every evaluator.
 //
-// T is a number, or a vector of eight of them (V8d, V8f). Nothing here needs the standard library, so that NVRTC can compile it.
-// The file has no namespace of its own: core/split_math.h includes it for the host, kernels/level.cpp once per
-// instruction set, so that the linker cannot merge code for different processors.
+// T is a number, or a vector of eight of them (V8d, V8f). Nothing here needs the standard library, so that NVRTC can
+// compile it. The file has no namespace of its own: core/split_math.h includes it for the host, kernels/level.cpp once
+// per instruction set, so that the linker cannot merge code for different processors.
 
 template <class T>
 inline T larger_of(const T& a, const T& b) {
@@ -74,12 +74,12 @@ inline GainFraction<T> plain_gain(const T& gl, const T& hl, const T& gr, const T
   return {gl * gl * dr + gr * gr * dl, dl * dr};
 }
 
-// Denominators must not vanish: half a step is less than any weight there is.
+// Denominators must not vanish: half a step is less than any possible weight.
 inline double least_hessian(const SplitRules& r) {
   return r.min_sum_hessian > 0.0 || r.lambda_l2 > 0.0 ? r.min_sum_hessian : 0.5;
 }
 
-// The tie rule: the larger gain, then the smaller feature. Inside a feature the first candidate in the order of the
+// The tie rule: the larger gain, then the smaller feature. Within a feature the first candidate in the order of the
 // search wins: missing rows to the right before missing rows to the left, then the lower bin.
 template <class Gain>
 inline bool beats(Gain gain, int feature, Gain best_gain, int best_feature) {

@@ -2,14 +2,14 @@
 //
 // With z = (log(time) - score) / sigma, a row's loss is -log(density(z) / (sigma * time)) where its time is
 // known, else -log(cdf(z of the upper end) - cdf(z of the lower end)). The forms below neither cancel nor
-// underflow in the tails: nothing is clipped but the results.
+// underflow in the tails: only the results are clipped.
 
 enum : int { kNormal = 0, kLogistic = 1, kExtreme = 2 };
 constexpr double kLogRootTwoPi = 0.91893853320467274178;
 
 // A time that is known has lower == upper. No lower end: 0; no upper end: infinite.
 struct AftRows {
-  V8d lower_z, upper_z;  // finite; see the two below for ends that are not there
+  V8d lower_z, upper_z;  // finite; the two below tell which ends do not exist
   V8i exact, no_lower, no_upper;
   V8d log_time;  // of the lower end, for known times
 };
@@ -30,8 +30,8 @@ inline AftRows aft_rows(const V8d& score, const V8d& lower, const V8d& upper, do
   return rows;
 }
 
-// The interval is mirrored so that its end u nearer to the centre is the upper one. In the lower tail all
-// is relative to density(u), through the Mills ratio.
+// The interval is mirrored so that its end u nearer to the centre is the upper one. In the lower tail all terms are
+// relative to density(u), through the Mills ratio.
 inline AftTerms aft_normal(const AftRows& rows) {
   const V8d most = fill8(1e4), beyond = fill8(1e5);
   V8d l = max8(min8(rows.lower_z, most), -most);
@@ -52,7 +52,7 @@ inline AftTerms aft_normal(const AftRows& rows) {
   const V8d mass = tail ? mills_high - ratio * mills_low : 1.0 - density_high * mills_high - density_low * mills_low;
   const V8d first = tail ? -expm1_8(less) : density_high - density_low;
   const V8d second = tail ? low * ratio - high : low * density_low - high * density_high;
-  // Two ends that are one in floating point have no mass: as a known time, which is what they say.
+  // Two ends that are equal in floating point have no mass: they are treated as a known time.
   const auto exact = rows.exact | (mass < 1e-300);
   const V8d share = exact ? fill8(1.0) : mass;
   const V8d slope = first / share;
@@ -81,7 +81,7 @@ inline AftTerms aft_logistic(const AftRows& rows) {
 }
 
 // Smallest extreme values (Weibull times): cdf = 1 - exp(-w), w = exp(z). One form for all kinds of rows:
-// w of the lower end, and d = the difference of the two.
+// w of the lower end, and d = the difference between the two ends.
 inline AftTerms aft_extreme(const AftRows& rows) {
   const V8d zero = fill8(0.0), one = fill8(1.0);
   const V8d bound = fill8(100.0), most = fill8(700.0);
@@ -100,14 +100,14 @@ inline AftTerms aft_extreme(const AftRows& rows) {
   return terms;
 }
 
-// Calls body(first row, lanes, terms) for eight rows at a time; behind the end they repeat the last row.
+// Calls body(first row, n_used, terms) for eight rows at a time; slots past the end repeat the last row.
 template <class Body>
 inline void for_aft_rows(const AftArgs& a, const Body& body) {
   for (int64_t i = 0; i < a.n; i += 8) {
-    const int lanes = a.n - i < 8 ? static_cast<int>(a.n - i) : 8;
+    const int n_used = a.n - i < 8 ? static_cast<int>(a.n - i) : 8;
     V8d score, lower, upper;
     for (int k = 0; k < 8; ++k) {
-      const int64_t row = i + (k < lanes ? k : lanes - 1);
+      const int64_t row = i + (k < n_used ? k : n_used - 1);
       score[k] = a.score[row];
       lower[k] = static_cast<double>(a.lower[row]);
       upper[k] = a.upper != nullptr ? static_cast<double>(a.upper[row]) : lower[k];
@@ -118,7 +118,7 @@ inline void for_aft_rows(const AftArgs& a, const Body& body) {
                                                    : aft_extreme(rows);
     // The density of the time, not of z.
     terms.loss += rows.exact ? rows.log_time + log8(fill8(a.sigma)) : fill8(0.0);
-    body(i, lanes, terms);
+    body(i, n_used, terms);
   }
 }
 
@@ -126,12 +126,12 @@ inline double weight_at(const float* weight, int64_t i) {
   return weight != nullptr ? static_cast<double>(weight[i]) : 1.0;
 }
 
-// Bounds as XGBoost's.
+// The bounds are XGBoost's.
 void gradients_aft(const AftArgs& a, float* gradient, float* hessian) {
-  for_aft_rows(a, [&](int64_t first, int lanes, const AftTerms& terms) {
+  for_aft_rows(a, [&](int64_t first, int n_used, const AftTerms& terms) {
     const V8d g = max8(min8(terms.gradient / a.sigma, fill8(15.0)), fill8(-15.0));
     const V8d h = max8(min8(terms.hessian / (a.sigma * a.sigma), fill8(15.0)), fill8(1e-16));
-    for (int k = 0; k < lanes; ++k) {
+    for (int k = 0; k < n_used; ++k) {
       const double w = weight_at(a.weight, first + k);
       gradient[first + k] = static_cast<float>(g[k] * w);
       hessian[first + k] = static_cast<float>(h[k] * w);
@@ -141,9 +141,9 @@ void gradients_aft(const AftArgs& a, float* gradient, float* hessian) {
 
 void sum_aft(const AftArgs& a, double most, double* sums) {
   sums[0] = sums[1] = sums[2] = 0.0;
-  for_aft_rows(a, [&](int64_t first, int lanes, const AftTerms& terms) {
+  for_aft_rows(a, [&](int64_t first, int n_used, const AftTerms& terms) {
     const V8d loss = min8(terms.loss, fill8(most));
-    for (int k = 0; k < lanes; ++k) {
+    for (int k = 0; k < n_used; ++k) {
       const double w = weight_at(a.weight, first + k);
       sums[0] += loss[k] * w;
       sums[1] += terms.gradient[k] / a.sigma * w;

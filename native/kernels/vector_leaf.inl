@@ -1,11 +1,11 @@
 // Trees with a vector of values per leaf: histograms whose cells are vectors, and their search.
 //
-// A row has `width` 32-bit integers: the gradients of all outputs, one for the count, and behind them,
-// where they differ, the hessians. Sums of a whole table fit 32 bits by the choice of units.
+// A row has `width` 32-bit integers: the gradients of all outputs, one for the count, then the
+// hessians, unless all are equal. Sums of a whole table fit 32 bits by the choice of units.
 
 // Adds rows to the cells of kLanes lanes from `lane` on, chunks [first, first + kChunks) of eight integers.
-// A few lanes at a time, known to the compiler: their cells stay in the second-level cache, and a row's
-// values are in registers for all of them.
+// kLanes is small and known to the compiler: the cells stay in the second-level cache, and a row's values stay in
+// registers for all of them.
 template <int kChunks, int kLanes, class Bin>
 void build_vector_lanes(const VectorBuildArgs& a, int first, int lane) {
   const auto* const bins = static_cast<const Bin*>(a.bins) + lane;
@@ -17,7 +17,7 @@ void build_vector_lanes(const VectorBuildArgs& a, int first, int lane) {
   const int64_t n_rows = a.n_rows;
   int32_t* cells[kLanes];
   for (int l = 0; l < kLanes; ++l) cells[l] = a.cells + a.lane_first[lane + l] * width + first * 8;
-  constexpr int64_t kAhead = 12;  // rows: so that gathered ones arrive in time
+  constexpr int64_t kAhead = 12;  // rows: so that gathered rows arrive in time
   for (int64_t i = 0; i < n_rows; ++i) {
     const int64_t row = rows != nullptr ? static_cast<int64_t>(rows[i]) : first_row + i;
     if (rows != nullptr && i + kAhead < n_rows) {
@@ -75,7 +75,7 @@ void build_vector_of(const VectorBuildArgs& a, int first) {
   }
 }
 
-// As many chunks at a time as there are registers for; wider vectors go over the rows again.
+// As many chunks at a time as fit the registers; wider vectors need several passes over the rows.
 void build_vector(const VectorBuildArgs& a) {
   const int n_chunks = a.width / 8;
   for (int first = 0; first < n_chunks;) {
@@ -103,7 +103,7 @@ typedef float V4f __attribute__((vector_size(16)));
 
 inline V8f fill8f(float x) { return V8f{x, x, x, x, x, x, x, x}; }
 
-inline float sum_lanes(const V8f& v) {
+inline float sum_slots(const V8f& v) {
   V4f half[2];
   memcpy(half, &v, sizeof(v));
   const V4f s = half[0] + half[1];
@@ -137,7 +137,7 @@ struct LeftSums<0> {
   void set(int c, const V8i32& v) { store(value + c * 8, v); }
 };
 
-// Where missing rows go is fixed; the best threshold.
+// Finds the best threshold for a fixed side of the missing rows.
 template <int kChunks, bool kL1, bool kConstant>
 bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCandidate& best) {
   const int n = kChunks > 0 ? kChunks : a.n_chunks;
@@ -163,7 +163,7 @@ bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCand
   for (int b = 0; b < a.n_value_bins; ++b) {
     const int32_t* const cell = a.cells + b * width;
     const int32_t own = cell[count_at];
-    if (own == 0 && a.only_threshold < 0) continue;  // no rows: the same split as the one before
+    if (own == 0 && a.only_threshold < 0) continue;  // no rows: the same split as the bin before
     count += own;
     for (int c = 0; c < n; ++c) gradients.set(c, gradients.get(c) + load<V8i32>(cell + c * 8));
     if constexpr (!kConstant) {
@@ -192,12 +192,12 @@ bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCand
         all_right += hr;
         const V8f dl = hl + lambda_l2;
         const V8f dr = hr + lambda_l2;
-        // Without a hessian the leaf value is 0; so it is past the last output.
+        // The leaf value is 0 without a hessian, and past the last output.
         sum_left += dl > 0.0f ? gl * gl / dl : none;
         sum_right += dr > 0.0f ? gr * gr / dr : none;
       }
-      hessian_left = sum_lanes(all_left) * per_output;
-      hessian_right = sum_lanes(all_right) * per_output;
+      hessian_left = sum_slots(all_left) * per_output;
+      hessian_right = sum_slots(all_right) * per_output;
     } else {
       for (int c = 0; c < n; ++c) {
         const V8f unit = load<V8f>(a.gradient_unit + c * 8);
@@ -211,7 +211,7 @@ bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCand
       sum_right *= 1.0f / (hessian_right + lambda_l2);
     }
     if (hessian_left < least_hessian || hessian_right < least_hessian) continue;
-    const float gain = sum_lanes(sum_left + sum_right);
+    const float gain = sum_slots(sum_left + sum_right);
     if (gain > best.gain) {
       best.gain = gain;
       best.threshold = b;
@@ -299,7 +299,7 @@ ValueRange value_range(const float* values, const RowIdx* rows, int64_t n) {
   V8f high = low;
   for (int64_t i = 0; i < n; i += 8) {
     V8f x = fill8f(0.0f);
-    V8f known = low;  // past the end: nothing new
+    V8f known = low;  // slots past the end repeat a known value
     if (i + 8 <= n && rows == nullptr) {
       x = load<V8f>(values + i);
       known = x;

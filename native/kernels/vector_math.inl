@@ -29,7 +29,7 @@ inline V8d max8(const V8d& a, const V8d& b) { return a > b ? a : b; }
 inline V8d min8(const V8d& a, const V8d& b) { return a < b ? a : b; }
 inline V8d abs8(const V8d& a) { return a < 0.0 ? -a : a; }
 
-// Comparisons of eight lanes. On AVX-512 they live in mask registers, which gcc's vector types would
+// Comparisons of eight slots. On AVX-512 the results live in mask registers, which gcc's vector types would
 // move to vector registers and back.
 #if defined(GOSSAMER_AVX512)
 using Mask8 = __mmask8;
@@ -41,19 +41,19 @@ inline __m512d raw(const V8d& v) {
 inline Mask8 at_least(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GE_OQ); }
 inline Mask8 above(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GT_OQ); }
 inline bool any(Mask8 mask) { return mask != 0; }
-inline bool lane_of(Mask8 mask, int k) { return (mask >> k) & 1; }
+inline bool is_set(Mask8 mask, int k) { return (mask >> k) & 1; }
 #else
 using Mask8 = V8i;
 inline Mask8 at_least(const V8d& a, const V8d& b) { return a >= b; }
 inline Mask8 above(const V8d& a, const V8d& b) { return a > b; }
 inline bool any(const Mask8& m) { return ((m[0] | m[1]) | (m[2] | m[3]) | (m[4] | m[5]) | (m[6] | m[7])) != 0; }
-inline bool lane_of(const Mask8& mask, int k) { return mask[k] != 0; }
+inline bool is_set(const Mask8& mask, int k) { return mask[k] != 0; }
 #endif
 
-// Lanes are added pairwise in a fixed order.
+// Slots are added pairwise in a fixed order.
 inline double sum8(const V8d& v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
 
-inline double max_lane(const V8d& v) {
+inline double max_slot(const V8d& v) {
   double best = v[0];
   for (int i = 1; i < 8; ++i) best = v[i] > best ? v[i] : best;
   return best;
@@ -128,13 +128,13 @@ inline V8d sqrt8(const V8d& x) {
   return root;
 }
 
-// log(1 + x) for finite x > -1, accurate near 0 too: the rounding of 1 + x is made good.
+// log(1 + x) for finite x > -1, accurate near 0 too: the rounding error of 1 + x is corrected.
 inline V8d log1p8(const V8d& x) {
   const V8d u = 1.0 + x;
   return log8(u) - ((u - 1.0) - x) / u;
 }
 
-// exp(x) - 1 without cancellation around 0: the same approximation, less its 1.
+// exp(x) - 1 without cancellation around 0: the same approximation without its leading 1.
 inline V8d expm1_8(const V8d& x) {
   const V8d xx = x * x;
   const V8d p = x * ((1.26177193074810590878e-4 * xx + 3.02994407707441961300e-2) * xx + 9.99999999999999999910e-1);

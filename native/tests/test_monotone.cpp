@@ -343,11 +343,11 @@ TEST_SUITE("monotone") {
     tree.monotone.split(0, 1, {0, 2, false}, values);
     const std::vector<std::int32_t> leaves{2, 1};
     const std::vector<double> weights{1.0, 3.0};
-    std::vector<double> wishes{-2.0, 2.0};  // the upper leaf first
-    tree.monotone.reconcile(leaves, weights, wishes);
-    CHECK(wishes[0] == doctest::Approx(1.0));
-    CHECK(wishes[1] == doctest::Approx(1.0));
-    CHECK(wishes[1] <= wishes[0]);
+    std::vector<double> fitted{-2.0, 2.0};  // the upper leaf first
+    tree.monotone.reconcile(leaves, weights, fitted);
+    CHECK(fitted[0] == doctest::Approx(1.0));
+    CHECK(fitted[1] == doctest::Approx(1.0));
+    CHECK(fitted[1] <= fitted[0]);
   }
 
   TEST_CASE("the penalty forbids the first levels and fades") {

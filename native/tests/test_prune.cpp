@@ -12,7 +12,7 @@ struct Split {
 struct Leaf {
   Split split;
   std::int32_t children[2] = {-1, -1};
-  std::int32_t slot = 0;
+  std::int32_t leaf_number = 0;
 };
 
 // Splits are made one after another, of the leaf named: children come at the end.
@@ -28,8 +28,8 @@ struct Grown {
     node.split.gain = gain;
     node.children[0] = n;
     node.children[1] = n + 1;
-    leaves[static_cast<std::size_t>(n)].slot = node.slot;
-    leaves[static_cast<std::size_t>(n) + 1].slot = static_cast<std::int32_t>(committed.size());
+    leaves[static_cast<std::size_t>(n)].leaf_number = node.leaf_number;
+    leaves[static_cast<std::size_t>(n) + 1].leaf_number = static_cast<std::int32_t>(committed.size());
   }
 };
 
@@ -48,9 +48,9 @@ TEST_SUITE("prune") {
     tree.split(6, 1.0);
     CHECK(prune_tree(tree.leaves, 2.0, tree.committed));
     CHECK(tree.committed == std::vector<std::int32_t>{0, 1});
-    CHECK(tree.leaves[3].slot == 0);
-    CHECK(tree.leaves[2].slot == 1);
-    CHECK(tree.leaves[4].slot == 2);
+    CHECK(tree.leaves[3].leaf_number == 0);
+    CHECK(tree.leaves[2].leaf_number == 1);
+    CHECK(tree.leaves[4].leaf_number == 2);
     CHECK(!prune_tree(tree.leaves, 2.0, tree.committed));
   }
 

@@ -52,10 +52,10 @@ TEST_SUITE("round_grower") {
           for (std::int64_t k = 0; k < n_outputs; ++k) {
             Team team(1);
             Grower grower(matrix);
-            expected.push_back(grower.grow(team, gradient.data() + k * n,
-                                           with_hessian ? hessian.data() + k * n : nullptr, rows, n_rows, params[at(k)],
-                                           expected_score.data() + k * n,
-                                           params[at(k)].values.refit ? label.data() + (one_label ? 0 : k * n) : nullptr));
+            expected.push_back(
+                grower.grow(team, gradient.data() + k * n, with_hessian ? hessian.data() + k * n : nullptr, rows,
+                            n_rows, params[at(k)], expected_score.data() + k * n,
+                            params[at(k)].values.refit ? label.data() + (one_label ? 0 : k * n) : nullptr));
             CHECK(expected.back().n_leaves() == params[at(k)].shape.num_leaves);
           }
           for (const int n_threads : {1, 2, 3, 8}) {

@@ -59,7 +59,8 @@ class Hub {
         for (std::size_t p = 0; p < parts.size(); ++p) {
           sums.emplace_back(parts[p].size(), T{});
           for (const auto& other : all) {
-            if (other.size() != parts.size() || other[p].size() != parts[p].size()) throw std::logic_error("shards differ");
+            if (other.size() != parts.size() || other[p].size() != parts[p].size())
+              throw std::logic_error("shards differ");
             for (std::size_t i = 0; i < parts[p].size(); ++i) sums[p][i] += other[p][i];
           }
         }
@@ -102,7 +103,8 @@ Problem make_problem(std::int64_t n_rows, std::uint64_t seed, std::int64_t n_out
     for (std::size_t f = 0; f < p.mixed.features.size(); ++f) {
       const auto bins = p.mixed.table.naive_bins(p.mixed.features[f]);
       for (std::size_t row = 0; row < bins.size(); ++row) {
-        signal[row] += std::sin(bins[row] * 5.0 / p.mixed.features[f].n_value_bins + static_cast<double>(2 * f + at(k)));
+        signal[row] +=
+            std::sin(bins[row] * 5.0 / p.mixed.features[f].n_value_bins + static_cast<double>(2 * f + at(k)));
       }
     }
     for (const double s : signal) {
@@ -278,7 +280,8 @@ bool same(const Grown& a, const Grown& b) {
     equal = x.feature == y.feature && x.threshold_bin == y.threshold_bin && x.default_left == y.default_left &&
             x.category == y.category && x.left == y.left && x.right == y.right && x.node_count == y.node_count &&
             x.leaf_count == y.leaf_count && first_difference(x.gain, y.gain) == -1 &&
-            first_difference(x.node_value, y.node_value) == -1 && first_difference(x.node_weight, y.node_weight) == -1 &&
+            first_difference(x.node_value, y.node_value) == -1 &&
+            first_difference(x.node_weight, y.node_weight) == -1 &&
             first_difference(x.leaf_value, y.leaf_value) == -1 && first_difference(x.leaf_weight, y.leaf_weight) == -1;
   }
   return equal;

@@ -433,8 +433,8 @@ TEST_SUITE("sorted") {
             if (!sampled || random.chance(0.3)) rows.push_back(row);
           }
           SortedLists lists;
-          using Stretches = std::vector<SortedLists::Stretch>;
-          std::vector<Stretches> leaves(31);  // children of i: 2 i + 1, 2 i + 2
+          using EntryRanges = std::vector<SortedLists::EntryRange>;
+          std::vector<EntryRanges> leaves(31);  // children of i: 2 i + 1, 2 i + 2
           std::vector<std::vector<RowIdx>> members(31);
           leaves[0] = lists.start(team, sorted, {1, 0, 1}, sampled ? rows.data() : nullptr,
                                   static_cast<std::int64_t>(rows.size()));
@@ -445,7 +445,7 @@ TEST_SUITE("sorted") {
             for (const RowIdx row : members[leaf]) is_in[row] = 1;
             for (const std::int32_t place : lists.used()) {
               const SortedColumn& column = sorted.columns[at(place)];
-              const SortedLists::Stretch& own = leaves[leaf][at(place)];
+              const SortedLists::EntryRange& own = leaves[leaf][at(place)];
               std::vector<Entry> expected;
               std::int64_t counts[3] = {0, 0, 0};
               for (std::int64_t i = 0; i < column.entries.size(); ++i) {

@@ -5,9 +5,9 @@
 #include <map>
 #include <memory>
 
+#include "core/grower.h"
 #include "core/predict.h"
 #include "core/round_grower.h"
-#include "core/grower.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -663,9 +663,9 @@ TEST_SUITE("vector_grower") {
           Team team(n_threads);
           Grower grower(p.matrix, true);
           std::vector<double> score(p.gradient.size(), 0.25);
-          const Tree t =
-              grower.grow(team, p.gradient.data(), with_hessian ? p.hessian.data() : nullptr, rows.data(),
-                          static_cast<std::int64_t>(rows.size()), params, score.data(), TreeLabels{label.data(), one_label});
+          const Tree t = grower.grow(team, p.gradient.data(), with_hessian ? p.hessian.data() : nullptr, rows.data(),
+                                     static_cast<std::int64_t>(rows.size()), params, score.data(),
+                                     TreeLabels{label.data(), one_label});
           if (n_threads == 1) {
             expected = score;
             first = t;
@@ -701,7 +701,8 @@ TEST_SUITE("vector_grower") {
                                     with_hessian ? p.hessian.data() + k * 2000 : nullptr, before.data() + k * 2000,
                                     params[k].values.refit_alpha, params[k].values.refit_delta};
               std::vector<Residual> scratch;
-              value = refit_leaf(refit, rows_of[l].data(), first.leaf_count[l], scratch) * params[k].values.learning_rate;
+              value =
+                  refit_leaf(refit, rows_of[l].data(), first.leaf_count[l], scratch) * params[k].values.learning_rate;
             }
             CHECK(first.leaf_value[3 * l + k] == doctest::Approx(value).epsilon(1e-12));
           }

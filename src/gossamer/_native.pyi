@@ -113,7 +113,7 @@ def count_categories(
     n_threads: int,
 ) -> list:
     """
-    For each column: (categories, how often each, missing values, a value that is no category).
+    For each column: (categories, how often each, missing values, a value that is not a category).
     """
 
 def bin_dense(
@@ -295,7 +295,7 @@ class BinMatrix:
     def n_bytes(self) -> int: ...
 
 class PieceBinner:
-    """Bins a table that comes in pieces of rows."""
+    """Bins a table that arrives in pieces of rows."""
 
     def __init__(self, like: BinMatrix, n_rows: int) -> None: ...
     @overload
@@ -830,7 +830,7 @@ def auc_mu(
 ) -> float: ...
 
 class PairDelta(enum.Enum):
-    """What a pair of rows counts by."""
+    """How a pair of rows is weighted."""
 
     ndcg = 0
 
@@ -1049,7 +1049,7 @@ class QuantileSketch:
         ]
         | None,
     ) -> None:
-        """Adds values; NaN counts as missing, and what weighs 0 not at all."""
+        """Adds values; NaN counts as missing, weight 0 does not count."""
 
     def merge(self, other: QuantileSketch) -> None:
         """Adds all that the other sketch has seen."""
@@ -1072,7 +1072,7 @@ class QuantileSketch:
         Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     ]:
         """
-        Lower bounds of the weight below values, and upper bounds of that at and below them.
+        Lower bounds of the weight below values, and upper bounds of the weight at and below them.
         """
 
     def propose(self, eps: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
@@ -1101,7 +1101,7 @@ class QuantileSketch:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
     ) -> QuantileSketch:
-        """The sketch that had this state; ValueError if there can be none."""
+        """The sketch with this state; ValueError if no sketch can have it."""
 
     @property
     def eps(self) -> float: ...
@@ -1421,8 +1421,8 @@ def join_trees(trees: list) -> dict:
 
 def make_tree(matrix: BinMatrix, arrays: dict, n_values: int, by_value: bool = False) -> Tree:
     """
-    A tree from its arrays by name. IndexError(node): it asks what the table's bins cannot
-    answer. With `by_value` rows will be asked for their values instead.
+    A tree from its arrays by name. IndexError(node): the table's bins cannot express its
+    test. With `by_value` nodes compare values instead.
     """
 
 def add_tree_to_scores(
@@ -1537,7 +1537,7 @@ class Forest:
         n_threads: int,
     ) -> None:
         """
-        The same from compressed rows; columns they lack are missing, further ones are ignored.
+        The same from compressed rows; absent columns are missing, additional ones are ignored.
         """
 
     def predict_until_clear(
@@ -1551,7 +1551,7 @@ class Forest:
         n_threads: int,
     ) -> None:
         """
-        The same, but a row gets no more trees once its scores are clear; asked `every` trees.
+        The same, but a row stops once its scores are clear; checked every `every` trees.
         """
 
     @overload
@@ -1574,7 +1574,7 @@ class Forest:
     ) -> None: ...
 
 def used_columns(forest: Forest) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-    """Columns that some node asks about, increasing."""
+    """Columns that some node tests, increasing."""
 
 @overload
 def add_shap_values(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gossamer.model.c_code.lanes import Lanes
+from gossamer.model.c_code.operands import Operands
 from gossamer.model.c_code.text import integers, number, table, words
 from gossamer.model.derived import Derived
 
@@ -21,7 +21,7 @@ def derived_sizes(derived: Derived | None) -> dict[str, int]:
     }
 
 
-def write_derived(derived: Derived | None, lanes: Lanes) -> list[str]:
+def write_derived(derived: Derived | None, operands: Operands) -> list[str]:
     """Write categories, what each source is made of, and the statistics of its keys."""
     if derived is None:
         return []
@@ -30,7 +30,7 @@ def write_derived(derived: Derived | None, lanes: Lanes) -> list[str]:
     sizes = np.cumsum([0, *map(len, derived.categories)])
     columns = [column for source in statistics.sources for column in source]
     sources = np.cumsum([0, *map(len, statistics.sources)])
-    place = np.searchsorted(lanes.used, derived.columns)
+    place = np.searchsorted(operands.used, derived.columns)
     values = [*statistics.values.ravel().tolist()]
     prior = statistics.prior.astype(np.float32).tolist()
     return [

@@ -1,31 +1,31 @@
-/* Lanes: what nodes ask about. A number is made so that a row goes left if its lane is at most the threshold,
- * wherever missing values go: these are -inf, NAN or 0. Of categories a lane has the code, or -1. */
-static void MODEL_fill_lanes(const double* values, double* lanes) {
+/* Operands: the numbers that nodes compare. A row goes left if its operand is at most the threshold, wherever missing
+ * values go: they become -inf, NAN or 0. For categories the operand is the code, or -1. */
+static void MODEL_fill_operands(const double* values, double* operands) {
   const double inf = HUGE_VAL;
   int64_t i = 0;
   for (; i < MODEL_END_NAN_LEFT; ++i) {
-    const double x = values[MODEL_lane_place[i]];
-    lanes[i] = x != x ? -inf : x;
+    const double x = values[MODEL_operand_place[i]];
+    operands[i] = x != x ? -inf : x;
   }
-  for (; i < MODEL_END_NAN_RIGHT; ++i) lanes[i] = values[MODEL_lane_place[i]];
+  for (; i < MODEL_END_NAN_RIGHT; ++i) operands[i] = values[MODEL_operand_place[i]];
   for (; i < MODEL_END_ZERO_LEFT; ++i) {
-    const double x = values[MODEL_lane_place[i]];
-    lanes[i] = fabs(x) > 1e-35 ? x : -inf;
+    const double x = values[MODEL_operand_place[i]];
+    operands[i] = fabs(x) > 1e-35 ? x : -inf;
   }
   for (; i < MODEL_END_ZERO_RIGHT; ++i) {
-    const double x = values[MODEL_lane_place[i]];
-    lanes[i] = fabs(x) > 1e-35 ? x : NAN;
+    const double x = values[MODEL_operand_place[i]];
+    operands[i] = fabs(x) > 1e-35 ? x : NAN;
   }
   for (; i < MODEL_END_NAN_IS_ZERO; ++i) {
-    const double x = values[MODEL_lane_place[i]];
-    lanes[i] = x != x ? 0.0 : x;
+    const double x = values[MODEL_operand_place[i]];
+    operands[i] = x != x ? 0.0 : x;
   }
 #if MODEL_N_SETS > 0
-  for (; i < MODEL_N_LANES; ++i) {
-    double x = values[MODEL_lane_place[i]];
+  for (; i < MODEL_N_OPERANDS; ++i) {
+    double x = values[MODEL_operand_place[i]];
     if (i >= MODEL_END_SET_ZERO && x != x) x = 0.0;
     if (i >= MODEL_END_SET_NAN && i < MODEL_END_SET_ZERO && fabs(x) <= 1e-35) x = -1.0;
-    lanes[i] = x > -0.5 && x <= 2147483647.0 ? ceil(x - 0.5) : -1.0;
+    operands[i] = x > -0.5 && x <= 2147483647.0 ? ceil(x - 0.5) : -1.0;
   }
 #endif
 }
@@ -50,11 +50,11 @@ static int MODEL_in_set(uint64_t set, double category) {
 }
 #endif
 
-/* A node is two words: the bits of its threshold, or the number of its set; then its lane and two children, the second
- * one for rows whose answer is yes. A leaf leads to itself; its first word is its value, or its number. */
-static inline uint32_t MODEL_step(const uint64_t* node, const double* lanes) {
+/* A node is two words: the bits of its threshold, or the number of its set; then its operand and two children,
+ * the second one for rows that pass the test. A leaf leads to itself; its first word is its value, or its number. */
+static inline uint32_t MODEL_step(const uint64_t* node, const double* operands) {
   const uint64_t word = node[1];
-  const double x = lanes[word >> 44];
+  const double x = operands[word >> 44];
   double threshold;
 #if MODEL_N_SETS > 0
   if ((int64_t)(word >> 44) >= MODEL_END_NAN_IS_ZERO) {
@@ -67,13 +67,13 @@ static inline uint32_t MODEL_step(const uint64_t* node, const double* lanes) {
 }
 
 /* Adds what a leaf says to the scores of a row. */
-static inline void MODEL_add_leaf(const uint64_t* leaf, int64_t output, const double* lanes, double* score) {
+static inline void MODEL_add_leaf(const uint64_t* leaf, int64_t output, const double* operands, double* score) {
 #if MODEL_HAS_LINEAR
   const uint64_t l = leaf[0];
   double value = MODEL_linear[4 * l];
   uint32_t i;
   for (i = MODEL_term_begin[l]; i < MODEL_term_begin[l + 1]; ++i) {
-    value += MODEL_terms[2 * i] * (lanes[MODEL_term_lane[i]] - MODEL_terms[2 * i + 1]);
+    value += MODEL_terms[2 * i] * (operands[MODEL_term_operand[i]] - MODEL_terms[2 * i + 1]);
   }
   if (!(fabs(value) <= DBL_MAX)) {
     value = MODEL_linear[4 * l + 3];
@@ -87,11 +87,11 @@ static inline void MODEL_add_leaf(const uint64_t* leaf, int64_t output, const do
   const double* const values = MODEL_vectors + leaf[0] * MODEL_N_OUTPUTS;
   int64_t k;
   (void)output;
-  (void)lanes;
+  (void)operands;
   for (k = 0; k < MODEL_N_OUTPUTS; ++k) score[k] += values[k];
 #else
   double value;
-  (void)lanes;
+  (void)operands;
   memcpy(&value, leaf, sizeof(value));
   score[output] += value;
 #endif
@@ -100,7 +100,7 @@ static inline void MODEL_add_leaf(const uint64_t* leaf, int64_t output, const do
 /* The trees that walk together, or the rows: their loads overlap. */
 #define MODEL_TOGETHER 8
 
-static void MODEL_add_row(const double* lanes, double* score) {
+static void MODEL_add_row(const double* operands, double* score) {
   int64_t t, k, output = 0;
   for (t = 0; t < MODEL_N_TREES; t += MODEL_TOGETHER) {
     const int64_t n = MODEL_N_TREES - t < MODEL_TOGETHER ? MODEL_N_TREES - t : MODEL_TOGETHER;
@@ -116,38 +116,38 @@ static void MODEL_add_row(const double* lanes, double* score) {
     while (is_walking) {
       is_walking = 0;
       for (k = 0; k < MODEL_TOGETHER; ++k) {
-        at[k] = MODEL_step(tree[k] + 2 * at[k], lanes);
+        at[k] = MODEL_step(tree[k] + 2 * at[k], operands);
         is_walking |= at[k] < n_inner[k];
       }
     }
     for (k = 0; k < n; ++k) {
-      MODEL_add_leaf(tree[k] + 2 * at[k], output, lanes, score);
+      MODEL_add_leaf(tree[k] + 2 * at[k], output, operands, score);
       if (++output == MODEL_N_OUTPUTS) output = 0;
     }
   }
 }
 
 #if MODEL_BLOCK > 1
-/* There are lanes for a multiple of MODEL_TOGETHER rows. */
-static void MODEL_add_rows(const double* lanes, int64_t n_rows, double* score) {
+/* There are operands for a multiple of MODEL_TOGETHER rows. */
+static void MODEL_add_rows(const double* operands, int64_t n_rows, double* score) {
   int64_t t, r, k, output = 0;
   for (t = 0; t < MODEL_N_TREES; ++t) {
     const uint64_t* const tree = MODEL_nodes + 2 * (uint64_t)MODEL_tree_begin[t];
     const uint32_t n_inner = MODEL_tree_inner[t];
     for (r = 0; r < n_rows; r += MODEL_TOGETHER) {
-      const double* const first = lanes + r * MODEL_N_LANES;
+      const double* const first = operands + r * MODEL_N_OPERANDS;
       uint32_t at[MODEL_TOGETHER];
       int is_walking = 1;
       for (k = 0; k < MODEL_TOGETHER; ++k) at[k] = 0;
       while (is_walking) {
         is_walking = 0;
         for (k = 0; k < MODEL_TOGETHER; ++k) {
-          at[k] = MODEL_step(tree + 2 * at[k], first + k * MODEL_N_LANES);
+          at[k] = MODEL_step(tree + 2 * at[k], first + k * MODEL_N_OPERANDS);
           is_walking |= at[k] < n_inner;
         }
       }
       for (k = 0; k < MODEL_TOGETHER && r + k < n_rows; ++k) {
-        MODEL_add_leaf(tree + 2 * at[k], output, first + k * MODEL_N_LANES, score + (r + k) * MODEL_N_OUTPUTS);
+        MODEL_add_leaf(tree + 2 * at[k], output, first + k * MODEL_N_OPERANDS, score + (r + k) * MODEL_N_OUTPUTS);
       }
     }
     if (++output == MODEL_N_OUTPUTS) output = 0;
@@ -199,8 +199,8 @@ static void MODEL_derive(double* values) {
 }
 #endif
 
-/* The lanes of a row. */
-static void MODEL_read_row(const void* rows, int is_f32, int64_t begin, double* lanes) {
+/* The operands of a row. */
+static void MODEL_read_row(const void* rows, int is_f32, int64_t begin, double* operands) {
   double values[MODEL_N_USED + MODEL_N_DERIVED];
   int64_t i;
   if (is_f32) {
@@ -213,30 +213,30 @@ static void MODEL_read_row(const void* rows, int is_f32, int64_t begin, double* 
 #if MODEL_N_DERIVED > 0
   MODEL_derive(values);
 #endif
-  MODEL_fill_lanes(values, lanes);
+  MODEL_fill_operands(values, operands);
 }
 
 /* Raw scores of up to MODEL_BLOCK rows. */
 static void MODEL_score_block(const void* rows, int is_f32, int64_t begin, int64_t n_rows, int64_t stride,
                               double* score) {
-  double lanes[MODEL_BLOCK * MODEL_N_LANES];
+  double operands[MODEL_BLOCK * MODEL_N_OPERANDS];
   int64_t r, k;
   for (r = 0; r < n_rows; ++r) {
     for (k = 0; k < MODEL_N_OUTPUTS; ++k) score[r * MODEL_N_OUTPUTS + k] = MODEL_AVERAGED ? 0.0 : MODEL_start[k];
   }
 #if MODEL_BLOCK > 1
   if (n_rows >= MODEL_TOGETHER / 2) {
-    for (r = 0; r < n_rows; ++r) MODEL_read_row(rows, is_f32, begin + r * stride, lanes + r * MODEL_N_LANES);
+    for (r = 0; r < n_rows; ++r) MODEL_read_row(rows, is_f32, begin + r * stride, operands + r * MODEL_N_OPERANDS);
     for (; r % MODEL_TOGETHER != 0; ++r) {
-      memcpy(lanes + r * MODEL_N_LANES, lanes, MODEL_N_LANES * sizeof(double));
+      memcpy(operands + r * MODEL_N_OPERANDS, operands, MODEL_N_OPERANDS * sizeof(double));
     }
-    MODEL_add_rows(lanes, n_rows, score);
+    MODEL_add_rows(operands, n_rows, score);
     n_rows = 0;
   }
 #endif
   for (r = 0; r < n_rows; ++r) {
-    MODEL_read_row(rows, is_f32, begin + r * stride, lanes);
-    MODEL_add_row(lanes, score + r * MODEL_N_OUTPUTS);
+    MODEL_read_row(rows, is_f32, begin + r * stride, operands);
+    MODEL_add_row(operands, score + r * MODEL_N_OUTPUTS);
   }
 }
 

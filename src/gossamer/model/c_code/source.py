@@ -8,13 +8,13 @@ from typing import Final
 
 from gossamer.errors import ParameterError, message
 from gossamer.model.c_code.derived_tables import derived_sizes, write_derived
-from gossamer.model.c_code.lanes import KINDS, Lanes, make_lanes, splits_sets
 from gossamer.model.c_code.links import PARTS, CLink, make_link
+from gossamer.model.c_code.operands import KINDS, Operands, make_operands, splits_sets
 from gossamer.model.c_code.text import doubles, in_comment, integers, string, table
 from gossamer.model.c_code.trees import write_trees
 from gossamer.model.model import Model
 
-# Rows that are scored together, and doubles of their lanes and scores on the stack.
+# Rows that are scored together, and doubles of their operands and scores on the stack.
 _BLOCK: Final = 128
 _BLOCK_DOUBLES: Final = 6144
 _TOGETHER: Final = 8
@@ -73,7 +73,7 @@ def c_header(model: Model, name: str = "gossamer_model") -> str:
     Raises:
         ParameterError: If the name is none of C's.
     """
-    return _declarations(model, make_lanes(model), make_link(model.objective), check_name(name))
+    return _declarations(model, make_operands(model), make_link(model.objective), check_name(name))
 
 
 def c_source(model: Model, name: str = "gossamer_model") -> str:
@@ -83,17 +83,17 @@ def c_source(model: Model, name: str = "gossamer_model") -> str:
         ParameterError: If the name is none of C's.
         NotSupportedError: If the model is too large.
     """
-    lanes, link = make_lanes(model), make_link(model.objective)
-    head = _declarations(model, lanes, link, check_name(name)) + _RULES
+    operands, link = make_operands(model), make_link(model.objective)
+    head = _declarations(model, operands, link, check_name(name)) + _RULES
     names = table("char* const", f"{name}_names", map(string, model.names))
     parts = [
-        *(f"#define MODEL_{key} {value}\n" for key, value in _sizes(model, lanes, link).items()),
+        *(f"#define MODEL_{key} {value}\n" for key, value in _sizes(model, operands, link).items()),
         "\n",
         doubles("MODEL_start", model.start.tolist()),
-        integers("int32_t", "MODEL_used", lanes.used.tolist()),
-        integers("int32_t", "MODEL_lane_place", lanes.place.tolist()),
-        *write_trees(model, lanes),
-        *write_derived(model.derived, lanes),
+        integers("int32_t", "MODEL_used", operands.used.tolist()),
+        integers("int32_t", "MODEL_operand_place", operands.place.tolist()),
+        *write_trees(model, operands),
+        *write_derived(model.derived, operands),
         "\n",
     ]
     if link.body is not None:
@@ -107,12 +107,12 @@ def _read(file: str) -> str:
     return Path(__file__).with_name(file).read_text(encoding="ascii")
 
 
-def _block(model: Model, lanes: Lanes) -> int:
-    fitting = _BLOCK_DOUBLES // (lanes.n_lanes + model.forest.n_outputs)
+def _block(model: Model, operands: Operands) -> int:
+    fitting = _BLOCK_DOUBLES // (operands.n_operands + model.forest.n_outputs)
     return min(fitting, _BLOCK) // _TOGETHER * _TOGETHER or 1
 
 
-def _sizes(model: Model, lanes: Lanes, link: CLink) -> dict[str, int]:
+def _sizes(model: Model, operands: Operands, link: CLink) -> dict[str, int]:
     forest = model.forest
     n_predictions = link.shape[0] if link.shape else 1
     return {
@@ -121,23 +121,23 @@ def _sizes(model: Model, lanes: Lanes, link: CLink) -> dict[str, int]:
         "N_TREES": forest.n_trees,
         "N_ROUNDS": max(forest.n_rounds, 1),
         "AVERAGED": int(model.average_output),
-        "N_USED": len(lanes.used),
-        "N_LANES": lanes.n_lanes,
-        **{f"END_{kind}": int(end) for kind, end in zip(KINDS, lanes.ends, strict=True)},
+        "N_USED": len(operands.used),
+        "N_OPERANDS": operands.n_operands,
+        **{f"END_{kind}": int(end) for kind, end in zip(KINDS, operands.ends, strict=True)},
         "N_SETS": int(splits_sets(model).sum()),
         "HAS_LINEAR": int(forest.linear is not None),
         "HAS_VECTORS": int(forest.n_values > 1),
-        "BLOCK": _block(model, lanes),
+        "BLOCK": _block(model, operands),
         "HAS_LINK": int(link.body is not None),
         **{f"NEEDS_{part}": int(part in link.parts) for part in PARTS},
         **derived_sizes(model.derived),
     }
 
 
-def _declarations(model: Model, lanes: Lanes, link: CLink, name: str) -> str:
-    sizes = _sizes(model, lanes, link)
-    on_stack = sizes["BLOCK"] * (lanes.n_lanes + model.forest.n_outputs)
-    stack = 8 * (on_stack + len(lanes.used) + sizes["N_DERIVED"]) + 1024
+def _declarations(model: Model, operands: Operands, link: CLink, name: str) -> str:
+    sizes = _sizes(model, operands, link)
+    on_stack = sizes["BLOCK"] * (operands.n_operands + model.forest.n_outputs)
+    stack = 8 * (on_stack + len(operands.used) + sizes["N_DERIVED"]) + 1024
     declarations = _NO_LINK if link.body is None else "\n" + _read("link.h")
     note = "" if link.is_exact else " (of the C library's functions: the last bits may differ)"
     declarations = declarations.replace("@NOTE@", note)

@@ -8,48 +8,48 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import NotSupportedError, message
-from gossamer.model.c_code.lanes import Lanes, splits_sets
+from gossamer.model.c_code.operands import Operands, splits_sets
 from gossamer.model.c_code.text import doubles, integers, words
 from gossamer.model.model import Model
 
 _CHILD_BITS: Final = 22
-_LANE_BITS: Final = 20
+_OPERAND_BITS: Final = 20
 _WORD_BITS: Final = 32  # categories of a word of a set
 
 
-def write_trees(model: Model, lanes: Lanes) -> list[str]:
+def write_trees(model: Model, operands: Operands) -> list[str]:
     """Write nodes, where trees begin, sets of categories, and what leaves add."""
     forest = model.forest
     n_inner = np.diff(forest.node_begin)
     begin = forest.node_begin + forest.leaf_begin  # leaves stand behind the nodes of their tree
-    _check_size(int(n_inner.max(initial=0)) * 2 + 1, lanes.n_lanes)
+    _check_size(int(n_inner.max(initial=0)) * 2 + 1, operands.n_operands)
     tables = [
         integers("uint32_t", "MODEL_tree_begin", begin[:-1].tolist()),
         integers("uint32_t", "MODEL_tree_inner", n_inner.tolist()),
-        words("MODEL_nodes", _nodes(model, lanes).ravel().tolist()),
+        words("MODEL_nodes", _nodes(model, operands).ravel().tolist()),
     ]
     if splits_sets(model).any():
         tables += _sets(forest.arrays["category_begin"], forest.arrays["category"])
     values = forest.arrays["leaf_value"]
     if forest.linear is not None:
-        tables += _linear(forest.linear, values, lanes)
+        tables += _linear(forest.linear, values, operands)
     elif forest.n_values > 1:
         tables.append(doubles("MODEL_vectors", values.tolist()))
     return tables
 
 
-def _check_size(n_nodes: int, n_lanes: int) -> None:
-    if n_nodes >= 2**_CHILD_BITS or n_lanes >= 2**_LANE_BITS:
+def _check_size(n_nodes: int, n_operands: int) -> None:
+    if n_nodes >= 2**_CHILD_BITS or n_operands >= 2**_OPERAND_BITS:
         raise NotSupportedError(
             message(
                 "the model is too large for C code",
-                got=f"a tree of {n_nodes} nodes and leaves, {n_lanes} columns that are asked about",
-                expected=f"fewer than {2**_CHILD_BITS} and {2**_LANE_BITS}",
+                got=f"a tree of {n_nodes} nodes and leaves, {n_operands} operands",
+                expected=f"fewer than {2**_CHILD_BITS} and {2**_OPERAND_BITS}",
             )
         )
 
 
-def _nodes(model: Model, lanes: Lanes) -> npt.NDArray[np.uint64]:
+def _nodes(model: Model, operands: Operands) -> npt.NDArray[np.uint64]:
     """Two words of each node and leaf, tree after tree, a tree's leaves behind its nodes."""
     forest, arrays = model.forest, model.forest.arrays
     n_inner, n_leaves = np.diff(forest.node_begin), np.diff(forest.leaf_begin)
@@ -70,7 +70,7 @@ def _nodes(model: Model, lanes: Lanes) -> npt.NDArray[np.uint64]:
     yes, no = np.where(swaps, right, left), np.where(swaps, left, right)
     number = np.cumsum(is_set) - 1
     nodes[at, 0] = np.where(is_set, number.astype(np.uint64), arrays["threshold"].view(np.uint64))
-    nodes[at, 1] = _links(no, yes, lanes.of_node)
+    nodes[at, 1] = _links(no, yes, operands.of_node)
 
     # Leaves.
     tree = np.repeat(np.arange(len(n_leaves)), n_leaves)
@@ -84,10 +84,10 @@ def _nodes(model: Model, lanes: Lanes) -> npt.NDArray[np.uint64]:
 
 
 def _links(
-    no: npt.NDArray[np.uint64], yes: npt.NDArray[np.uint64], lane: npt.NDArray[np.int64]
+    no: npt.NDArray[np.uint64], yes: npt.NDArray[np.uint64], operand: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint64]:
-    child_bits, lane_at = np.uint64(_CHILD_BITS), np.uint64(2 * _CHILD_BITS)
-    return np.asarray(no | (yes << child_bits) | (lane.astype(np.uint64) << lane_at))
+    child_bits, operand_at = np.uint64(_CHILD_BITS), np.uint64(2 * _CHILD_BITS)
+    return np.asarray(no | (yes << child_bits) | (operand.astype(np.uint64) << operand_at))
 
 
 def _sets(begin: npt.NDArray[np.int64], category: npt.NDArray[np.int32]) -> list[str]:
@@ -106,7 +106,7 @@ def _sets(begin: npt.NDArray[np.int64], category: npt.NDArray[np.int32]) -> list
     ]
 
 
-def _linear(linear: Any, values: npt.NDArray[np.float64], lanes: Lanes) -> list[str]:
+def _linear(linear: Any, values: npt.NDArray[np.float64], operands: Operands) -> list[str]:
     leaves = np.column_stack(
         [linear["linear_constant"], linear["linear_low"], linear["linear_high"], values]
     )
@@ -114,6 +114,6 @@ def _linear(linear: Any, values: npt.NDArray[np.float64], lanes: Lanes) -> list[
     return [
         doubles("MODEL_linear", leaves.ravel().tolist()),
         integers("uint32_t", "MODEL_term_begin", linear["linear_begin"].tolist()),
-        integers("int32_t", "MODEL_term_lane", lanes.of_term.tolist()),
+        integers("int32_t", "MODEL_term_operand", operands.of_term.tolist()),
         doubles("MODEL_terms", terms.ravel().tolist()),
     ]

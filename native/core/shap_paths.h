@@ -1,4 +1,4 @@
-// What the Shapley values of shap.h are made of: ways to leaves, and what rows answer on them.
+// The parts of the Shapley values of shap.h: paths to leaves, and the tests on them that rows pass.
 #pragma once
 
 #include <algorithm>
@@ -15,41 +15,41 @@ namespace gossamer::shap {
 
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// A step on the way to a leaf: the node, and whether the way goes left.
+// A step on the path to a leaf: the node, and whether the path goes left.
 struct Step {
   std::int32_t node;
   bool left;
 };
 
-// One feature of the way to a leaf: its steps are steps[first_step, last_step).
+// One feature of the path to a leaf: its steps are steps[first_step, last_step).
 struct Part {
   std::int32_t column;
-  std::int32_t place;  // among used_columns
-  double share;        // of the training rows that give these answers
+  std::int32_t place;  // index in used_columns
+  double share;        // share of the training rows that pass these tests
   std::int32_t first_step, last_step;
 };
 
-struct Way {
+struct Path {
   std::vector<Part> parts;
   std::vector<Step> steps;
 };
 
-// Columns that a linear leaf has terms of but no question on its way: all rows give the answers of no question.
-inline void add_linear_parts(const Forest& f, std::size_t leaf, Way& way) {
+// Columns for which a linear leaf has terms, but no test on its path: all rows pass.
+inline void add_linear_parts(const Forest& f, std::size_t leaf, Path& path) {
   if (f.linear.empty()) return;
-  const auto n_steps = static_cast<std::int32_t>(way.steps.size());
+  const auto n_steps = static_cast<std::int32_t>(path.steps.size());
   for (auto t = at(f.linear.begin[leaf]); t < at(f.linear.begin[leaf + 1]); ++t) {
     const std::int32_t column = f.linear.column[t];
     const auto same = [&](const Part& part) { return part.column == column; };
-    if (std::none_of(way.parts.begin(), way.parts.end(), same)) {
-      way.parts.push_back({column, f.place_of[at(column)], 1.0, n_steps, n_steps});
+    if (std::none_of(path.parts.begin(), path.parts.end(), same)) {
+      path.parts.push_back({column, f.place_of[at(column)], 1.0, n_steps, n_steps});
     }
   }
 }
 
-// Calls visit(leaf, way) for every leaf of a tree.
+// Calls visit(leaf, path) for every leaf of a tree.
 template <class Visit>
-void for_ways(const Forest& f, const Covers* covers, std::int64_t tree, const Visit& visit) {
+void for_paths(const Forest& f, const Covers* covers, std::int64_t tree, const Visit& visit) {
   const std::int64_t first_node = f.node_begin[at(tree)];
   const std::int64_t first_leaf = f.leaf_begin[at(tree)];
   struct Stop {
@@ -64,8 +64,8 @@ void for_ways(const Forest& f, const Covers* covers, std::int64_t tree, const Vi
   };
   std::vector<Stop> waiting{{root_of(f, tree), 0, {}, 1.0}};
   std::vector<Step> steps;     // from the root
-  std::vector<double> shares;  // of each
-  Way way;
+  std::vector<double> shares;  // by step
+  Path path;
   while (!waiting.empty()) {
     const Stop stop = waiting.back();
     waiting.pop_back();
@@ -92,29 +92,29 @@ void for_ways(const Forest& f, const Covers* covers, std::int64_t tree, const Vi
       continue;
     }
     // Steps by column, in the order of their first occurrence.
-    way.parts.clear();
-    way.steps.clear();
+    path.parts.clear();
+    path.steps.clear();
     for (std::size_t s = 0; s < steps.size(); ++s) {
       const std::int32_t column = f.column[at(first_node + steps[s].node)];
       const auto part =
-          std::find_if(way.parts.begin(), way.parts.end(), [&](const Part& p) { return p.column == column; });
-      if (part == way.parts.end()) way.parts.push_back({column, f.place_of[at(column)], 1.0, 0, 0});
+          std::find_if(path.parts.begin(), path.parts.end(), [&](const Part& p) { return p.column == column; });
+      if (part == path.parts.end()) path.parts.push_back({column, f.place_of[at(column)], 1.0, 0, 0});
     }
-    for (Part& part : way.parts) {
-      part.first_step = static_cast<std::int32_t>(way.steps.size());
+    for (Part& part : path.parts) {
+      part.first_step = static_cast<std::int32_t>(path.steps.size());
       for (std::size_t s = 0; s < steps.size(); ++s) {
         if (f.column[at(first_node + steps[s].node)] != part.column) continue;
         part.share *= shares[s];
-        way.steps.push_back(steps[s]);
+        path.steps.push_back(steps[s]);
       }
-      part.last_step = static_cast<std::int32_t>(way.steps.size());
+      part.last_step = static_cast<std::int32_t>(path.steps.size());
     }
-    add_linear_parts(f, at(first_leaf + ~stop.node), way);
-    visit(~stop.node, way);
+    add_linear_parts(f, at(first_leaf + ~stop.node), path);
+    visit(~stop.node, path);
   }
 }
 
-// The most features on the way to a leaf, over all trees.
+// The largest number of features on the path to a leaf, over all trees.
 std::int64_t count_parts(const Forest& forest, std::int64_t first_tree, std::int64_t last_tree);
 
 // Values of the used columns of up to 64 rows: value[place * kShapRows + row].
@@ -128,7 +128,7 @@ void read_tile(const Forest& forest, const SparseView& matrix, std::int64_t begi
 // Bit r of left[node]: row r goes left there.
 void answer(const Forest& forest, std::int64_t tree, const Tile& tile, std::vector<std::uint64_t>& left);
 
-// Bit r: row r gives all the answers of a part.
+// Bit r: row r passes all tests of a part.
 std::uint64_t known_rows(const std::vector<Step>& steps, const Part& part, const std::vector<std::uint64_t>& left);
 
 }  // namespace gossamer::shap

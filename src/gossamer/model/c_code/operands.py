@@ -1,7 +1,7 @@
-"""Lanes: the values of columns as nodes ask about them.
+"""Operands: the values of columns as nodes compare them.
 
-A node that sends missing values left asks for another number than one that sends them right, so a
-column may have several lanes. Those of a kind stand together: `model.c` fills kind after kind.
+A node that sends missing values left needs another number than one that sends them right, so a
+column may have several operands. `model.c` fills them kind after kind.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _NUMBERS: Final = np.array([[1, 0], [3, 2], [4, 4]])
 
 
 @dataclass(frozen=True, eq=False)
-class Lanes:
-    """The lanes of a model.
+class Operands:
+    """The operands of a model.
 
     Attributes:
         used: Columns of the row that are read, increasing.
-        place: Of each lane, which of the used columns, or behind these which derived one.
-        ends: The number of lanes up to each kind.
-        of_node: The lane of each node.
-        of_term: The lane of each term of linear leaves.
+        place: For each operand, the index of its used column; derived columns follow the used ones.
+        ends: The number of operands up to each kind.
+        of_node: The operand of each node.
+        of_term: The operand of each term of linear leaves.
     """
 
     used: npt.NDArray[np.int64]
@@ -49,8 +49,8 @@ class Lanes:
     of_term: npt.NDArray[np.int64]
 
     @property
-    def n_lanes(self) -> int:
-        """Number of lanes."""
+    def n_operands(self) -> int:
+        """Number of operands."""
         return len(self.place)
 
 
@@ -62,8 +62,8 @@ def splits_sets(model: Model) -> npt.NDArray[np.bool_]:
     return np.asarray(np.diff(begin) > 0)
 
 
-def make_lanes(model: Model) -> Lanes:
-    """Find the lanes of a model; there is at least one of numbers, for leaves to look at."""
+def make_operands(model: Model) -> Operands:
+    """Find the operands of a model; at least one is a number, for leaves to read."""
     forest = model.forest
     missing = forest.arrays["missing_kind"].astype(np.int64)
     kind = np.where(
@@ -92,4 +92,4 @@ def make_lanes(model: Model) -> Lanes:
         len(used) + columns - model.n_columns,
     )
     ends = np.searchsorted(keys, (np.arange(len(KINDS)) + 1) * width)
-    return Lanes(used, place, ends, np.searchsorted(keys, asked), np.searchsorted(keys, terms))
+    return Operands(used, place, ends, np.searchsorted(keys, asked), np.searchsorted(keys, terms))

@@ -1,4 +1,4 @@
-#include "core/shap_ways.h"
+#include "core/shap_paths.h"
 
 #include <limits>
 
@@ -7,7 +7,7 @@ namespace gossamer::shap {
 std::int64_t count_parts(const Forest& forest, std::int64_t first_tree, std::int64_t last_tree) {
   std::size_t most = 0;
   for (std::int64_t t = first_tree; t < last_tree; ++t) {
-    for_ways(forest, nullptr, t, [&](std::int32_t, const Way& way) { most = std::max(most, way.parts.size()); });
+    for_paths(forest, nullptr, t, [&](std::int32_t, const Path& path) { most = std::max(most, path.parts.size()); });
   }
   return static_cast<std::int64_t>(most);
 }
