@@ -121,6 +121,28 @@ void LambdaRank::fill(Team& team, const RankTargets& targets, const double* scor
   });
 }
 
+LambdaArgs LambdaRank::pair_args(std::int64_t query, std::int64_t n, Scratch& s) const {
+  LambdaArgs args;
+  args.n = n;
+  args.score = s.score.data();
+  args.label = s.label.data();
+  args.gain = s.gain.data();
+  args.discount = discount_.data();
+  args.scale = scale_[at(query)];
+  args.n_relevant = s.n_relevant.data();
+  args.harmonic = s.harmonic.data();
+  args.delta = rules_.delta;
+  args.sigmoid = rules_.sigmoid;
+  args.hessian_factor = rules_.hessian_factor;
+  args.hessian_floor = rules_.hessian_floor;
+  // As in LightGBM: at the start all scores are equal, and differences mean nothing.
+  args.divide_by_difference = rules_.divide_by_difference && s.score[0] != s.score[at(n - 1)];
+  args.shared = s.shared.data();
+  args.gradient = s.gradient.data();
+  args.hessian = s.hessian.data();
+  return args;
+}
+
 void LambdaRank::fill_query(const RankTargets& targets, const double* score, std::int64_t query, std::uint64_t key,
                             Scratch& s, float* gradient, float* hessian) const {
   const std::int64_t first = begin_[at(query)];
@@ -158,24 +180,7 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
   std::fill_n(s.gradient.begin(), n + kPadding, 0.0);
   std::fill_n(s.hessian.begin(), n + kPadding, 0.0);
 
-  LambdaArgs args;
-  args.n = n;
-  args.score = s.score.data();
-  args.label = s.label.data();
-  args.gain = s.gain.data();
-  args.discount = discount_.data();
-  args.scale = scale_[at(query)];
-  args.n_relevant = s.n_relevant.data();
-  args.harmonic = s.harmonic.data();
-  args.delta = rules_.delta;
-  args.sigmoid = rules_.sigmoid;
-  args.hessian_factor = rules_.hessian_factor;
-  args.hessian_floor = rules_.hessian_floor;
-  // As in LightGBM: at the start all scores are equal, and differences mean nothing.
-  args.divide_by_difference = rules_.divide_by_difference && s.score[0] != s.score[at(n - 1)];
-  args.shared = s.shared.data();
-  args.gradient = s.gradient.data();
-  args.hessian = s.hessian.data();
+  const LambdaArgs args = pair_args(query, n, s);
   double sum = 0.0;
   if (rules_.n_drawn == 0) {
     sum = kernels().lambda_top(args, std::min(n, rules_.n_top));

@@ -61,6 +61,7 @@ class LambdaRank {
 
  private:
   struct Scratch;
+  LambdaArgs pair_args(std::int64_t query, std::int64_t n, Scratch& s) const;
   void fill_query(const RankTargets& targets, const double* score, std::int64_t query, std::uint64_t key,
                   Scratch& scratch, float* gradient, float* hessian) const;
   double add_drawn(const LambdaArgs& args, const Scratch& scratch, std::int64_t first_row, std::uint64_t key) const;

@@ -263,6 +263,22 @@ std::int64_t checked_points(std::int64_t most_parts) {
   return n_points;
 }
 
+// The expected value over all rows, by output.
+std::vector<double> expected_values(const Forest& forest, const std::vector<TreeTables>& trees) {
+  std::vector<double> expected(at(forest.n_outputs), 0.0);
+  for (const TreeTables& tree : trees) {
+    for (const LeafTables& leaf : tree.leaves) {
+      const auto place = at(forest.leaf_begin[at(tree.tree)] + leaf.leaf);
+      for (std::int64_t k = 0; k < forest.n_values; ++k) {
+        double value = forest.leaf_value[place * at(forest.n_values) + at(k)];
+        if (!forest.linear.empty()) value = forest.linear.constant[place];
+        expected[at(forest.n_values == 1 ? tree.tree % forest.n_outputs : k)] += leaf.reach * value;
+      }
+    }
+  }
+  return expected;
+}
+
 template <class View>
 void add_values(Team& team, const Forest& forest, const Covers& covers, const View& matrix, std::int64_t first_tree,
                 std::int64_t last_tree, const ShapOutput& output) {
@@ -275,18 +291,7 @@ void add_values(Team& team, const Forest& forest, const Covers& covers, const Vi
   for (std::int64_t first = first_tree; first < last_tree;) {
     const std::int64_t last = trees_together(forest, first, last_tree, most_parts);
     const std::vector<TreeTables> trees = tables_of(team, forest, covers, quadratures, first, last);
-    // The expected value over all rows.
-    std::vector<double> expected(at(n_outputs), 0.0);
-    for (const TreeTables& tree : trees) {
-      for (const LeafTables& leaf : tree.leaves) {
-        const auto place = at(forest.leaf_begin[at(tree.tree)] + leaf.leaf);
-        for (std::int64_t k = 0; k < forest.n_values; ++k) {
-          double value = forest.leaf_value[place * at(forest.n_values) + at(k)];
-          if (!forest.linear.empty()) value = forest.linear.constant[place];
-          expected[at(forest.n_values == 1 ? tree.tree % n_outputs : k)] += leaf.reach * value;
-        }
-      }
-    }
+    const std::vector<double> expected = expected_values(forest, trees);
     for_blocks(team, matrix.n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
       Tile tile;
       std::vector<std::uint64_t> left;

@@ -240,6 +240,86 @@ void add_linear_values_of(Team& team, const Forest& forest, const MatrixView& ba
   }
 }
 
+// How the background rows fall on the paths of a tree: equal patterns are counted together.
+std::vector<LeafPatterns> background_patterns(const Forest& forest, std::int64_t tree, const MatrixView& background) {
+  const double one = 1.0 / static_cast<double>(background.n_rows);
+  std::vector<LeafPatterns> leaves;
+  for_paths(forest, nullptr, tree,
+            [&](std::int32_t leaf, const Path& path) { leaves.push_back({leaf, path.parts, path.steps, {}}); });
+  Tile tile;
+  std::vector<std::uint64_t> left;
+  std::uint64_t patterns[kShapRows];
+  for (std::int64_t row = 0; row < background.n_rows; row += kShapRows) {
+    read_tile(forest, background, row, std::min(row + kShapRows, background.n_rows), tile);
+    answer(forest, tree, tile, left);
+    for (LeafPatterns& leaf : leaves) {
+      patterns_of(leaf, left, tile.n_rows, patterns);
+      for (std::int64_t r = 0; r < tile.n_rows; ++r) leaf.background.push_back({patterns[r], one});
+    }
+  }
+  for (LeafPatterns& leaf : leaves) {
+    std::sort(leaf.background.begin(), leaf.background.end(),
+              [](const Pattern& a, const Pattern& b) { return a.bits < b.bits; });
+    std::vector<Pattern> distinct;
+    for (const Pattern& pattern : leaf.background) {
+      if (!distinct.empty() && distinct.back().bits == pattern.bits) {
+        distinct.back().share += pattern.share;
+      } else {
+        distinct.push_back(pattern);
+      }
+    }
+    if (distinct.back().bits == all_parts(leaf.parts.size())) leaf.reach = distinct.back().share;
+    leaf.background = std::move(distinct);
+  }
+  return leaves;
+}
+
+// order_share(a, b) for all a and b that a path can have.
+class Shares {
+ public:
+  explicit Shares(int n_most) : n_(n_most + 1), shares_(at(n_ * n_)) {
+    for (int a = 1; a <= n_most; ++a) {
+      for (int b = 0; a + b <= n_most; ++b) shares_[at(a * n_ + b)] = order_share(a, b);
+    }
+  }
+  double operator()(int a, int b) const { return shares_[at(a * n_ + b)]; }
+
+ private:
+  int n_;
+  std::vector<double> shares_;
+};
+
+// What each part of a leaf's path adds for a row with the pattern `own`, for a leaf value of 1.
+void sum_over_background(const LeafPatterns& leaf, std::uint64_t own, const Shares& shares, std::vector<double>& sums) {
+  const std::uint64_t all = all_parts(leaf.parts.size());
+  sums.assign(leaf.parts.size(), 0.0);
+  for (const Pattern& other : leaf.background) {
+    if ((own | other.bits) != all) continue;
+    std::uint64_t gains = own & ~other.bits;
+    std::uint64_t loses = other.bits & ~own;
+    const int a = std::popcount(gains);
+    const int b = std::popcount(loses);
+    for (; gains != 0; gains &= gains - 1) sums[at(std::countr_zero(gains))] += other.share * shares(a, b);
+    for (; loses != 0; loses &= loses - 1) sums[at(std::countr_zero(loses))] -= other.share * shares(b, a);
+  }
+}
+
+void add_leaf_sums(const Forest& forest, std::int64_t tree, const LeafPatterns& leaf, const std::vector<double>& sums,
+                   std::int64_t row, const ShapOutput& output) {
+  const auto n_used = static_cast<std::int64_t>(forest.used_columns.size());
+  const std::int64_t width = (output.compact ? n_used : forest.n_columns) + 1;
+  const auto place = at(forest.leaf_begin[at(tree)] + leaf.leaf);
+  for (std::int64_t k = 0; k < forest.n_values; ++k) {
+    const double value = forest.leaf_value[place * at(forest.n_values) + at(k)];
+    const std::int64_t to_output = forest.n_values == 1 ? tree % forest.n_outputs : k;
+    double* const to = output.out + (row * forest.n_outputs + to_output) * width;
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+      to[output.compact ? leaf.parts[j].place : leaf.parts[j].column] += value * sums[j];
+    }
+    to[width - 1] += value * leaf.reach;
+  }
+}
+
 }  // namespace
 
 void add_shap_values_of(Team& team, const Forest& forest, const MatrixView& background, const MatrixView& matrix,
@@ -252,89 +332,28 @@ void add_shap_values_of(Team& team, const Forest& forest, const MatrixView& back
     add_linear_values_of(team, forest, background, matrix, first_tree, last_tree, n_most, output);
     return;
   }
-  std::vector<double> shares(at((n_most + 1) * (n_most + 1)));
-  const auto share_at = [&](int a, int b) -> double& { return shares[at(a * (n_most + 1) + b)]; };
-  for (int a = 1; a <= n_most; ++a) {
-    for (int b = 0; a + b <= n_most; ++b) share_at(a, b) = order_share(a, b);
-  }
-  const auto n_used = static_cast<std::int64_t>(forest.used_columns.size());
-  const std::int64_t width = (output.compact ? n_used : forest.n_columns) + 1;
-  const std::int64_t n_outputs = forest.n_outputs;
-  const double one = 1.0 / static_cast<double>(background.n_rows);
-
+  const Shares shares(n_most);
   std::vector<std::vector<LeafPatterns>> trees(at(last_tree - first_tree));
-  team.for_each(last_tree - first_tree, [&](std::int64_t i, int) {
-    std::vector<LeafPatterns>& leaves = trees[at(i)];
-    for_paths(forest, nullptr, first_tree + i,
-              [&](std::int32_t leaf, const Path& path) { leaves.push_back({leaf, path.parts, path.steps, {}}); });
-    Tile tile;
-    std::vector<std::uint64_t> left;
-    std::uint64_t patterns[kShapRows];
-    for (std::int64_t row = 0; row < background.n_rows; row += kShapRows) {
-      read_tile(forest, background, row, std::min(row + kShapRows, background.n_rows), tile);
-      answer(forest, first_tree + i, tile, left);
-      for (LeafPatterns& leaf : leaves) {
-        patterns_of(leaf, left, tile.n_rows, patterns);
-        for (std::int64_t r = 0; r < tile.n_rows; ++r) leaf.background.push_back({patterns[r], one});
-      }
-    }
-    for (LeafPatterns& leaf : leaves) {
-      std::sort(leaf.background.begin(), leaf.background.end(),
-                [](const Pattern& a, const Pattern& b) { return a.bits < b.bits; });
-      std::vector<Pattern> distinct;
-      for (const Pattern& pattern : leaf.background) {
-        if (!distinct.empty() && distinct.back().bits == pattern.bits) {
-          distinct.back().share += pattern.share;
-        } else {
-          distinct.push_back(pattern);
-        }
-      }
-      const std::uint64_t all = all_parts(leaf.parts.size());
-      if (distinct.back().bits == all) leaf.reach = distinct.back().share;
-      leaf.background = std::move(distinct);
-    }
-  });
-
+  team.for_each(last_tree - first_tree,
+                [&](std::int64_t i, int) { trees[at(i)] = background_patterns(forest, first_tree + i, background); });
   for_blocks(team, matrix.n_rows, kShapRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
     Tile tile;
     std::vector<std::uint64_t> left;
     std::uint64_t patterns[kShapRows];
     std::vector<double> sums;
     read_tile(forest, matrix, begin, end, tile);
-    for (std::size_t t = 0; t < trees.size(); ++t) {
-      const std::int64_t tree = first_tree + static_cast<std::int64_t>(t);
+    for (std::int64_t tree = first_tree; tree < last_tree; ++tree) {
       answer(forest, tree, tile, left);
-      for (const LeafPatterns& leaf : trees[t]) {
-        const std::size_t d = leaf.parts.size();
-        const std::uint64_t all = all_parts(d);
+      for (const LeafPatterns& leaf : trees[at(tree - first_tree)]) {
         patterns_of(leaf, left, tile.n_rows, patterns);
-        const auto place = at(forest.leaf_begin[at(tree)] + leaf.leaf);
         std::uint64_t done = 0;  // rows
         for (std::int64_t r = 0; r < tile.n_rows; ++r) {
           if (done >> r & 1) continue;
-          const std::uint64_t own = patterns[r];
-          sums.assign(d, 0.0);
-          for (const Pattern& other : leaf.background) {
-            if ((own | other.bits) != all) continue;
-            std::uint64_t gains = own & ~other.bits;
-            std::uint64_t loses = other.bits & ~own;
-            const int a = std::popcount(gains);
-            const int b = std::popcount(loses);
-            for (; gains != 0; gains &= gains - 1) sums[at(std::countr_zero(gains))] += other.share * share_at(a, b);
-            for (; loses != 0; loses &= loses - 1) sums[at(std::countr_zero(loses))] -= other.share * share_at(b, a);
-          }
+          sum_over_background(leaf, patterns[r], shares, sums);
           for (std::int64_t s = r; s < tile.n_rows; ++s) {  // all rows of the same pattern
-            if (patterns[s] != own) continue;
+            if (patterns[s] != patterns[r]) continue;
             done |= std::uint64_t{1} << s;
-            for (std::int64_t k = 0; k < forest.n_values; ++k) {
-              const double value = forest.leaf_value[place * at(forest.n_values) + at(k)];
-              const std::int64_t to_output = forest.n_values == 1 ? tree % n_outputs : k;
-              double* const to = output.out + ((begin + s) * n_outputs + to_output) * width;
-              for (std::size_t j = 0; j < d; ++j) {
-                to[output.compact ? leaf.parts[j].place : leaf.parts[j].column] += value * sums[j];
-              }
-              to[width - 1] += value * leaf.reach;
-            }
+            add_leaf_sums(forest, tree, leaf, sums, begin + s, output);
           }
         }
       }
