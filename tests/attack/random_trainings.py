@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -143,11 +144,13 @@ def draw_training(seed: int) -> Training:
 
 
 def is_accepted(training: Training) -> bool:
-    """Whether one round can be trained."""
-    try:
-        replace(training, n_rounds=1).train()
-    except GossamerError:
-        return False
+    """Whether one round can be trained, without a warning about something that is left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        try:
+            replace(training, n_rounds=1).train()
+        except (GossamerError, UserWarning):
+            return False
     return True
 
 

@@ -154,7 +154,8 @@ class TestRegistry:
 
     def test_none(self) -> None:
         assert self.names(Binary(), metric="none") == []
-        assert self.names(Binary(), metric=[]) == []
+        assert self.names(Binary(), metric=()) == []
+        assert self.names(Binary(), metric=[]) == ["binary_logloss"]  # as in LightGBM
 
 
 class TestCustomMetrics:

@@ -55,7 +55,8 @@ def test_metrics_for_classes_are_the_same_in_both_tables() -> None:
         ("ams@0", ["ams@0"]),
         ("None", []),
         ("none,auc", ["auc"]),
-        ([], []),
+        ((), []),
+        ([], ["binary_logloss"]),
         ("", ["binary_logloss"]),
     ],
 )

@@ -488,7 +488,7 @@ def test_alpha_is_the_expectile_unless_it_has_its_own_name() -> None:
         ("cross_entropy", [0.5, 1.5], "got 1.5, expected numbers from 0 to 1"),
         ("cross_entropy_lambda", [0.5, -0.5], "got -0.5, expected numbers from 0 to 1"),
         ("hinge", [0, 2], "got 2.0, expected 0 or 1"),
-        ("focal", [0, -1], "got -1.0, expected 0 or 1"),
+        ("focal", [0, -2], "got -2.0, expected 0 or 1"),
         ("binary:logitraw", [0, 0.5], "got 0.5, expected 0 or 1"),
     ],
 )

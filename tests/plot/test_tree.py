@@ -322,7 +322,7 @@ def test_bad_models_and_examples(model: Any) -> None:
     with pytest.raises(ParameterError, match=r"2 models.*boosters\[0\]"):
         gs.plot_tree(found["cvbooster"])
     with pytest.raises(ParameterError, match="the model has none"):
-        gs.plot_tree(gs.train({"verbose": -1}, gs.Dataset(np.zeros((50, 1)), np.arange(50)), 1))
+        gs.plot_tree(gs.Booster({"verbose": -1}, gs.Dataset(ROWS, LABEL)))
     with pytest.raises(ParameterError, match=r"too large.*max_depth"):
         gs.plot_tree(booster_of(random_tree(1100, 0, 0.0)))
     large = gs.plot_tree(booster_of(random_tree(1100, 0, 0.0)), max_depth=4)

@@ -83,7 +83,7 @@ class Storing(ABC):
             >>> model = train({}, Dataset([[float(i)] for i in range(100)], range(100)), 2)
             >>> path = Path(tempfile.mkdtemp(), "model.txt")
             >>> model.save_model(path)  # doctest: +ELLIPSIS
-            Booster(...)
+            <Booster: ...>
             >>> path.read_text().splitlines()[0], Booster(model_file=path).num_trees()
             ('tree', 2)
         """
