@@ -300,7 +300,7 @@ TEST_SUITE("predict") {
       }
       prepare_forest(f);
       if (max_nodes == 255) CHECK(f.compact().blocks.size() > 1);
-      if (max_nodes == 400) CHECK(f.compact().trees[1].n_ways_out > 1);
+      if (max_nodes == 400) CHECK(f.compact().trees[1].n_exits > 1);
       if (max_nodes == 2100) CHECK_FALSE(f.compact().trees[1].is_compact);
       for (const std::int64_t n_rows : {1, 5, 6, 17, 63, 64, 65, 255, 256, 257, 700}) {
         if (max_nodes > 400 && n_rows > 65) break;  // a plain walk takes long
