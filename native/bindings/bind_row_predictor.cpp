@@ -1,9 +1,9 @@
 // Single rows as Python has them: read without an array in between, answered without the machinery for tables.
-#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstring>
 
+#include "bindings/casters.h"
 #include "bindings/forest.h"
 #include "core/row_predictor.h"
 #include "kernels/kernels.h"

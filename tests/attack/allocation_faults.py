@@ -1,8 +1,9 @@
 """Fail one allocation after another, and look what is left of a training.
 
-Run by `test_allocation_faults.py` in a process with `fail_malloc.c` loaded first. Watched are the
-native module, the C++ library (`operator new` lives there) and NumPy. Every fault happens in a
-forked child: a crash is counted and ends nothing else. Prints one JSON object.
+Run by `test_allocation_faults.py` in a process with `fail_malloc.c` loaded first. What may fail are
+all allocations of the native module and of the C++ library (`operator new` is there), and the larger
+ones of NumPy and of the interpreter. Every fault happens in a forked child: a crash is counted and
+ends nothing else. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +28,17 @@ from scipy.sparse import csr_array
 from gossamer import Booster, Dataset, early_stopping, threads, train
 
 N_ROWS: Final = 500
-WATCHED: Final = (b"/_native.", b"libstdc++", b"_multiarray_umath")
+N_ROUNDS: Final = 4
+# Parts of the paths of the libraries, and from how many bytes on their allocations may fail. NumPy
+# and the interpreter (a library, or the program itself) do not always survive the lack of a few
+# bytes: NumPy 2.4 then raises "SystemError: error return without exception set".
+WATCHED: Final = {
+    b"/_native.": 0,
+    b"libstdc++": 0,
+    b"_multiarray_umath": 1024,
+    b"libpython": 2048,
+    b"": 2048,
+}
 
 # ---- kinds of training ----
 
@@ -94,6 +105,8 @@ def weighted() -> dict[str, Any]:
     return numbers() | {"weight": rng.random(N_ROWS), "init_score": rng.normal(size=N_ROWS)}
 
 
+# Parameters that a data set must know before it is constructed.
+NEEDED: Final = ("linear_tree", "tree_method", "verbosity", "cat_target_statistics")
 COSTS: Final = {"cegb_penalty_feature_lazy": [0.01] * 6, "cegb_penalty_feature_coupled": [0.5] * 6}
 FORCED: Final = {"feature": 0, "threshold": 0.1, "left": {"feature": 3, "threshold": 1.5}}
 KINDS: Final[dict[str, Kind]] = {
@@ -132,7 +145,10 @@ KINDS: Final[dict[str, Kind]] = {
     "targets": ({}, targets),
     "sparse": ({}, sparse),
     "ranking": ({"objective": "lambdarank"}, queries),
-    "parallel trees": ({"num_parallel_tree": 2, "bagging_fraction": 0.7, "bagging_freq": 1}, numbers),
+    "parallel trees": (
+        {"num_parallel_tree": 2, "bagging_fraction": 0.7, "bagging_freq": 1},
+        numbers,
+    ),
     "weighted": ({"weight": ""}, weighted),
     "pruned": ({"prune": True, "min_gain_to_split": 1.0, "grow_policy": "depthwise"}, numbers),
 }
@@ -157,7 +173,7 @@ class Case:
         self.booster = self.start()
         self.models = [self.booster.model_to_string()]
         self.scores = []
-        for _ in range(5):
+        for _ in range(N_ROUNDS):
             self.booster.update()
             self.models.append(self.booster.model_to_string())
             self.scores.append(self.evaluate(self.booster))
@@ -169,7 +185,8 @@ class Case:
 
     def data(self) -> Dataset:
         """The data set, not constructed yet."""
-        return Dataset(**self._make())
+        params = {name: self._params[name] for name in NEEDED if name in self._params}
+        return Dataset(**self._make(), params=params)
 
     def start(self, data: Dataset | None = None) -> Booster:
         """A training with a validation set, before its first round."""
@@ -181,7 +198,9 @@ class Case:
     def train(self, data: Dataset) -> Booster:
         """A whole training that may stop early."""
         valid = Dataset(**self._make(), reference=data)
-        callbacks = [] if self._params.get("boosting") == "dart" else [early_stopping(2, verbose=False)]
+        callbacks = (
+            [] if self._params.get("boosting") == "dart" else [early_stopping(2, verbose=False)]
+        )
         return train(self._params, data, 4, valid_sets=[valid], callbacks=callbacks)
 
     def evaluate(self, booster: Booster) -> Any:
@@ -192,10 +211,10 @@ class Case:
         """Whatever happened before, further rounds must give the undisturbed model."""
         n_rounds = booster.current_iteration()
         check(booster.model_to_string() == self.models[n_rounds], "another model after the fault")
-        for n in range(n_rounds, 5):
+        for _ in range(n_rounds, N_ROUNDS):
             booster.update()
-            check(booster.model_to_string() == self.models[n + 1], "another model further on")
-            check(self.evaluate(booster) == self.scores[n], "other metrics further on")
+        check(booster.model_to_string() == self.models[-1], "another model further on")
+        check(self.evaluate(booster) == self.scores[-1], "other metrics further on")
         check(np.array_equal(booster.predict(self.rows), self.predictions), "other predictions")
 
 
@@ -205,31 +224,31 @@ def check(holds: bool, what: str) -> None:
         raise AssertionError(what)
 
 
-# ---- where faults happen: each yields once, and the fault happens in the call it yields ----
+# ---- where faults happen: each yields the call in which they do, and checks what is left ----
 
 
-def in_construct(case: Case) -> Any:
+def in_construct(case: Case) -> Iterator[Any]:
     """While a data set is constructed."""
     data = case.data()
     yield data.construct
     case.finish(case.start(data))
 
 
-def in_start(case: Case) -> Any:
+def in_start(case: Case) -> Iterator[Any]:
     """While a training is set up, with a validation set."""
     data = case.data()
     yield lambda: case.start(data)
     case.finish(case.start(data))
 
 
-def in_first_round(case: Case) -> Any:
+def in_first_round(case: Case) -> Iterator[Any]:
     """In the first round: nothing has memory yet, and no threads are there."""
     booster = case.start()
     yield booster.update
     case.finish(booster)
 
 
-def in_third_round(case: Case) -> Any:
+def in_third_round(case: Case) -> Iterator[Any]:
     """In a later round."""
     booster = case.start()
     booster.update()
@@ -238,13 +257,11 @@ def in_third_round(case: Case) -> Any:
     case.finish(booster)
 
 
-def in_fourth_round(case: Case) -> Any:
-    """In a round after a round that failed, while scores are made again."""
+def in_rollback(case: Case) -> Iterator[Any]:
+    """While a round is taken back and done again."""
     booster = case.start()
     for _ in range(3):
         booster.update()
-    booster.rollback_one_iter()
-    case.booster = booster
     yield partial(_rollback_and_update, booster)
     case.finish(booster)
 
@@ -254,7 +271,7 @@ def _rollback_and_update(booster: Booster) -> None:
     booster.update()
 
 
-def in_metrics(case: Case) -> Any:
+def in_metrics(case: Case) -> Iterator[Any]:
     """While metrics are computed."""
     booster = case.start()
     booster.update()
@@ -263,22 +280,22 @@ def in_metrics(case: Case) -> Any:
     case.finish(booster)
 
 
-def in_train(case: Case) -> Any:
+def in_train(case: Case) -> Iterator[Any]:
     """Anywhere in a whole training."""
     data = case.data()
     yield partial(case.train, data)
     check(case.train(data).model_to_string() == case.stopped, "another model from the same data")
 
 
-def in_predict(case: Case) -> Any:
+def in_predict(case: Case) -> Iterator[Any]:
     """While predicting, with a model that was never used."""
-    booster = Booster(model_str=case.models[5])
+    booster = Booster(model_str=case.models[-1])
     yield partial(booster.predict, case.rows)
     check(np.array_equal(booster.predict(case.rows), case.predictions), "other predictions")
-    check(booster.model_to_string() == case.models[5], "another model")
+    check(booster.model_to_string() == case.models[-1], "another model")
 
 
-def in_save(case: Case) -> Any:
+def in_save(case: Case) -> Iterator[Any]:
     """While a file is written over another one."""
     other = Booster(model_str=case.models[1])
     other.save_model(case.path)
@@ -290,16 +307,16 @@ def in_save(case: Case) -> Any:
     check(case.path.read_bytes() == case.saved, "another file")
 
 
-def in_load(case: Case) -> Any:
+def in_load(case: Case) -> Iterator[Any]:
     """While a file is read."""
     yield partial(Booster, model_file=case.path)
-    check(Booster(model_file=case.path).model_to_string() == case.models[5], "another model")
+    check(Booster(model_file=case.path).model_to_string() == case.models[-1], "another model")
 
 
 PLACES: Final = {
     place.__name__.removeprefix("in_"): place
     for place in (
-        *(in_first_round, in_third_round, in_fourth_round, in_construct, in_start),
+        *(in_first_round, in_third_round, in_rollback, in_construct, in_start),
         *(in_metrics, in_train, in_predict, in_save, in_load),
     )
 }
@@ -317,8 +334,9 @@ class Faults:
         self._arm.argtypes = [ctypes.c_long, ctypes.c_long]
         self._disarm = library.fail_malloc_disarm
         self._disarm.restype = ctypes.c_long
-        n_ranges = [library.fail_malloc_watch(name) for name in WATCHED]
-        check(n_ranges[0] > 0 and n_ranges[-1] > n_ranges[1], "a library is not loaded")
+        library.fail_malloc_watch.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        n_ranges = [library.fail_malloc_watch(*watched) for watched in WATCHED.items()]
+        check(n_ranges[0] > 0 and n_ranges[2] > n_ranges[1], "a library is not loaded")
 
     def during(self, call: Callable[[], Any], first: int, last: int) -> tuple[int, str]:
         """Call with these allocations failing; return how many there were, and what was raised."""
@@ -334,8 +352,18 @@ class Faults:
         return self._disarm(), raised
 
 
-def attack(case: Case, place: str, faults: Faults, first: int, last: int) -> dict[str, Any]:
-    """Do it in a child; return what became of it."""
+def attack(
+    case: Case,
+    call: Callable[[], Any],
+    rest: Iterator[Any],
+    faults: Faults,
+    first: int,
+    last: int,
+) -> dict[str, Any]:
+    """Make the call with faults, and go on with the rest, in a child; return what became of it.
+
+    A child starts without threads of ours. Before every other fault it starts some.
+    """
     source, sink = os.pipe()
     child = os.fork()
     if child == 0:
@@ -343,9 +371,10 @@ def attack(case: Case, place: str, faults: Faults, first: int, last: int) -> dic
         signal.alarm(60)
         found: dict[str, Any] = {}
         try:
-            steps = PLACES[place](case)
-            found["n"], found["raised"] = faults.during(next(steps), first, last)
-            for _ in steps:
+            if first % 2 == 1:
+                case.booster.predict(case.rows)
+            found["n"], found["raised"] = faults.during(call, first, last)
+            for _ in rest:
                 pass
         except BaseException as error:  # all of them are results
             found["wrong"] = f"{type(error).__name__}: {error}"
@@ -397,15 +426,18 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             case = Case(kind, args.threads, Path(folder))
             for place in args.places:
-                undisturbed = attack(case, place, faults, 0, 0)
+                steps = PLACES[place](case)
+                fail = partial(attack, case, next(steps), steps, faults)
+                undisturbed = fail(0, 0)
                 check("wrong" not in undisturbed, f"{kind}, {place}: {undisturbed}")
                 n = counts[f"{kind}, {place}"] = undisturbed["n"]
                 for point in choose_points(min(n, args.until), args.points, args.seed):
                     last = sys.maxsize if args.lasting else point
-                    found = attack(case, place, faults, int(point), last)
+                    found = fail(int(point), last)
                     outcomes[found.get("wrong") or found["raised"] or "no error"] += 1
                     if "wrong" in found:
                         failures.append(f"{kind}, in {place}, allocation {point}: {found}")
+                        print(failures[-1], file=sys.stderr, flush=True)
     print(json.dumps({"outcomes": outcomes, "failures": failures, "allocations": counts}))
 
 
