@@ -28,6 +28,8 @@ static int n_ranges;
 static atomic_int armed;
 static atomic_long count;
 static long first_failing, last_failing;
+static const void* last_caller; /* of an allocation of exactly learned_size bytes */
+static size_t learned_size;
 
 struct library {
   const char* part_of_name;
@@ -58,6 +60,23 @@ int fail_malloc_watch(const char* part_of_name, size_t least) {
   return n_ranges;
 }
 
+/* From now on, notes who allocates exactly so many bytes. */
+void fail_malloc_learn(size_t size) {
+  learned_size = size;
+  last_caller = NULL;
+}
+
+/* Watches the one call that was noted last; returns whether there was one. */
+int fail_malloc_watch_learned(void) {
+  if (last_caller == NULL || n_ranges == MAX_RANGES) return 0;
+  ranges[n_ranges].begin = (uintptr_t)last_caller;
+  ranges[n_ranges].end = ranges[n_ranges].begin + 1;
+  ranges[n_ranges].least = 0;
+  ++n_ranges;
+  learned_size = 0;
+  return 1;
+}
+
 void fail_malloc_arm(long first, long last) {
   first_failing = first;
   last_failing = last;
@@ -72,6 +91,7 @@ long fail_malloc_disarm(void) {
 }
 
 static int fails(const void* caller, size_t size) {
+  if (size == learned_size && size > 0) last_caller = caller;
   if (!atomic_load_explicit(&armed, memory_order_relaxed)) return 0;
   for (int i = 0; i < n_ranges; ++i) {
     if ((uintptr_t)caller < ranges[i].begin || (uintptr_t)caller >= ranges[i].end) continue;

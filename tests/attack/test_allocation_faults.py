@@ -52,8 +52,7 @@ def attack(library: Path, *arguments: object) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, HERE / "allocation_faults.py", *map(str, arguments)],
         env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
