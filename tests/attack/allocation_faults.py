@@ -31,7 +31,7 @@ N_ROWS: Final = 500
 N_ROUNDS: Final = 4
 # Parts of the paths of the libraries, and from how many bytes on their allocations may fail: the
 # interpreter (a library, or the program itself) need not survive the lack of a few bytes. Of NumPy
-# only the contents of arrays are watched, since it does not check all other allocations: where those
+# only the contents of arrays are watched: it does not check all other allocations, and where those
 # of an indexing fail, NumPy 2.4 reads random addresses.
 UNUSUAL_SIZE: Final = 1_234_567
 WATCHED: Final = {b"/_native.": 0, b"libstdc++": 0, b"libpython": 2048, b"": 2048}
