@@ -70,9 +70,9 @@ def categories(make: Callable[[], dict[str, Any]] = numbers) -> dict[str, Any]:
 
 
 def heavy_tail() -> dict[str, Any]:
-    """Gradients of which one dwarfs the others; so much so only in some rounds."""
-    found = numbers()
-    found["label"][7] = 1e7
+    """A gradient that dwarfs the others; its row is in the samples of the second half of rounds."""
+    found = numbers() | {"weight": np.random.default_rng(8).random(N_ROWS)}
+    found["label"][0] = 1e5
     return found
 
 
@@ -104,6 +104,13 @@ def weighted() -> dict[str, Any]:
 # Parameters that a data set must know before it is constructed.
 NEEDED: Final = ("linear_tree", "tree_method", "verbosity", "cat_target_statistics")
 COSTS: Final = {"cegb_penalty_feature_lazy": [0.01] * 6, "cegb_penalty_feature_coupled": [0.5] * 6}
+WIDE: Final = {
+    "bagging_fraction": 0.5,
+    "bagging_freq": 1,
+    "learning_rate": 0.01,
+    "boost_from_average": False,
+    "bagging_seed": 0,
+}
 FORCED: Final = {"feature": 0, "threshold": 0.1, "left": {"feature": 3, "threshold": 1.5}}
 KINDS: Final[dict[str, Kind]] = {
     "regression": ({}, numbers),
@@ -135,7 +142,7 @@ KINDS: Final[dict[str, Kind]] = {
     "costs": (COSTS, numbers),
     "forced splits": ({"forced_splits": FORCED}, numbers),
     "extra trees": ({"extra_trees": True, "feature_fraction_bynode": 0.5}, numbers),
-    "wide cells": ({"learning_rate": 0.9}, heavy_tail),
+    "wide cells": (WIDE, heavy_tail),
     "small pool": ({"histogram_pool_size": 0.001, "num_leaves": 31}, numbers),
     "vector leaves": ({"multi_strategy": "multi_output_tree"}, targets),
     "targets": ({}, targets),
@@ -267,6 +274,20 @@ def _rollback_and_update(booster: Booster) -> None:
     booster.update()
 
 
+def in_reset(case: Case) -> Iterator[Any]:
+    """While parameters change between rounds."""
+    booster, other = case.start(), case.start()
+    changes = {"lambda_l2": 2.0, "min_data_in_leaf": 20}
+    booster.update()
+    yield partial(booster.reset_parameter, changes)
+    other.update()
+    other.reset_parameter(changes)
+    booster.reset_parameter(changes)
+    for model in (booster, other):
+        model.update()
+    check(booster.model_to_string() == other.model_to_string(), "another model further on")
+
+
 def in_metrics(case: Case) -> Iterator[Any]:
     """While metrics are computed."""
     booster = case.start()
@@ -312,7 +333,7 @@ def in_load(case: Case) -> Iterator[Any]:
 PLACES: Final = {
     place.__name__.removeprefix("in_"): place
     for place in (
-        *(in_first_round, in_third_round, in_rollback, in_construct, in_start),
+        *(in_first_round, in_third_round, in_rollback, in_reset, in_construct, in_start),
         *(in_metrics, in_train, in_predict, in_save, in_load),
     )
 }
