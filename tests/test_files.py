@@ -105,6 +105,24 @@ def test_data_is_on_disk_before_the_file_appears(
     assert events == ["fsync", "replace", "fsync"]  # the file, its name, the folder
 
 
+def test_a_panic_for_lack_of_memory_is_a_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """safetensors panics where Python has no memory; the panic is no Exception."""
+
+    class PanicException(BaseException):
+        pass
+
+    def panic(*_: object, **__: object) -> None:
+        raise PanicException("PyObject pointer is null")
+
+    content = files.to_bytes(ARRAYS, FACTS)
+    monkeypatch.setattr("safetensors.numpy.save", panic)
+    with pytest.raises(MemoryError, match="not enough memory"):
+        files.to_bytes(ARRAYS, FACTS)
+    monkeypatch.setattr("safetensors.numpy.load", panic)
+    with pytest.raises(files.BrokenFile, match="not enough memory"):
+        files.from_bytes(content)
+
+
 def test_permissions_are_those_of_an_ordinary_file(tmp_path: Path) -> None:
     ordinary, path = tmp_path / "ordinary", tmp_path / "file"
     ordinary.write_bytes(b"")

@@ -1,13 +1,12 @@
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <mutex>
 
+#include "bindings/casters.h"
 #include "bindings/sparse.h"
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"

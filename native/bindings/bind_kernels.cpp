@@ -1,15 +1,13 @@
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <string>
 #include <vector>
 
+#include "bindings/casters.h"
 #include "kernels/kernels.h"
 
 namespace gossamer::bindings {
 
-namespace nb = nanobind;
 using namespace nb::literals;
 
 void bind_kernels(nb::module_& m) {

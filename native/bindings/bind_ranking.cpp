@@ -1,9 +1,9 @@
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
 
 #include <cmath>
 
 #include "bindings/arrays.h"
+#include "bindings/casters.h"
 #include "bindings/targets.h"
 #include "core/ranking.h"
 #include "core/ranking_metrics.h"

@@ -1,9 +1,9 @@
 // Predicts single rows of Python objects: read without a temporary array, and without the machinery for tables.
-#include <nanobind/stl/vector.h>
 
 #include <cmath>
 #include <cstring>
 
+#include "bindings/casters.h"
 #include "bindings/forest.h"
 #include "core/row_predictor.h"
 #include "kernels/kernels.h"

@@ -1,7 +1,5 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +7,7 @@
 #include <memory>
 
 #include "bindings/arrays.h"
+#include "bindings/casters.h"
 #include "bindings/linear.h"
 #include "core/feature_limits.h"
 #include "core/interrupt.h"

@@ -31,8 +31,8 @@ struct Task {
            2 * matrix.n_entries() <= matrix.n_rows * matrix.n_columns;
   }
   std::int64_t tile_rows() const {
-    const std::int64_t fitting = kTileBytes / (8 * (n_places() + n_trees())) / kLanes * kLanes;
-    return std::min(std::clamp<std::int64_t>(fitting, kLanes, kBlockRows), matrix.n_rows);
+    const std::int64_t fitting = kTileBytes / (8 * (n_places() + n_trees())) / kRowsAtOnce * kRowsAtOnce;
+    return std::min(std::clamp<std::int64_t>(fitting, kRowsAtOnce, kBlockRows), matrix.n_rows);
   }
 };
 

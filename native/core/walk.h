@@ -25,24 +25,24 @@ inline std::int32_t step(const ForestNode& node, double x) {
 }
 
 // This many rows walk together, so that their cache misses overlap.
-constexpr int kLanes = 8;
+constexpr int kRowsAtOnce = 8;
 
 // Walks rows down one tree: rows_at[k] is the node of row `row + k`, and becomes its leaf. Rows that are at a leaf
 // already stay there. The loop has a constant length, so that the compiler keeps everything in registers.
 template <class Value>
-inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value, std::int32_t (&rows_at)[kLanes]) {
-  std::int32_t at[kLanes];
-  for (int k = 0; k < kLanes; ++k) at[k] = rows_at[k];
+inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value, std::int32_t (&rows_at)[kRowsAtOnce]) {
+  std::int32_t at[kRowsAtOnce];
+  for (int k = 0; k < kRowsAtOnce; ++k) at[k] = rows_at[k];
   for (bool walking = true; walking;) {
     walking = false;
-    for (int k = 0; k < kLanes; ++k) {
+    for (int k = 0; k < kRowsAtOnce; ++k) {
       if (at[k] < 0) continue;
       const ForestNode& node = nodes[at[k]];
       at[k] = step(node, value(node, row + k));
       walking |= at[k] >= 0;
     }
   }
-  for (int k = 0; k < kLanes; ++k) rows_at[k] = at[k];
+  for (int k = 0; k < kRowsAtOnce; ++k) rows_at[k] = at[k];
 }
 
 // Calls emit(row, tree, leaf) for rows [begin, end) and trees [first_tree, last_tree), trees of a row
@@ -53,10 +53,10 @@ void walk(const Forest& forest, std::int64_t begin, std::int64_t end, std::int64
           const Start& start, const Value& value, const Emit& emit) {
   for (std::int64_t tree = first_tree; tree < last_tree; ++tree) {
     const ForestNode* const nodes = forest.nodes.data() + forest.node_begin[static_cast<std::size_t>(tree)];
-    for (std::int64_t row = begin; row < end; row += kLanes) {
-      const std::int64_t n_rows = std::min<std::int64_t>(end - row, kLanes);
-      std::int32_t at[kLanes];
-      for (std::int64_t k = 0; k < kLanes; ++k) at[k] = k < n_rows ? start(row + k, tree) : ~0;
+    for (std::int64_t row = begin; row < end; row += kRowsAtOnce) {
+      const std::int64_t n_rows = std::min<std::int64_t>(end - row, kRowsAtOnce);
+      std::int32_t at[kRowsAtOnce];
+      for (std::int64_t k = 0; k < kRowsAtOnce; ++k) at[k] = k < n_rows ? start(row + k, tree) : ~0;
       walk_tree(nodes, row, value, at);
       for (std::int64_t k = 0; k < n_rows; ++k) emit(row + k, tree, ~at[k]);
     }

@@ -59,8 +59,10 @@ def shorten(reason: object, most: int = 300) -> str:
     Example:
         >>> shorten("x" * 1000, most=9)
         'xxxx...xx'
+        >>> shorten(MemoryError("std::bad_alloc"))
+        'there is not enough memory'
     """
-    text = str(reason)
+    text = "there is not enough memory" if isinstance(reason, MemoryError) else str(reason)
     if len(text) <= most:
         return text
     n_last = (most - 3) // 3

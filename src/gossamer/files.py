@@ -11,8 +11,8 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 from weakref import WeakValueDictionary
@@ -21,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import safetensors
 import safetensors.numpy
+
+from gossamer.errors import shorten
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -74,7 +76,8 @@ def to_bytes(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -
     """
     whole = {**facts, "checksum": _checksum(arrays, facts)}
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return safetensors.numpy.save(tensors, metadata={_KEY: _json(whole)})
+    with _panics_as_memory_errors():
+        return safetensors.numpy.save(tensors, metadata={_KEY: _json(whole)})
 
 
 def from_bytes(content: bytes) -> tuple[Arrays, dict[str, Any]]:
@@ -84,7 +87,8 @@ def from_bytes(content: bytes) -> tuple[Arrays, dict[str, Any]]:
         BrokenFile: If the bytes are cut off, altered or of another format.
     """
     try:
-        arrays = dict(safetensors.numpy.load(content))
+        with _panics_as_memory_errors():
+            arrays = dict(safetensors.numpy.load(content))
         size = int.from_bytes(content[:8], "little")
         facts = parse_json(json.loads(content[8 : 8 + size])["__metadata__"][_KEY])
     except KeyError:
@@ -93,13 +97,27 @@ def from_bytes(content: bytes) -> tuple[Arrays, dict[str, Any]]:
         *(safetensors.SafetensorError, ValueError, TypeError, RecursionError),
         *(OverflowError, MemoryError),  # of shapes that no array can have
     ) as error:
-        raise BrokenFile(f"it is cut off or of another format ({error})") from None
+        raise BrokenFile(f"it is cut off or of another format ({shorten(error)})") from None
     if not isinstance(facts, dict):
         raise BrokenFile("it was not written by Gossamer")
     checksum = facts.pop("checksum", None)
     if checksum != _checksum(arrays, facts):
         raise BrokenFile("its contents were altered: the checksum differs")
     return arrays, facts
+
+
+@contextmanager
+def _panics_as_memory_errors() -> Iterator[None]:
+    """Raise MemoryError where safetensors panics: it does when Python has no memory for its bytes.
+
+    The panic is no Exception, and its class cannot be imported.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise MemoryError("there is not enough memory for the contents of a file") from None
+        raise
 
 
 def parse_json(text: str | bytes) -> Any:

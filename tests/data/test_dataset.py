@@ -33,6 +33,24 @@ def bins_of(data: Dataset) -> np.ndarray:
 class TestConstruction:
     """What is read, when, and what is kept."""
 
+    @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+    def test_a_construction_that_failed_is_done_again(
+        self, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whatever stopped it: labels that were not checked would be used as they are."""
+        data = Dataset(TABLE, LABEL)
+
+        def fail(_: object) -> None:
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr("gossamer.data.fields._to_float32", fail)
+            with pytest.raises(error):
+                data.construct()
+        label = data.construct().get_label()
+        assert label is not None
+        assert label.dtype == np.float32
+
     def test_nothing_is_read_before_construct(self) -> None:
         data = Dataset("no such file", label="nonsense", weight=-1)
         with pytest.raises(FileNotFoundError):

@@ -422,3 +422,20 @@ def test_text_of_a_model_with_very_many_columns() -> None:
     text = booster.model_to_string()
     assert time.process_time() - start < 5
     assert Booster(model_str=text).num_feature() == 300_000
+
+
+def test_a_whole_file_without_memory_to_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is not called damaged outright: there may be too little memory."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("std::bad_alloc")
+
+    path = tmp_path / "model.gsm"
+    train({"verbosity": -1}, Dataset(np.arange(60.0)[:, None], np.arange(60.0)), 1).save_model(path)
+    monkeypatch.setattr("gossamer.model.model_file._checked", fail)
+    with pytest.raises(
+        ModelFileError, match=r"not enough memory\)\. Free memory and read it again"
+    ):
+        Booster(model_file=path)

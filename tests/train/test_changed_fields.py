@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gossamer import Booster, DataError, Dataset, GossamerError, NotSupportedError, train
+from gossamer.tree import TreeGrower
 
 RNG = np.random.default_rng(3)
 N_ROWS = 400
@@ -171,6 +172,44 @@ def test_failing_memory_leaves_the_training_as_it_was(monkeypatch: pytest.Monkey
         data.set_label(OLD)
         booster.update()
         assert booster.model_to_string() == expected, step
+
+
+def test_costs_that_could_not_be_counted_are_counted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Taking a round back counts again which features are paid for."""
+    params = {"cegb_penalty_feature_coupled": [5.0] * 4, "cegb_penalty_feature_lazy": [0.01] * 4}
+    booster, expected = (start(params, 2)[0] for _ in range(2))
+
+    def fail(grower: TreeGrower, *_: object) -> None:
+        grower._costs.clear()  # type: ignore[union-attr]
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gossamer.tree.grower.TreeGrower.recount", fail)
+        with pytest.raises(MemoryError):
+            booster.rollback_one_iter()
+    expected.rollback_one_iter()
+    for model in (booster, expected):
+        while model.current_iteration() < 4:
+            model.update()
+    assert booster.model_to_string() == expected.model_to_string()
+
+
+def test_a_custom_objective_that_did_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The training goes on with the objective it had."""
+    expected = start({}, 3)[0].model_to_string()
+    booster, _ = start({}, 2)
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gossamer.model.training.Gradients.empty", fail)
+        with pytest.raises(MemoryError):
+            booster.update(fobj=lambda score, _: (score, np.ones_like(score)))
+    booster.update()
+    assert booster.model_to_string() == expected
 
 
 def test_sorted_columns_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

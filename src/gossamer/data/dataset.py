@@ -197,28 +197,33 @@ class Dataset(RowFields):
     def _construct(self) -> None:
         params = resolve(self.params, context="dataset")
         self._raw = None
-        if self._parent is not None:
-            self._binned, names = self._take_from_parent(), self._parent.get_feature_name()
-            self._table_names = self._parent.table_names
-            self._take_categories(self._parent)
-        elif is_binary_dataset(self.data):
-            self._binned, names = self._load(Path(self.data).expanduser())
-            self._is_from_file = True
-        elif self.data is None:
-            raise _freed("construct()")
-        else:
-            names = self._bin(params)
-            like = self.reference
-            self._table_names = (names or None) if like is None else like.table_names
         try:
-            self._names = self._choose_names(names)
+            self._names = self._choose_names(self._find_bins(params))
             self._set_fields()
-        except DataError:
+        except BaseException:  # all of it is done again the next time
             self._binned = self._raw = None
             raise
         # A path takes no memory, and the bins can be made again.
         if self.free_raw_data and self._parent is None and not self._can_be_read_again:
             self.data = None
+
+    def _find_bins(self, params: Params) -> list[str]:
+        """Make, take or read the bins; returns the names of the columns, if there are any."""
+        if self._parent is not None:
+            self._binned = self._take_from_parent()
+            self._table_names = self._parent.table_names
+            self._take_categories(self._parent)
+            return self._parent.get_feature_name()
+        if is_binary_dataset(self.data):
+            self._binned, names = self._load(Path(self.data).expanduser())
+            self._is_from_file = True
+            return names
+        if self.data is None:
+            raise _freed("construct()")
+        names = self._bin(params)
+        like = self.reference
+        self._table_names = (names or None) if like is None else like.table_names
+        return names
 
     def _bin(self, params: Params) -> list[str]:
         """Bin the table; returns the names of its columns, if it has any."""

@@ -143,9 +143,10 @@ def restore(run: Run, path: Path) -> None:
         *(MemoryError, AssertionError),
         RuntimeError,  # arrays of types that the native core does not take
     ) as error:
+        reason = shorten(error if isinstance(error, MemoryError) else repr(error))
         raise ModelFileError(
             message(
-                f"the checkpoint {str(path)!r} is inconsistent ({shorten(repr(error))})",
+                f"the checkpoint {str(path)!r} is inconsistent ({reason})",
                 hint="Delete it to start anew.",
             )
         ) from None

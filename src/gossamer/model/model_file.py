@@ -151,12 +151,11 @@ def from_parts(
 
 
 def _inconsistent(source: str, reason: object) -> ModelFileError:
-    return ModelFileError(
-        message(
-            f"{source} is inconsistent ({shorten(reason)})",
-            hint="It was damaged, or written by something else: save the model again.",
-        )
-    )
+    hint = "It was damaged, or written by something else: save the model again."
+    if isinstance(reason, MemoryError):
+        hint = f"Free memory and read it again; if it is small: {hint[0].lower()}{hint[1:]}"
+        return ModelFileError(message(f"{source} cannot be read ({shorten(reason)})", hint=hint))
+    return ModelFileError(message(f"{source} is inconsistent ({shorten(reason)})", hint=hint))
 
 
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:

@@ -228,7 +228,7 @@ class Training:
         weight = self._targets.weight
         self._largest_value = LARGEST_GRADIENT / (1.0 if weight is None else float(weight.max()))
         self._sampler = make_row_sampler(params, self._targets, self.n_outputs)
-        self._gradients = self._make_gradients()
+        self._gradients = self._make_gradients(self._sampler.weighs_rows)
 
     def _derive(self) -> None:
         """Learn derived columns from the training data, and give them to all data sets."""
@@ -412,25 +412,27 @@ class Training:
             return
         self.boosting.check_function()
         custom = make_custom(function, self.train.data, self.n_outputs)
+        changed = copy(self)
         if self.params.metric is not None:
-            self.metrics = make_metrics(self.params, custom, self.train.targets.n_targets)
+            changed.metrics = make_metrics(self.params, custom, self.train.targets.n_targets)
         elif self.objective.metrics is not None:
-            self.metrics = []  # its own metric reads no scores but its own
-        self.objective = custom
-        self._targets = self.train.targets
-        self._states = [None] * len(self._states)
-        self._grower.set_objective(self.objective)
-        self._gradients = self._make_gradients()
-        self._is_started = True
-        self._model = None
+            changed.metrics = []  # its own metric reads no scores but its own
+        changed.objective = custom
+        changed._targets = self.train.targets
+        changed._states = [None] * len(self._states)
+        changed._grower = self._grower.with_fields(custom, self.train.data.feature_weights)
+        changed._gradients = changed._make_gradients(self._sampler.weighs_rows)
+        changed._is_started = True
+        changed._model = None
+        vars(self).update(vars(changed))
 
-    def _make_gradients(self) -> Gradients:
+    def _make_gradients(self, weighable: bool) -> Gradients:
         n_rows = self._targets.n_rows
         return Gradients.empty(
             n_rows,
             self.n_outputs,
             has_hessian=self.objective.has_hessian(self._targets),
-            weighable=self._sampler.weighs_rows,
+            weighable=weighable,
         )
 
     @property
@@ -618,11 +620,12 @@ class Training:
         if params.metric is not None or not isinstance(self.objective, Custom):
             n_targets = self.train.targets.n_targets
             metrics = make_metrics(params, self.objective, n_targets)
+        gradients = self._gradients
+        if sampler.weighs_rows != self._sampler.weighs_rows:
+            gradients = self._make_gradients(sampler.weighs_rows)
         self._grower.set_params(params)
-        weighs_rows = self._sampler.weighs_rows
         self.params, self._sampler, self.metrics = params, sampler, metrics
-        if sampler.weighs_rows != weighs_rows:
-            self._gradients = self._make_gradients()
+        self._gradients = gradients
         self.boosting.set_params(params)
         self._recount()
         self._choose_threads()
@@ -631,7 +634,9 @@ class Training:
     def _recount(self) -> None:
         """Costs of features are paid by the trees so far, those of the base model among them."""
         base = () if self.base is None else self.base.trees()
+        is_stale, self._is_stale = self._is_stale, True  # a count that fails is done again
         self._grower.recount(itertools.chain(base, self.trees), self.train.n_threads)
+        self._is_stale = is_stale
 
     @one_at_a_time
     def rollback(self) -> None:

@@ -1,0 +1,101 @@
+"""Memory runs out at any allocation: the process lives on, and so does the training.
+
+`GOSSAMER_ATTACK_ALLOCATIONS=100 pytest tests/attack/test_allocation_faults.py -s` makes that many
+allocations fail for each kind of training and each call, and prints what happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attack.allocation_faults import KINDS, PLACES
+
+import gossamer
+from gossamer import Booster, Dataset
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+ASKED = os.environ.get("GOSSAMER_ATTACK_ALLOCATIONS")
+N_POINTS = None if ASKED is None else int(ASKED)
+HERE = Path(__file__).parent
+
+pytestmark = [
+    pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="fail_malloc.c is for glibc"),
+    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
+]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`fail_malloc.c`, compiled."""
+    path = tmp_path_factory.mktemp("library") / "fail_malloc.so"
+    assert COMPILER is not None
+    subprocess.run(
+        [COMPILER, "-shared", "-fPIC", "-O1", "-o", path, HERE / "fail_malloc.c"], check=True
+    )
+    return path
+
+
+def attack(library: Path, *arguments: object) -> dict[str, Any]:
+    """Run `allocation_faults.py` with memory that runs out."""
+    package = str(Path(gossamer.__file__).parents[1])
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(library),
+        "PYTHONPATH": os.pathsep.join([package, *sys.path]),
+    }
+    done = subprocess.run(
+        [sys.executable, HERE / "allocation_faults.py", *map(str, arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    print(f"{' '.join(map(str, arguments))}: {found['outcomes']}")
+    return found
+
+
+# A few kinds at every call, and every kind in a later round; all of it where more is asked for.
+ROUNDS = ("third_round",)
+SHARE = [
+    (["multiclass"], 1, tuple(PLACES)),
+    (["statistics"], 4, tuple(PLACES)),
+    (list(KINDS)[::2], 1, ROUNDS),
+    (list(KINDS)[1::2], 4, ROUNDS),
+]
+ALL = [([kind], n_threads, tuple(PLACES)) for kind in KINDS for n_threads in (1, 4)]
+
+
+@pytest.mark.parametrize(("kinds", "n_threads", "places"), SHARE if N_POINTS is None else ALL)
+def test_one_allocation_fails(
+    library: Path, kinds: list[str], n_threads: int, places: tuple[str, ...]
+) -> None:
+    n_points = 2 if N_POINTS is None else N_POINTS
+    arguments = ("--threads", n_threads, "--points", n_points, "--seed", n_threads)
+    found = attack(library, *arguments, "--places", *places, "--kinds", *kinds)
+    assert found["failures"] == []
+    assert found["outcomes"]["MemoryError"] > 0.5 * sum(found["outcomes"].values())
+
+
+def test_all_later_allocations_fail_too(library: Path) -> None:
+    found = attack(library, "--lasting", "--kinds", "categories", "--places", *ROUNDS)
+    assert found["failures"] == []
+    assert found["outcomes"].keys() == {"MemoryError"}
+
+
+def test_cells_become_wide_in_the_third_round() -> None:
+    params, make = KINDS["wide cells"]
+    booster = Booster({**params, "verbosity": -1}, Dataset(**make()))
+    n_wide = []
+    for _ in range(4):
+        booster.update()
+        n_wide.append(booster._training.stage_stats()["wide_rounds"])
+    assert n_wide == [0, 0, 1, 2]
