@@ -30,7 +30,8 @@ constexpr int kRowsAtOnce = 8;
 // Walks rows down one tree: rows_at[k] is the node of row `row + k`, and becomes its leaf. Rows that are at a leaf
 // already stay there. The loop has a constant length, so that the compiler keeps everything in registers.
 template <class Value>
-inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value, std::int32_t (&rows_at)[kRowsAtOnce]) {
+inline void walk_tree(const ForestNode* nodes, std::int64_t row, const Value& value,
+                      std::int32_t (&rows_at)[kRowsAtOnce]) {
   std::int32_t at[kRowsAtOnce];
   for (int k = 0; k < kRowsAtOnce; ++k) at[k] = rows_at[k];
   for (bool walking = true; walking;) {
