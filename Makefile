@@ -2,12 +2,12 @@
 # A fresh machine needs GNU make, Python >= 3.10 and a C++20 compiler; cmake and ninja come from pip.
 #
 #   make test PYTHON=python3.12      another Python
-#   make test PYTEST_ARGS="-k bins"  some of the Python tests; "-n auto" runs them on all cores
+#   make test PYTEST_ARGS="-k bins"  some of the Python tests, on one core
 
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n auto
 BENCH_ARGS ?=
 FUZZ_FILES ?= 20000
 

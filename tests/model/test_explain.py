@@ -676,14 +676,14 @@ class TestBadInput:
             np.testing.assert_allclose(values.sum(axis=1), raw_scores(booster, rows)[:, 0])
         else:
             for ask in (booster.shap_values, booster.shap_interactions):
-                with pytest.raises(GossamerError, match=f"asks about {n_columns} columns"):
+                with pytest.raises(GossamerError, match=f"tests {n_columns} columns"):
                     ask(rows)
         with pytest.raises(GossamerError, match="more than 64 columns"):
             booster.shap_values(rows, background=rows)
 
 
 def chain_model(n_columns: int) -> Booster:
-    """A tree in which every node asks about another column, and one child is a leaf."""
+    """A tree in which every node tests another column, and one child is a leaf."""
     places = np.arange(n_columns, dtype=np.int32)
     n_rows = np.arange(n_columns + 1, 0, -1)
     tree = Tree(

@@ -427,7 +427,8 @@ class TestRefused:
         model = gs.train(LINEAR, data, 3, keep_training_booster=True)
         assert model._training is not None
         tree, bins, score = model._training.trees[-1], data.binned.bins, np.zeros(600)
-        for raw, what in ((None, "need the raw"), (x[:5], "shape"), (x[:, :2], "shape"), (7, "no")):
+        rows = "raw must have the rows"
+        for raw, what in ((None, "need the raw"), (x[:5], rows), (x[:, :2], rows), (7, "raw")):
             with pytest.raises(ValueError, match=what):
                 _native.add_tree_to_scores(bins, tree, None, score, 1, raw=raw)
         assert not score.any()
