@@ -85,7 +85,9 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
     RowIdx* const left = (piece.whole ? rows_.data() : left_.data()) + piece.begin;
     RowIdx* const right = right_.data() + piece.begin;
     piece.n_left = splits[piece.split].splitter.split(from(piece.begin), piece.begin, n, left, right);
-    if (piece.whole) std::memcpy(left + piece.n_left, right, at(n - piece.n_left) * sizeof(RowIdx));
+    // An empty shard has no buffers: nothing may be copied, not even nothing.
+    const bool moves = piece.whole && n > piece.n_left;
+    if (moves) std::memcpy(left + piece.n_left, right, at(n - piece.n_left) * sizeof(RowIdx));
   });
   identity_ = false;
   for (LeafSplit& split : splits) split.n_left = 0;

@@ -48,8 +48,19 @@ void VectorEvaluator::build(Team& team, std::span<const LeafJob> jobs, const std
     });
   }
   if (data_.exchange == nullptr) return;
+  // By group, not by block: how lanes are cut into blocks depends on threads.
   std::vector<std::span<std::int32_t>> parts;
-  for (const LeafJob* job : built) parts.emplace_back(state(job->node).cells->data(), at(histogram_size_));
+  for (const LeafJob* job : built) {
+    std::int32_t* const cells = state(job->node).cells->data();
+    const auto add = [&](std::int64_t first, std::int64_t n) {
+      parts.emplace_back(cells + first * width_, at(n * width_));
+    };
+    for (std::size_t g = 0; g < group_used_.size(); ++g) {
+      const Group& group = data_.matrix->groups()[g];
+      if (group_used_[g]) add(group.first_cell, group.n_cells);
+    }
+    if (sparse_) add(data_.matrix->n_cells(), sparse_->n_cells);
+  }
   data_.exchange->add(parts);
 }
 
