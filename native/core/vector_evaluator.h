@@ -91,7 +91,6 @@ class VectorEvaluator : public LeafEvaluator {
   std::vector<Family> make_families(std::span<const LeafJob> jobs) const;
   void build(Team& team, std::span<const LeafJob> jobs, const std::vector<Family>& families);
   void fill(const BuildTask& task);
-  void exchange(std::span<const LeafJob> jobs, const std::vector<Family>& families);
   void search(Team& team, std::span<const LeafJob> jobs, const std::vector<Family>& families, std::span<Found> best);
   void search_task(std::span<const LeafJob> jobs, const Family& family, SearchTask& task, int thread);
   void search_lane(const LeafJob& job, const Lane& lane, const std::int32_t* cells, int thread, Found& best);
