@@ -14,9 +14,10 @@
 namespace gossamer {
 namespace {
 
-constexpr std::int64_t kRowBlock = 8192;    // floating-point sums over rows keep their order
-constexpr std::int32_t kBlockLanes = 8;     // x 256 cells x 24 integers: a core's own cache
-constexpr std::int64_t kBatchRows = 65536;  // rows per thread that make a batch worth its join
+constexpr std::int64_t kRowBlock = 8192;  // floating-point sums over rows keep their order
+constexpr std::int32_t kBlockLanes = 8;   // x 256 cells x 24 integers: a core's own cache
+constexpr std::int64_t kBatchRows =
+    16384;  // rows per thread that make a batch worth its join; four times that with many threads
 // A count must fit 32 bits, and so must the sums of all rows: each row adds half a step of rounding.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
 
@@ -112,7 +113,9 @@ void VectorEvaluator::plan_blocks(int n_threads) {
   if (sparse_) blocks_.push_back({-1, 0, 0, data_.matrix->n_cells(), sparse_->n_cells});
 }
 
-std::int64_t VectorEvaluator::preferred_rows(int n_threads) const { return n_threads > 1 ? kBatchRows * n_threads : 1; }
+std::int64_t VectorEvaluator::preferred_rows(int n_threads) const {
+  return n_threads > 1 ? kBatchRows * (n_threads <= 4 ? 1 : 4) * n_threads : 1;
+}
 
 // ---- gradients ----
 

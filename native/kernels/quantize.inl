@@ -10,25 +10,23 @@ inline void count_exponents(const float* values, int64_t n, int64_t* counts) {
 
 void gradient_stats(const float* gradient, const float* hessian, int64_t n, int step, GradientStats& out) {
   V8d max_g = fill8(out.max_abs_gradient), max_h = fill8(out.max_hessian), min_h = fill8(out.min_hessian);
-  for (int64_t i = 0; i < n; i += 8) {
-    const int64_t n_own = n - i < 8 ? n - i : 8;
-    // Slots past the end repeat the first of the remaining rows, which changes no extreme.
-    V8d g = fill8(gradient[i]);
-    V8d h = fill8(hessian != nullptr ? static_cast<double>(hessian[i]) : 0.0);
-    if (n_own == 8) {
-      g = to_double(load<V8f>(gradient + i));
-      if (hessian != nullptr) h = to_double(load<V8f>(hessian + i));
-    }
-    for (int64_t k = 1; k < n_own && n_own < 8; ++k) {
-      g[k] = gradient[i + k];
-      if (hessian != nullptr) h[k] = hessian[i + k];
-    }
+  const auto widen = [&](const V8d& g, const V8d& h) {
     max_g = max8(abs8(g), max_g);
     max_h = max8(h, max_h);
     min_h = min8(h, min_h);
-    if (i % (8 * step) != 0) continue;
-    count_exponents(gradient + i, n_own, out.gradient_exponents);
-    if (hessian != nullptr) count_exponents(hessian + i, n_own, out.hessian_exponents);
+  };
+  const auto count = [&](int64_t i, int64_t n_rows) {
+    count_exponents(gradient + i, n_rows, out.gradient_exponents);
+    if (hessian != nullptr) count_exponents(hessian + i, n_rows, out.hessian_exponents);
+  };
+  const int64_t n_whole = n / 8 * 8;
+  for (int64_t i = 0; i < n_whole; i += 8) {
+    widen(to_double(load<V8f>(gradient + i)), hessian != nullptr ? to_double(load<V8f>(hessian + i)) : fill8(0.0));
+    if (i % (8 * step) == 0) count(i, 8);
+  }
+  for (int64_t i = n_whole; i < n; ++i) {
+    widen(fill8(gradient[i]), fill8(hessian != nullptr ? static_cast<double>(hessian[i]) : 0.0));
+    if (n_whole % (8 * step) == 0) count(i, 1);
   }
   out.max_abs_gradient = max_slot(max_g);
   out.max_hessian = max_slot(max_h);
