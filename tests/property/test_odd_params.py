@@ -51,6 +51,7 @@ values = st.one_of(
 )
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # a model with a warning is an answer too
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(MODES), st.dictionaries(st.sampled_from(NAMES), values, max_size=2))
 def test_any_value_trains_or_is_explained(mode: dict[str, Any], odd: dict[str, Any]) -> None:
@@ -61,6 +62,7 @@ def test_any_value_trains_or_is_explained(mode: dict[str, Any], odd: dict[str, A
     assert len(model.predict(ROWS)) == 60
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("mode", MODES, ids=str)
 @pytest.mark.parametrize("value", [2**31, 2**62, 1e300, 1e-300])
 def test_numbers_of_any_size(mode: dict[str, Any], value: float) -> None:
