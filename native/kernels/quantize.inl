@@ -1,36 +1,38 @@
 // Converts real gradients to integer fields.
 
-inline void count_exponents(const float* values, int64_t n, int64_t* counts) {
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t bits;
-    memcpy(&bits, values + i, sizeof(bits));
-    ++counts[bits >> 23 & 255];
+// Counts eight rows in every 8 * step.
+inline void count_exponents(const float* values, int64_t n, int step, int64_t* counts) {
+  for (int64_t begin = 0; begin < n; begin += 8 * step) {
+    const int64_t end = n - begin < 8 ? n : begin + 8;
+    for (int64_t i = begin; i < end; ++i) {
+      uint32_t bits;
+      memcpy(&bits, values + i, sizeof(bits));
+      ++counts[bits >> 23 & 255];
+    }
   }
 }
 
-void gradient_stats(const float* gradient, const float* hessian, int64_t n, int step, GradientStats& out) {
-  V8d max_g = fill8(out.max_abs_gradient), max_h = fill8(out.max_hessian), min_h = fill8(out.min_hessian);
-  const auto widen = [&](const V8d& g, const V8d& h) {
-    max_g = max8(abs8(g), max_g);
-    max_h = max8(h, max_h);
-    min_h = min8(h, min_h);
-  };
-  const auto count = [&](int64_t i, int64_t n_rows) {
-    count_exponents(gradient + i, n_rows, out.gradient_exponents);
-    if (hessian != nullptr) count_exponents(hessian + i, n_rows, out.hessian_exponents);
+inline void widen_range(const float* values, int64_t n, double& lowest, double& highest) {
+  V8d low = fill8(lowest), high = fill8(highest);
+  const auto widen = [&](const V8d& v) {
+    low = min8(v, low);
+    high = max8(v, high);
   };
   const int64_t n_whole = n / 8 * 8;
-  for (int64_t i = 0; i < n_whole; i += 8) {
-    widen(to_double(load<V8f>(gradient + i)), hessian != nullptr ? to_double(load<V8f>(hessian + i)) : fill8(0.0));
-    if (i % (8 * step) == 0) count(i, 8);
-  }
-  for (int64_t i = n_whole; i < n; ++i) {
-    widen(fill8(gradient[i]), fill8(hessian != nullptr ? static_cast<double>(hessian[i]) : 0.0));
-    if (n_whole % (8 * step) == 0) count(i, 1);
-  }
-  out.max_abs_gradient = max_slot(max_g);
-  out.max_hessian = max_slot(max_h);
-  out.min_hessian = -max_slot(-min_h);
+  for (int64_t i = 0; i < n_whole; i += 8) widen(to_double(load<V8f>(values + i)));
+  for (int64_t i = n_whole; i < n; ++i) widen(fill8(values[i]));
+  lowest = -max_slot(-low);
+  highest = max_slot(high);
+}
+
+void gradient_stats(const float* gradient, const float* hessian, int64_t n, int step, GradientStats& out) {
+  double lowest = -out.max_abs_gradient;
+  widen_range(gradient, n, lowest, out.max_abs_gradient);
+  out.max_abs_gradient = out.max_abs_gradient > -lowest ? out.max_abs_gradient : -lowest;
+  count_exponents(gradient, n, step, out.gradient_exponents);
+  if (hessian == nullptr) return;
+  widen_range(hessian, n, out.min_hessian, out.max_hessian);
+  count_exponents(hessian, n, step, out.hessian_exponents);
 }
 
 struct Quantizer {
