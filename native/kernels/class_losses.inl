@@ -43,7 +43,7 @@ double sum_multi_error(const double* score, int64_t stride, const float* label, 
                        int64_t end, int n_classes, int top_k) {
   return sum_class_rows(score, stride, label, weight, begin, end, [=](const auto& read, const V8d& own) {
     V8d n_at_least = fill8(0.0);
-    for (int c = 0; c < n_classes; ++c) n_at_least += read(c) >= own ? fill8(1.0) : fill8(0.0);
-    return n_at_least > static_cast<double>(top_k) ? fill8(1.0) : fill8(0.0);
+    for (int c = 0; c < n_classes; ++c) n_at_least += pick(read(c) >= own, fill8(1.0), fill8(0.0));
+    return pick(n_at_least > static_cast<double>(top_k), fill8(1.0), fill8(0.0));
   });
 }

@@ -41,7 +41,7 @@ void gradients_normal(const NormalArgs& a, double scale, const NormalOut& out) {
     const V8d ratio = (scale * inverse) * (scale * inverse);
     const V8d g_mean = (mean - label) * ratio;
     V8d g_sigma = 1.0 - z * z;
-    g_sigma = log_sigma <= a.floor ? min8(g_sigma, fill8(0.0)) : g_sigma;  // at the floor: must not fall further
+    g_sigma = pick(log_sigma <= a.floor, min8(g_sigma, fill8(0.0)), g_sigma);  // at the floor: must not fall further
     // z is bounded, because its square could overflow a float.
     const V8d h_sigma = min8(max8(1.0 + z * z, fill8(2.0)), fill8(1e24));
     g_sigma = max8(g_sigma, fill8(-1e24));

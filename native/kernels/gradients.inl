@@ -16,17 +16,15 @@ void gradients_l2(const double* score, const float* label, const float* weight, 
 // both ends, where p - y would cancel.
 inline void binary_block(const double* score, const float* label, const float* weight, float steepness,
                          float weight_negative, float weight_positive, float* gradient, float* hessian) {
-  V16f s;
-  for (int k = 0; k < 16; ++k) s[k] = static_cast<float>(score[k]);
+  const V16f s = convert<V16f>(load<Slots<double, 16>>(score)) * steepness;
   const V16f y = load<V16f>(label);
   const auto positive = y > 0.0f;
-  s = s * steepness;
-  const V16f z = positive ? -s : s;
+  const V16f z = pick(positive, -s, s);
   const V16f magnitude = 1.0f / (1.0f + exp16(-z));
-  V16f w = positive ? (y * 0.0f + weight_positive) : (y * 0.0f + weight_negative);
+  V16f w = pick(positive, V16f(weight_positive), V16f(weight_negative));
   if (weight != nullptr) w = w * load<V16f>(weight);
   const V16f g = magnitude * steepness * w;
-  store(gradient, positive ? -g : g);
+  store(gradient, pick(positive, -g, g));
   store(hessian, magnitude * (1.0f - magnitude) * (steepness * steepness) * w);
 }
 
@@ -100,40 +98,34 @@ inline void store_rows(float* p, const V16f& v, int n_used) {
 template <bool kFull>
 inline void softmax_gradients_block(const double* score, int64_t score_stride, const float* label, const float* weight,
                                     int n_used, int n_classes, float* gradient, float* hessian, int64_t out_stride) {
-  const auto low_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride, n_used); };
-  const auto high_of = [&](int c) { return load_rows<kFull, V8d>(score + c * score_stride + 8, n_used - 8); };
+  using V16d = Slots<double, 16>;
+  const auto score_of = [&](int c) { return load_rows<kFull, V16d>(score + c * score_stride, n_used); };
   const V16f y = load_rows<kFull, V16f>(label, n_used);
-  V8d top_low = low_of(0);
-  V8d top_high = high_of(0);
+  V16d top = score_of(0);
   for (int c = 1; c < n_classes; ++c) {
-    top_low = max8(low_of(c), top_low);
-    top_high = max8(high_of(c), top_high);
+    const V16d own = score_of(c);
+    top = pick(own > top, own, top);
   }
-  V16f others = y * 0.0f;
+  V16f others = 0.0f;
   V16f own = others;
   V16f below_top = others;
   for (int c = 0; c < n_classes; ++c) {
-    const V8f low = __builtin_convertvector(low_of(c) - top_low, V8f);
-    const V8f high = __builtin_convertvector(high_of(c) - top_high, V8f);
-    V16f e;
-    memcpy(&e, &low, sizeof(low));
-    memcpy(reinterpret_cast<char*>(&e) + sizeof(low), &high, sizeof(high));
-    e = exp16(e);
+    const V16f e = exp16(convert<V16f>(score_of(c) - top));
     store_rows<kFull>(gradient + c * out_stride, e, n_used);
     const auto is_own = y == static_cast<float>(c);
-    others += is_own ? e * 0.0f : e;
-    own = is_own ? e : own;
-    below_top += e < 1.0f ? e : e * 0.0f;
+    others += pick(is_own, V16f(0.0f), e);
+    own = pick(is_own, e, own);
+    below_top += pick(e < 1.0f, e, V16f(0.0f));
   }
   const V16f inverse = 1.0f / (others + own);
   const float factor = static_cast<float>(n_classes) / (static_cast<float>(n_classes) - 1.0f);
-  V16f w = y * 0.0f + 1.0f;
+  V16f w = 1.0f;
   if (weight != nullptr) w = load_rows<kFull, V16f>(weight, n_used);
   for (int c = 0; c < n_classes; ++c) {
     const auto is_own = y == static_cast<float>(c);
     const V16f p = load_rows<kFull, V16f>(gradient + c * out_stride, n_used) * inverse;
-    const V16f rest = is_own ? others * inverse : p > 0.5f ? below_top * inverse : 1.0f - p;
-    store_rows<kFull>(gradient + c * out_stride, (is_own ? -rest : p) * w, n_used);
+    const V16f rest = pick(is_own, others * inverse, pick(p > 0.5f, below_top * inverse, 1.0f - p));
+    store_rows<kFull>(gradient + c * out_stride, pick(is_own, -rest, p) * w, n_used);
     store_rows<kFull>(hessian + c * out_stride, factor * p * rest * w, n_used);
   }
 }

@@ -19,6 +19,8 @@
 namespace gossamer::GOSSAMER_LEVEL {
 namespace {
 
+#include "kernels/vector_types.inl"
+
 #include "kernels/vector_math.inl"
 
 #include "kernels/split_math.inl"

@@ -28,7 +28,7 @@ double sum_absolute_error(const double* score, const float* label, const float* 
 // log(1 + exp(z)), z = the score towards the wrong side, without overflow.
 double sum_logloss(const double* score, const float* label, const float* weight, int64_t n, double sigmoid) {
   return sum_rows(score, label, weight, n, [sigmoid](const V8d& s, const V8d& y) {
-    const V8d z = y > 0.0 ? s * -sigmoid : s * sigmoid;
+    const V8d z = pick(y > 0.0, s * -sigmoid, s * sigmoid);
     return max8(z, fill8(0.0)) + log8(1.0 + exp8(-abs8(z)));
   });
 }

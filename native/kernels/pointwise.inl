@@ -55,7 +55,7 @@ struct EightRows {
 };
 
 inline void store_slots(float* out, const V8d& v, int n_used) {
-  const V8f narrow = __builtin_convertvector(v, V8f);
+  const V8f narrow = convert<V8f>(v);
   if (n_used == 8) {
     store(out, narrow);
     return;

@@ -10,7 +10,7 @@ struct Derivatives {
   V8d hessian;
 };
 
-inline V8d sign8(const V8d& x) { return x > 0.0 ? fill8(1.0) : (x < 0.0 ? fill8(-1.0) : fill8(0.0)); }
+inline V8d sign8(const V8d& x) { return pick(x > 0.0, fill8(1.0), pick(x < 0.0, fill8(-1.0), fill8(0.0))); }
 
 struct L1Loss {
   V8d value(const V8d& s, const V8d& y) const { return abs8(s - y); }
@@ -22,7 +22,7 @@ struct HuberLoss {
   double a;
   V8d value(const V8d& s, const V8d& y) const {
     const V8d x = abs8(s - y);
-    return x <= a ? 0.5 * x * x : a * (x - 0.5 * a);
+    return pick(x <= a, 0.5 * x * x, a * (x - 0.5 * a));
   }
   Derivatives derivatives(const V8d& s, const V8d& y) const {
     return {max8(min8(s - y, fill8(a)), fill8(-a)), fill8(1.0)};
@@ -47,10 +47,10 @@ struct QuantileLoss {
   double a;
   V8d value(const V8d& s, const V8d& y) const {
     const V8d x = y - s;
-    return x < 0.0 ? (a - 1.0) * x : a * x;
+    return pick(x < 0.0, (a - 1.0) * x, a * x);
   }
   Derivatives derivatives(const V8d& s, const V8d& y) const {
-    return {s >= y ? fill8(1.0 - a) : fill8(-a), fill8(1.0)};
+    return {pick(s >= y, fill8(1.0 - a), fill8(-a)), fill8(1.0)};
   }
 };
 
@@ -88,7 +88,7 @@ struct LogCoshLoss {
 // a: the expectile; 0.5 is half the squared error.
 struct ExpectileLoss {
   double a;
-  V8d factor(const V8d& s, const V8d& y) const { return y > s ? fill8(a) : fill8(1.0 - a); }
+  V8d factor(const V8d& s, const V8d& y) const { return pick(y > s, fill8(a), fill8(1.0 - a)); }
   V8d value(const V8d& s, const V8d& y) const { return factor(s, y) * (s - y) * (s - y); }
   Derivatives derivatives(const V8d& s, const V8d& y) const {
     const V8d h = 2.0 * factor(s, y);
@@ -130,12 +130,12 @@ struct TweedieLoss {
 
 // Labels 0 and 1. There is no curvature: the hessian only says which rows count.
 struct HingeLoss {
-  V8d value(const V8d& s, const V8d& y) const { return max8(1.0 + (y > 0.0 ? -s : s), fill8(0.0)); }
+  V8d value(const V8d& s, const V8d& y) const { return max8(1.0 + pick(y > 0.0, -s, s), fill8(0.0)); }
   Derivatives derivatives(const V8d& s, const V8d& y) const {
     const auto positive = y > 0.0;
-    const auto is_wrong = (positive ? s : -s) < 1.0;
-    const V8d slope = positive ? fill8(-1.0) : fill8(1.0);
-    return {is_wrong ? slope : fill8(0.0), is_wrong ? fill8(1.0) : fill8(1e-6)};
+    const auto is_wrong = pick(positive, s, -s) < 1.0;
+    const V8d slope = pick(positive, fill8(-1.0), fill8(1.0));
+    return {pick(is_wrong, slope, fill8(0.0)), pick(is_wrong, fill8(1.0), fill8(1e-6))};
   }
 };
 
@@ -145,20 +145,20 @@ struct HingeLoss {
 struct FocalLoss {
   double a, b, c;
   V8d value(const V8d& s, const V8d& y) const {
-    const V8d z = y > 0.0 ? s : -s;
-    const V8d w = y > 0.0 ? fill8(c) : fill8(b);
+    const V8d z = pick(y > 0.0, s, -s);
+    const V8d w = pick(y > 0.0, fill8(c), fill8(b));
     const V8d loss = softplus8(-z);
     return w * exp8(-a * (z + loss)) * loss;
   }
   Derivatives derivatives(const V8d& s, const V8d& y) const {
     const auto positive = y > 0.0;
-    const V8d z = positive ? s : -s;
+    const V8d z = pick(positive, s, -s);
     const auto [right, wrong] = sigmoids8(z);
     const V8d loss = softplus8(-z);  // -log(right); -log(wrong) is z more
-    const V8d w = (positive ? fill8(c) : fill8(b)) * exp8(-a * (z + loss));
+    const V8d w = pick(positive, fill8(c), fill8(b)) * exp8(-a * (z + loss));
     const V8d slope = w * (a * right * loss + wrong);
     const V8d hessian = w * right * (a * a * right * loss + (2.0 * a + 1.0) * wrong);
-    return {positive ? -slope : slope, hessian};
+    return {pick(positive, -slope, slope), hessian};
   }
 };
 

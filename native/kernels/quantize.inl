@@ -69,7 +69,7 @@ Sums quantize_rows(const float* gradient, const float* hessian, int64_t n, const
       }
     } else {
       const V8i word = (qg << layout.row_hessian_bits) + qh;
-      const auto row = __builtin_convertvector(word, V8i32);
+      const auto row = convert<V8i32>(word);
       memcpy(static_cast<PackedRow*>(row_values) + i, &row, static_cast<size_t>(n_used) * sizeof(PackedRow));
     }
   };

@@ -50,7 +50,7 @@ inline LambdaRows load_rows(const LambdaArgs& a, int64_t at) {
     rows.harmonic = load<V8d>(a.harmonic + at);
     // Up to the rank before: the row's own share is excluded.
     for (int k = 0; k < 8; ++k) rows.rank[k] = static_cast<double>(at + k + 1);
-    rows.harmonic_before = rows.label > 0.0 ? rows.harmonic - 1.0 / rows.rank : rows.harmonic;
+    rows.harmonic_before = pick(rows.label > 0.0, rows.harmonic - 1.0 / rows.rank, rows.harmonic);
   }
   return rows;
 }
@@ -94,12 +94,7 @@ inline V8d exp8_short(V8d x) {
   e = e * x + 0.5;
   e = e * x + 1.0;
   e = e * x + 1.0;
-  V8u bits;
-  memcpy(&bits, &shifted, sizeof(bits));
-  bits = (bits << 52) + (uint64_t{1023} << 52);
-  V8d scale;
-  memcpy(&scale, &bits, sizeof(scale));
-  return e * scale;
+  return e * bits_as<V8d>((bits_as<V8u>(shifted) << 52) + (uint64_t{1023} << 52));
 }
 
 // Gradients of the first rows; the second rows get the negative.
@@ -114,18 +109,18 @@ inline Lambdas lambdas(const LambdaArgs& a, const LambdaRows& first, const Lambd
   V8d delta = fill8(1.0);
   if constexpr (kDelta == PairDelta::ndcg) {
     const V8d gap = first.gain - second.gain;
-    delta = (is_high ? gap : -gap) * (first.discount - second.discount) * a.scale;
+    delta = pick(is_high, gap, -gap) * (first.discount - second.discount) * a.scale;
   }
   if constexpr (kDelta == PairDelta::map) {
     const V8d between = second.harmonic_before - first.harmonic;
     const V8d own = first.n_relevant / first.rank;
     const V8d other = second.n_relevant / second.rank;
-    const V8d change = is_high ? own - other + between : (other - own - 1.0 / first.rank) - between;
+    const V8d change = pick(is_high, own - other + between, (other - own - 1.0 / first.rank) - between);
     delta = abs8(change) * a.scale;
   }
-  delta = counts ? delta : fill8(0.0);
+  delta = pick(counts, delta, fill8(0.0));
   const V8d towards = distance * a.sigmoid;
-  const V8d e = exp8_short(is_high ? towards : -towards);
+  const V8d e = exp8_short(pick(is_high, towards, -towards));
   // p = 1 / (1 + e) and the division by the difference share one division.
   const V8d spread = a.divide_by_difference ? 0.01 + distance : fill8(1.0);
   const V8d inverse = 1.0 / ((1.0 + e) * spread);
@@ -133,7 +128,7 @@ inline Lambdas lambdas(const LambdaArgs& a, const LambdaRows& first, const Lambd
   const V8d size = a.sigmoid * delta * inverse;
   const V8d weight = a.divide_by_difference ? (1.0 + e) * inverse * delta : delta;
   const V8d curvature = max8(p * (1.0 - p), fill8(a.hessian_floor));
-  return {is_high ? -size : size, curvature * (a.sigmoid * a.sigmoid * a.hessian_factor) * weight, size};
+  return {pick(is_high, -size, size), curvature * (a.sigmoid * a.sigmoid * a.hessian_factor) * weight, size};
 }
 
 // Blocks of eight ranks: the label that all of them share, or NaN.
@@ -149,7 +144,7 @@ inline void share_labels(const LambdaArgs& a) {
 // Ranks i < n_top with the ranks after them in [begin, end), a multiple of eight apart.
 template <PairDelta kDelta>
 inline V8d tile_pairs(const LambdaArgs& a, int64_t n_top, int64_t begin, int64_t end) {
-  const V8i slot = {0, 1, 2, 3, 4, 5, 6, 7};
+  const V8i slot = slot_numbers();
   V8d total = fill8(0.0);
   for (int64_t i = 0; i < n_top && i + 1 < end; ++i) {
     const LambdaRows first = fill_rows<kDelta>(a, i);

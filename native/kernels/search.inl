@@ -16,8 +16,8 @@ struct Prefix {
 };
 
 // Converts integers to doubles in place.
-inline void convert(double* values, int n) {
-  for (int i = 0; i < n; i += 8) store(values + i, __builtin_convertvector(load<V8i>(values + i), V8d));
+inline void convert_in_place(double* values, int n) {
+  for (int i = 0; i < n; i += 8) store(values + i, convert<V8d>(load<V8i>(values + i)));
 }
 
 // Collects cells that hold rows, and their bins; returns how many.
@@ -61,12 +61,12 @@ void prefix_packed(const PackedCell* cells, int n, bool skip_empty, const CellLa
   const Unpacker unpack(layout);
   for (int i = 0; i < p.n; i += 8) {
     const V8u word = load<V8u>(words + i);
-    const V8d count = __builtin_convertvector((V8i)(word & unpack.count_mask), V8d);
-    store(p.gradient + i, __builtin_convertvector((V8i)word >> unpack.gradient_shift, V8d));
+    const V8d count = small_to_double(bits_as<V8i>(word & unpack.count_mask));
+    store(p.gradient + i, small_to_double(bits_as<V8i>(word) >> unpack.gradient_shift));
     store(p.count + i, count);
     store(p.hessian + i, layout.constant_hessian()
                              ? count
-                             : __builtin_convertvector((V8i)((word >> unpack.count_bits) & unpack.hessian_mask), V8d));
+                             : small_to_double(bits_as<V8i>((word >> unpack.count_bits) & unpack.hessian_mask)));
   }
 }
 
@@ -88,9 +88,9 @@ inline void prefix_fields(int n, bool constant_hessian, const Read& read, Prefix
   }
   p.n = n;
   p.bin = nullptr;
-  convert(p.gradient, n);
-  convert(p.hessian, n);
-  convert(p.count, n);
+  convert_in_place(p.gradient, n);
+  convert_in_place(p.hessian, n);
+  convert_in_place(p.count, n);
 }
 
 // A little below the best gain: rounding must not hide a better threshold.
@@ -267,13 +267,13 @@ bool evaluate_right(const SearchRightArgs& a, const SplitRules& r, bool constant
     const int n_used = a.n - i < 8 ? a.n - i : 8;
     const Fields8 f = read(i, n_used);
     const V8i left_count = a.leaf.count - f.count;
-    const V8d cl = __builtin_convertvector(left_count, V8d);
+    const V8d cl = convert<V8d>(left_count);
     const V8d cr = total_count - cl;
     filled |= any(at_least(cr, min_data));
     Mask8 admissible = at_least(cl, min_data) & at_least(cr, min_data);
     if (!any(admissible)) continue;
-    const V8d gl = __builtin_convertvector((V8i)(a.leaf.gradient - f.gradient), V8d);
-    const V8d hl = constant_hessian ? cl : __builtin_convertvector((V8i)(a.leaf.hessian - f.hessian), V8d);
+    const V8d gl = convert<V8d>(a.leaf.gradient - f.gradient);
+    const V8d hl = constant_hessian ? cl : convert<V8d>(a.leaf.hessian - f.hessian);
     const V8d gr = total_gradient - gl;
     const V8d hr = total_hessian - hl;
     admissible &= at_least(hl, min_hessian) & at_least(hr, min_hessian);
@@ -348,9 +348,9 @@ bool search_right(const SearchRightArgs& a, const CellLayout& layout, const Spli
     uint64_t buffer[8];
     const V8u word = load<V8u>(padded(cells, i, n_used, buffer));
     Fields8 f;
-    f.gradient = (V8i)word >> unpack.gradient_shift;
-    f.hessian = (V8i)((word >> unpack.count_bits) & unpack.hessian_mask);
-    f.count = (V8i)(word & unpack.count_mask);
+    f.gradient = bits_as<V8i>(word) >> unpack.gradient_shift;
+    f.hessian = bits_as<V8i>((word >> unpack.count_bits) & unpack.hessian_mask);
+    f.count = bits_as<V8i>(word & unpack.count_mask);
     return f;
   });
 }

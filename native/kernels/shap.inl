@@ -2,9 +2,8 @@
 // time.
 
 inline V8i slots_of(uint64_t bits) {
-  const V8i slot = {0, 1, 2, 3, 4, 5, 6, 7};
-  const V8i spread = V8i{} + static_cast<int64_t>(bits & 0xff);
-  return -((spread >> slot) & 1);
+  const V8i own = V8i(1) << slot_numbers();
+  return (V8i(static_cast<int64_t>(bits & 0xff)) & own) != 0;
 }
 
 // kPoints 0: any number of points.
@@ -19,7 +18,7 @@ void add_leaf(const ShapLeafArgs& a) {
       const V8i known = slots_of(a.known[j] >> (8 * block));
       const double* const table = a.tables + static_cast<int64_t>(j) * 4 * n_points;
       for (int q = 0; q < n_points; ++q) {
-        product[q] = product[q] * (known ? fill8(table[n_points + q]) : fill8(table[q]));
+        product[q] = product[q] * pick(known, fill8(table[n_points + q]), fill8(table[q]));
       }
     }
     for (int j = 0; j < a.n_parts; ++j) {
@@ -27,7 +26,7 @@ void add_leaf(const ShapLeafArgs& a) {
       const double* const table = a.tables + static_cast<int64_t>(j) * 4 * n_points + 2 * n_points;
       V8d sum = fill8(0.0);
       for (int q = 0; q < n_points; ++q) {
-        sum = sum + product[q] * (known ? fill8(table[n_points + q]) : fill8(table[q]));
+        sum = sum + product[q] * pick(known, fill8(table[n_points + q]), fill8(table[q]));
       }
       for (int k = 0; k < a.n_values; ++k) {
         double* const out = a.out[k] + static_cast<int64_t>(a.place[j]) * kShapRows + 8 * block;
@@ -57,14 +56,14 @@ void add_shap_pairs(const ShapPairArgs& a) {
     for (int q = 0; q < n; ++q) product[q] = fill8(1.0);
     for (int j = 0; j < a.n_parts; ++j) {
       const V8i known = slots_of(a.known[j] >> (8 * block));
-      for (int q = 0; q < n; ++q) product[q] = product[q] * (known ? fill8(part(j)[n + q]) : fill8(part(j)[q]));
+      for (int q = 0; q < n; ++q) product[q] = product[q] * pick(known, fill8(part(j)[n + q]), fill8(part(j)[q]));
     }
     for (int i = 0; i < a.n_parts; ++i) {
       const V8i known_i = slots_of(a.known[i] >> (8 * block));
       V8d term[kMaxShapPoints];
       V8d own = fill8(0.0);
       for (int q = 0; q < n; ++q) {
-        term[q] = product[q] * (known_i ? fill8(part(i)[3 * n + q]) : fill8(part(i)[2 * n + q]));
+        term[q] = product[q] * pick(known_i, fill8(part(i)[3 * n + q]), fill8(part(i)[2 * n + q]));
         own = own + term[q];
         term[q] = term[q] / a.weight[q];
       }
@@ -73,7 +72,7 @@ void add_shap_pairs(const ShapPairArgs& a) {
         const V8i known_j = slots_of(a.known[j] >> (8 * block));
         V8d sum = fill8(0.0);
         for (int q = 0; q < n; ++q) {
-          sum = sum + term[q] * (known_j ? fill8(part(j)[3 * n + q]) : fill8(part(j)[2 * n + q]));
+          sum = sum + term[q] * pick(known_j, fill8(part(j)[3 * n + q]), fill8(part(j)[2 * n + q]));
         }
         store(a.out + (static_cast<int64_t>(i) * a.n_parts + j) * kShapRows + 8 * block, sum);
       }

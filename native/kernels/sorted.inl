@@ -76,9 +76,9 @@ bool search_words(SortedSearchArgs& a, const Words& words, const CellLayout& lay
   int64_t next = (constant ? a.before.count : a.before.hessian) + (a.before.count > 0 ? 0 : step);
   bool improved = false;
   const auto look = [&] {
-    convert(p.gradient, p.n);
-    convert(p.hessian, p.n);
-    convert(p.count, p.n);
+    convert_in_place(p.gradient, p.n);
+    convert_in_place(p.hessian, p.n);
+    convert_in_place(p.count, p.n);
     improved |= improve(a.leaf, rules, p, Fields{0, 0, 0}, best);
     if (missing.count == 0) return;
     if (a.missing_left.gain < best.gain) a.missing_left.gain = best.gain;  // the gain to beat

@@ -5,25 +5,30 @@
 // per instruction set, so that the linker cannot merge code for different processors.
 
 template <class T>
+inline T pick(bool condition, const T& yes, const T& no) {
+  return condition ? yes : no;
+}
+
+template <class T>
 inline T larger_of(const T& a, const T& b) {
-  return a > b ? a : b;
+  return pick(a > b, a, b);
 }
 
 template <class T>
 inline T smaller_of(const T& a, const T& b) {
-  return a < b ? a : b;
+  return pick(a < b, a, b);
 }
 
 template <class T>
 inline T magnitude_of(const T& a) {
-  return a < T{} ? -a : a;
+  return pick(a < T{}, -a, a);
 }
 
 // A gradient sum, shrunk towards zero by the L1 penalty.
 template <class T, class Penalty>
 inline T shrink(const T& gradient, Penalty lambda_l1) {
   const T shrunk = larger_of<T>(magnitude_of(gradient) - lambda_l1, T{});
-  return gradient < T{} ? -shrunk : shrunk;
+  return pick(gradient < T{}, -shrunk, shrunk);
 }
 
 // Newton's step within max_delta_step, pulled towards the parent's value by path smoothing.

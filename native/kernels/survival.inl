@@ -24,9 +24,9 @@ inline AftRows aft_rows(const V8d& score, const V8d& lower, const V8d& upper, do
   rows.exact = lower == upper;
   rows.no_lower = lower <= 0.0;
   rows.no_upper = upper > 1e300;
-  rows.log_time = log8(rows.no_lower ? fill8(1.0) : lower);
+  rows.log_time = log8(pick(rows.no_lower, fill8(1.0), lower));
   rows.lower_z = (rows.log_time - score) / sigma;
-  rows.upper_z = (log8(rows.no_upper ? fill8(1.0) : upper) - score) / sigma;
+  rows.upper_z = (log8(pick(rows.no_upper, fill8(1.0), upper)) - score) / sigma;
   return rows;
 }
 
@@ -37,11 +37,11 @@ inline AftTerms aft_normal(const AftRows& rows) {
   V8d l = max8(min8(rows.lower_z, most), -most);
   V8d u = max8(min8(rows.upper_z, most), -most);
   const V8d z = l;
-  l = rows.no_lower ? -beyond : l;
-  u = rows.no_upper ? beyond : u;
+  l = pick(rows.no_lower, -beyond, l);
+  u = pick(rows.no_upper, beyond, u);
   const auto mirrored = l + u > 0.0;
-  const V8d high = mirrored ? -l : u;
-  const V8d low = mirrored ? -u : l;
+  const V8d high = pick(mirrored, -l, u);
+  const V8d low = pick(mirrored, -u, l);
   const V8d less = 0.5 * (high - low) * (high + low);  // log(density(low) / density(high)), <= 0
   const V8d ratio = exp8(less);
   const V8d mills_high = mills8(abs8(high));
@@ -49,34 +49,35 @@ inline AftTerms aft_normal(const AftRows& rows) {
   const auto tail = high < 0.0;
   const V8d density_high = normal_density8(high);
   const V8d density_low = density_high * ratio;
-  const V8d mass = tail ? mills_high - ratio * mills_low : 1.0 - density_high * mills_high - density_low * mills_low;
-  const V8d first = tail ? -expm1_8(less) : density_high - density_low;
-  const V8d second = tail ? low * ratio - high : low * density_low - high * density_high;
+  const V8d mass =
+      pick(tail, mills_high - ratio * mills_low, 1.0 - density_high * mills_high - density_low * mills_low);
+  const V8d first = pick(tail, -expm1_8(less), density_high - density_low);
+  const V8d second = pick(tail, low * ratio - high, low * density_low - high * density_high);
   // Two ends that are equal in floating point have no mass: they are treated as a known time.
   const auto exact = rows.exact | (mass < 1e-300);
-  const V8d share = exact ? fill8(1.0) : mass;
+  const V8d share = pick(exact, fill8(1.0), mass);
   const V8d slope = first / share;
   AftTerms terms;
-  const V8d outside = -log8(share) + (tail ? 0.5 * high * high + kLogRootTwoPi : fill8(0.0));
-  terms.loss = exact ? 0.5 * z * z + kLogRootTwoPi : outside;
-  terms.gradient = exact ? -z : (mirrored ? -slope : slope);
-  terms.hessian = exact ? fill8(1.0) : slope * slope - second / share;
+  const V8d outside = -log8(share) + pick(tail, 0.5 * high * high + kLogRootTwoPi, fill8(0.0));
+  terms.loss = pick(exact, 0.5 * z * z + kLogRootTwoPi, outside);
+  terms.gradient = pick(exact, -z, pick(mirrored, -slope, slope));
+  terms.hessian = pick(exact, fill8(1.0), slope * slope - second / share);
   return terms;
 }
 
 // One form for all kinds of rows: p = cdf, q = 1 - p at the two ends.
 inline AftTerms aft_logistic(const AftRows& rows) {
   const V8d zero = fill8(0.0), one = fill8(1.0);
-  const V8d p_low = rows.no_lower ? zero : 1.0 / (1.0 + exp8(-rows.lower_z));
-  const V8d q_low = rows.no_lower ? one : 1.0 / (1.0 + exp8(rows.lower_z));
-  const V8d p_high = rows.no_upper ? one : 1.0 / (1.0 + exp8(-rows.upper_z));
-  const V8d q_high = rows.no_upper ? zero : 1.0 / (1.0 + exp8(rows.upper_z));
+  const V8d p_low = pick(rows.no_lower, zero, 1.0 / (1.0 + exp8(-rows.lower_z)));
+  const V8d q_low = pick(rows.no_lower, one, 1.0 / (1.0 + exp8(rows.lower_z)));
+  const V8d p_high = pick(rows.no_upper, one, 1.0 / (1.0 + exp8(-rows.upper_z)));
+  const V8d q_high = pick(rows.no_upper, zero, 1.0 / (1.0 + exp8(rows.upper_z)));
   const auto softplus = [](const V8d& x) { return max8(x, fill8(0.0)) + log8(1.0 + exp8(-abs8(x))); };
   // -log(p_high * q_low * (1 - exp(-width))): the difference of the two cdfs.
-  const V8d above = rows.no_lower ? zero : softplus(rows.lower_z);
-  const V8d below = rows.no_upper ? zero : softplus(-rows.upper_z);
-  const V8d width = rows.no_lower | rows.no_upper ? fill8(700.0) : rows.upper_z - rows.lower_z;
-  const V8d open = rows.exact ? one : max8(-expm1_8(-width), fill8(1e-300));
+  const V8d above = pick(rows.no_lower, zero, softplus(rows.lower_z));
+  const V8d below = pick(rows.no_upper, zero, softplus(-rows.upper_z));
+  const V8d width = pick(rows.no_lower | rows.no_upper, fill8(700.0), rows.upper_z - rows.lower_z);
+  const V8d open = pick(rows.exact, one, max8(-expm1_8(-width), fill8(1e-300)));
   return {above + below - log8(open), q_high - p_low, p_high * q_high + p_low * q_low};
 }
 
@@ -85,18 +86,18 @@ inline AftTerms aft_logistic(const AftRows& rows) {
 inline AftTerms aft_extreme(const AftRows& rows) {
   const V8d zero = fill8(0.0), one = fill8(1.0);
   const V8d bound = fill8(100.0), most = fill8(700.0);
-  const V8d w = rows.no_lower ? zero : exp8(max8(min8(rows.lower_z, bound), -bound));
+  const V8d w = pick(rows.no_lower, zero, exp8(max8(min8(rows.lower_z, bound), -bound)));
   const V8d between = w * expm1_8(max8(min8(rows.upper_z - rows.lower_z, most), zero));
   const V8d from_zero = exp8(max8(min8(rows.upper_z, bound), -bound));
-  V8d d = rows.no_upper ? most : rows.no_lower ? from_zero : between;
+  V8d d = pick(rows.no_upper, most, pick(rows.no_lower, from_zero, between));
   d = max8(min8(d, most), fill8(1e-300));
   const V8d b = d / expm1_8(d);  // 1 for a known time
-  const V8d curved = d < 1e-4 ? d * (0.5 + d * (1.0 / 12.0)) : b + d - 1.0;
+  const V8d curved = pick(d < 1e-4, d * (0.5 + d * (1.0 / 12.0)), b + d - 1.0);
   AftTerms terms;
   const V8d known = w - max8(min8(rows.lower_z, bound), -bound);
-  terms.loss = rows.exact ? known : w - log8(-expm1_8(-d));
-  terms.gradient = (rows.exact ? one : b) - w;
-  terms.hessian = w + (rows.exact ? zero : b * curved);
+  terms.loss = pick(rows.exact, known, w - log8(-expm1_8(-d)));
+  terms.gradient = pick(rows.exact, one, b) - w;
+  terms.hessian = w + pick(rows.exact, zero, b * curved);
   return terms;
 }
 
@@ -117,7 +118,7 @@ inline void for_aft_rows(const AftArgs& a, const Body& body) {
                      : a.distribution == kLogistic ? aft_logistic(rows)
                                                    : aft_extreme(rows);
     // The density of the time, not of z.
-    terms.loss += rows.exact ? rows.log_time + log8(fill8(a.sigma)) : fill8(0.0);
+    terms.loss += pick(rows.exact, rows.log_time + log8(fill8(a.sigma)), fill8(0.0));
     body(i, n_used, terms);
   }
 }

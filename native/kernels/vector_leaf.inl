@@ -101,7 +101,7 @@ void build_vector(const VectorBuildArgs& a) {
 
 typedef float V4f __attribute__((vector_size(16)));
 
-inline V8f fill8f(float x) { return V8f{x, x, x, x, x, x, x, x}; }
+inline V8f fill8f(float x) { return V8f(x); }
 
 inline float sum_slots(const V8f& v) {
   V4f half[2];
@@ -113,7 +113,7 @@ inline float sum_slots(const V8f& v) {
 // The gradients of eight outputs as real numbers, shrunk by the L1 penalty.
 template <bool kL1>
 inline V8f real_gradients(const V8i32& sums, const V8f& unit, float lambda_l1) {
-  const V8f g = __builtin_convertvector(sums, V8f) * unit;
+  const V8f g = convert<V8f>(sums) * unit;
   if constexpr (!kL1) return g;
   return shrink(g, lambda_l1);
 }
@@ -186,15 +186,15 @@ bool search_vector_side(const VectorSearchArgs& a, bool missing_left, VectorCand
         const V8i32 left_hessian = hessians.get(c);
         const V8f gl = real_gradients<kL1>(left, unit, a.lambda_l1);
         const V8f gr = real_gradients<kL1>(load<V8i32>(a.total + c * 8) - left, unit, a.lambda_l1);
-        const V8f hl = __builtin_convertvector(left_hessian, V8f) * hessian_unit;
-        const V8f hr = __builtin_convertvector(load<V8i32>(a.total + (n + c) * 8) - left_hessian, V8f) * hessian_unit;
+        const V8f hl = convert<V8f>(left_hessian) * hessian_unit;
+        const V8f hr = convert<V8f>(load<V8i32>(a.total + (n + c) * 8) - left_hessian) * hessian_unit;
         all_left += hl;
         all_right += hr;
         const V8f dl = hl + lambda_l2;
         const V8f dr = hr + lambda_l2;
         // The leaf value is 0 without a hessian, and past the last output.
-        sum_left += dl > 0.0f ? gl * gl / dl : none;
-        sum_right += dr > 0.0f ? gr * gr / dr : none;
+        sum_left += pick(dl > 0.0f, gl * gl / dl, none);
+        sum_right += pick(dr > 0.0f, gr * gr / dr, none);
       }
       hessian_left = sum_slots(all_left) * per_output;
       hessian_right = sum_slots(all_right) * per_output;
@@ -258,7 +258,7 @@ inline void quantize_vector_rows(const VectorQuantizeArgs& a, int32_t* sums) {
   const auto row_of = [&](int64_t i) { return kGather ? static_cast<int64_t>(a.rows[i]) : a.first_row + i; };
   const auto steps_of = [&](const V8f& x, int k) {
     const V8f steps = x * a.inverse_unit[k];
-    return __builtin_convertvector(steps + (steps < 0.0f ? fill8f(-0.5f) : fill8f(0.5f)), V8i32);
+    return convert<V8i32>(steps + pick(steps < 0.0f, fill8f(-0.5f), fill8f(0.5f)));
   };
   constexpr int64_t kTile = 256;  // rows whose integers stay in the first-level cache
   for (int64_t tile = 0; tile < a.n_rows; tile += kTile) {
@@ -310,8 +310,8 @@ ValueRange value_range(const float* values, const RowIdx* rows, int64_t n) {
       }
     }
     sum += abs8(to_double(x));
-    low = known < low ? known : low;
-    high = known > high ? known : high;
+    low = pick(known < low, known, low);
+    high = pick(known > high, known, high);
   }
   ValueRange range{sum8(sum), low[0], high[0]};
   for (int r = 1; r < 8; ++r) {

@@ -1,33 +1,13 @@
-// Eight doubles or sixteen floats at a time through the compiler's vector types: one source, the
-// same IEEE operations in the same order at every level. exp and log are the classic Cephes
+// Eight doubles or sixteen floats at a time: one source, the same IEEE operations in the same order at every level.
+// exp and log are the classic Cephes
 // approximations: no libm call, no table, no branch.
 
-typedef double V8d __attribute__((vector_size(64)));
-typedef int64_t V8i __attribute__((vector_size(64)));
-typedef uint64_t V8u __attribute__((vector_size(64)));
-typedef float V16f __attribute__((vector_size(64)));
-typedef int32_t V16i __attribute__((vector_size(64)));
-typedef float V8f __attribute__((vector_size(32)));
-typedef int32_t V8i32 __attribute__((vector_size(32)));
+inline V8d to_double(const V8f& x) { return convert<V8d>(x); }
 
-template <class V, class T>
-inline V load(const T* p) {
-  V v;
-  memcpy(&v, p, sizeof(V));
-  return v;
-}
-
-template <class V, class T>
-inline void store(T* p, const V& v) {
-  memcpy(p, &v, sizeof(V));
-}
-
-inline V8d to_double(const V8f& x) { return __builtin_convertvector(x, V8d); }
-
-inline V8d fill8(double x) { return V8d{x, x, x, x, x, x, x, x}; }
-inline V8d max8(const V8d& a, const V8d& b) { return a > b ? a : b; }
-inline V8d min8(const V8d& a, const V8d& b) { return a < b ? a : b; }
-inline V8d abs8(const V8d& a) { return a < 0.0 ? -a : a; }
+inline V8d fill8(double x) { return V8d(x); }
+inline V8d max8(const V8d& a, const V8d& b) { return pick(a > b, a, b); }
+inline V8d min8(const V8d& a, const V8d& b) { return pick(a < b, a, b); }
+inline V8d abs8(const V8d& a) { return pick(a < 0.0, -a, a); }
 
 // Comparisons of eight slots. On AVX-512 the results live in mask registers, which gcc's vector types would
 // move to vector registers and back.
@@ -46,7 +26,15 @@ inline bool is_set(Mask8 mask, int k) { return (mask >> k) & 1; }
 using Mask8 = V8i;
 inline Mask8 at_least(const V8d& a, const V8d& b) { return a >= b; }
 inline Mask8 above(const V8d& a, const V8d& b) { return a > b; }
-inline bool any(const Mask8& m) { return ((m[0] | m[1]) | (m[2] | m[3]) | (m[4] | m[5]) | (m[6] | m[7])) != 0; }
+inline bool any(const Mask8& m) {
+  V8i::Part all = m.part[0];
+  for (int i = 1; i < V8i::kParts; ++i) all |= m.part[i];
+#if defined(GOSSAMER_AVX2)
+  return _mm256_testz_si256((__m256i)all, (__m256i)all) == 0;
+#else
+  return (all[0] | all[1]) != 0;
+#endif
+}
 inline bool is_set(const Mask8& mask, int k) { return mask[k] != 0; }
 #endif
 
@@ -63,11 +51,15 @@ inline double max_slot(const V8d& v) {
 constexpr double kRound = 6755399441055744.0;
 constexpr int64_t kRoundBits = 0x4338000000000000;
 
-inline V8i round_to_int(const V8d& x) {
-  V8d shifted = x + kRound;
-  V8i bits;
-  memcpy(&bits, &shifted, sizeof(bits));
-  return bits - kRoundBits;
+inline V8i round_to_int(const V8d& x) { return bits_as<V8i>(x + kRound) - kRoundBits; }
+
+// Integers below 2^51 in size as doubles: exact, and fast where the processor has no such conversion.
+inline V8d small_to_double(const V8i& x) { return bits_as<V8d>(x + kRoundBits) - kRound; }
+
+inline V8i slot_numbers() {
+  V8i numbers;
+  for (int k = 0; k < 8; ++k) numbers[k] = k;
+  return numbers;
 }
 
 // Relative error below 2e-16 in [-708, 708], clamped outside.
@@ -82,29 +74,18 @@ inline V8d exp8(V8d x) {
   const V8d q = ((3.00198505138664455042e-6 * xx + 2.52448340349684104192e-3) * xx + 2.27265548208155028766e-1) * xx +
                 2.00000000000000000005;
   const V8d e = 1.0 + 2.0 * (p / (q - p));
-  V8u bits;
-  memcpy(&bits, &shifted, sizeof(bits));
-  bits = (bits << 52) + (uint64_t{1023} << 52);
-  V8d scale;
-  memcpy(&scale, &bits, sizeof(scale));
-  return e * scale;
+  return e * bits_as<V8d>((bits_as<V8u>(shifted) << 52) + (uint64_t{1023} << 52));
 }
 
 // For finite x > 0 (normal numbers).
 inline V8d log8(const V8d& value) {
-  V8u bits;
-  memcpy(&bits, &value, sizeof(bits));
+  const V8u bits = bits_as<V8u>(value);
   // Exponent as a double without an integer conversion: put it into the mantissa of 2^52.
-  V8u exponent_bits = (bits >> 52) | uint64_t{0x4330000000000000};
-  V8d exponent;
-  memcpy(&exponent, &exponent_bits, sizeof(exponent));
-  exponent = exponent - 4503599627370496.0 - 1022.0;
-  V8u mantissa_bits = (bits & uint64_t{0x000fffffffffffff}) | uint64_t{0x3fe0000000000000};
-  V8d m;
-  memcpy(&m, &mantissa_bits, sizeof(m));
+  V8d exponent = bits_as<V8d>((bits >> 52) | uint64_t{0x4330000000000000}) - 4503599627370496.0 - 1022.0;
+  const V8d m = bits_as<V8d>((bits & uint64_t{0x000fffffffffffff}) | uint64_t{0x3fe0000000000000});
   const auto small = m < 0.70710678118654752440;
-  exponent = small ? exponent - 1.0 : exponent;
-  const V8d x = small ? m + m - 1.0 : m - 1.0;
+  exponent = pick(small, exponent - 1.0, exponent);
+  const V8d x = pick(small, m + m - 1.0, m - 1.0);
   const V8d z = x * x;
   const V8d p = ((((1.01875663804580931796e-4 * x + 4.97494994976747001425e-1) * x + 4.70579119878881725854) * x +
                   1.44989225341610930846e1) *
@@ -140,7 +121,7 @@ inline V8d expm1_8(const V8d& x) {
   const V8d p = x * ((1.26177193074810590878e-4 * xx + 3.02994407707441961300e-2) * xx + 9.99999999999999999910e-1);
   const V8d q = ((3.00198505138664455042e-6 * xx + 2.52448340349684104192e-3) * xx + 2.27265548208155028766e-1) * xx +
                 2.00000000000000000005;
-  return abs8(x) < 0.34 ? 2.0 * (p / (q - p)) : exp8(x) - 1.0;
+  return pick(abs8(x) < 0.34, 2.0 * (p / (q - p)), exp8(x) - 1.0);
 }
 
 // log(1 + exp(x)) without overflow.
@@ -157,22 +138,22 @@ inline Sigmoids sigmoids8(const V8d& x) {
   const V8d large = 1.0 / (1.0 + e);
   const V8d small = e * large;
   const auto positive = x > 0.0;
-  return {positive ? large : small, positive ? small : large};
+  return {pick(positive, large, small), pick(positive, small, large)};
 }
 
 inline V8d tanh8(const V8d& x) {
   const V8d t = expm1_8(-2.0 * abs8(x));
   const V8d magnitude = -t / (t + 2.0);
-  return x < 0.0 ? -magnitude : magnitude;
+  return pick(x < 0.0, -magnitude, magnitude);
 }
 
 // log(gamma(x)) for x >= 1: Stirling's series from 8 on, the recurrence below.
 inline V8d lgamma8(const V8d& x) {
   const auto is_small = x < 8.0;
-  const V8d base = is_small ? x : fill8(1.0);
+  const V8d base = pick(is_small, x, fill8(1.0));
   V8d product = base;
   for (int k = 1; k < 8; ++k) product = product * (base + static_cast<double>(k));
-  const V8d z = is_small ? x + 8.0 : x;
+  const V8d z = pick(is_small, x + 8.0, x);
   const V8d r = 1.0 / z;
   const V8d rr = r * r;
   const V8d series =
@@ -181,15 +162,14 @@ inline V8d lgamma8(const V8d& x) {
                  rr * (7.936507936507937e-4 +
                        rr * (-5.952380952380953e-4 + rr * (8.417508417508417e-4 + rr * -1.917526917526918e-3)))));
   const V8d stirling = (z - 0.5) * log8(z) - z + 9.1893853320467274178e-1 + series;
-  return is_small ? stirling - log8(product) : stirling;
+  return pick(is_small, stirling - log8(product), stirling);
 }
 
 // Relative error about 1e-7 in [-87, 87], clamped outside.
 inline V16f exp16(V16f x) {
-  const V16f top = {87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f,
-                    87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f, 87.0f};
-  x = x > top ? top : x;
-  x = x < -top ? -top : x;
+  const V16f top = 87.0f;
+  x = pick(x > top, top, x);
+  x = pick(x < -top, -top, x);
   const V16f shifted = x * 1.44269504088896341f + 12582912.0f;
   const V16f n = shifted - 12582912.0f;
   x = x - n * 0.693359375f;
@@ -199,12 +179,7 @@ inline V16f exp16(V16f x) {
                      x +
                  5.0000001201e-1f;
   const V16f e = p * x * x + x + 1.0f;
-  V16i bits;
-  memcpy(&bits, &shifted, sizeof(bits));
-  bits = (bits - 0x4b400000 + 127) << 23;
-  V16f scale;
-  memcpy(&scale, &bits, sizeof(scale));
-  return e * scale;
+  return e * bits_as<V16f>((bits_as<V16i>(shifted) - 0x4b400000 + 127) << 23);
 }
 
 // Density of the standard normal distribution; 0 from |x| = 37 on is as good as 1e-300.
@@ -236,5 +211,5 @@ inline V8d mills8(const V8d& x) {
   q = ((q * t + 1.20489539808096656605e1) * t + 1.70814450747565897222e1) * t + 9.60896809063285878198;
   q = q * t + 3.36907645100081516050;
   const V8d far = p / q;
-  return 1.25331413731550025121 * (t < 1.0 ? near : t < 8.0 ? middle : far);
+  return 1.25331413731550025121 * pick(t < 1.0, near, pick(t < 8.0, middle, far));
 }

@@ -1,0 +1,143 @@
+// Eight or sixteen numbers that are computed together, in as many registers as the level needs.
+//
+// The compiler's vector types alone do not do: a type that is wider than a register has good code for + and *, but gcc
+// takes its comparisons, choices and integer operations apart, number by number.
+
+#if defined(GOSSAMER_AVX512)
+constexpr int kRegisterBytes = 64;
+#elif defined(GOSSAMER_AVX2)
+constexpr int kRegisterBytes = 32;
+#else
+constexpr int kRegisterBytes = 16;
+#endif
+
+#define GOSSAMER_INLINE inline __attribute__((always_inline))
+
+template <int kBytes>
+struct IntOf {
+  using type = int64_t;
+};
+template <>
+struct IntOf<4> {
+  using type = int32_t;
+};
+
+template <class T, int N>
+struct Slots {
+  static constexpr int kSize = static_cast<int>(sizeof(T));
+  static constexpr int kPerPart = N * kSize <= kRegisterBytes ? N : kRegisterBytes / kSize;
+  static constexpr int kParts = N / kPerPart;
+  typedef T Part __attribute__((vector_size(kPerPart * kSize)));
+  using Element = T;
+  using Mask = Slots<typename IntOf<kSize>::type, N>;  // of a comparison: all bits of a slot, or none
+
+  Part part[kParts];
+
+  Slots() = default;
+  GOSSAMER_INLINE Slots(T x) {
+    for (int i = 0; i < kParts; ++i) part[i] = x - Part{};  // keeps the sign of -0.0
+  }
+
+  GOSSAMER_INLINE T operator[](int k) const { return part[k / kPerPart][k % kPerPart]; }
+  GOSSAMER_INLINE T& operator[](int k) { return reinterpret_cast<T*>(part)[k]; }
+
+  template <class Result = Slots, class F>
+  static GOSSAMER_INLINE Result zip(const Slots& a, const Slots& b, F f) {
+    Result r;
+    for (int i = 0; i < kParts; ++i) r.part[i] = f(a.part[i], b.part[i]);
+    return r;
+  }
+
+#define GOSSAMER_BINARY(op)                                                        \
+  friend GOSSAMER_INLINE Slots operator op(const Slots& a, const Slots& b) {       \
+    return zip(a, b, [](const Part& x, const Part& y) -> Part { return x op y; }); \
+  }                                                                                \
+  GOSSAMER_INLINE Slots& operator op## = (const Slots& b) { return *this = *this op b; }
+  GOSSAMER_BINARY(+)
+  GOSSAMER_BINARY(-)
+  GOSSAMER_BINARY(*)
+  GOSSAMER_BINARY(/)
+  GOSSAMER_BINARY(&)
+  GOSSAMER_BINARY(|)
+  GOSSAMER_BINARY(<<)
+  GOSSAMER_BINARY(>>)
+#undef GOSSAMER_BINARY
+
+#define GOSSAMER_COMPARE(op)                                                                                      \
+  friend GOSSAMER_INLINE Mask operator op(const Slots& a, const Slots& b) {                                       \
+    return Slots::template zip<Mask>(                                                                             \
+        a, b, [](const Part& x, const Part& y) -> typename Mask::Part { return (typename Mask::Part)(x op y); }); \
+  }
+  GOSSAMER_COMPARE(<)
+  GOSSAMER_COMPARE(<=)
+  GOSSAMER_COMPARE(>)
+  GOSSAMER_COMPARE(>=)
+  GOSSAMER_COMPARE(==)
+  GOSSAMER_COMPARE(!=)
+#undef GOSSAMER_COMPARE
+
+  friend GOSSAMER_INLINE Slots operator-(const Slots& a) {
+    Slots r;
+    for (int i = 0; i < kParts; ++i) r.part[i] = -a.part[i];
+    return r;
+  }
+
+  // `yes` in the slots that the mask has, `no` in the others.
+  friend GOSSAMER_INLINE Slots pick(const Mask& mask, const Slots& yes, const Slots& no) {
+    Slots r;
+    for (int i = 0; i < kParts; ++i) r.part[i] = mask.part[i] ? yes.part[i] : no.part[i];
+    return r;
+  }
+};
+
+using V8d = Slots<double, 8>;
+using V8i = Slots<int64_t, 8>;
+using V8u = Slots<uint64_t, 8>;
+using V8f = Slots<float, 8>;
+using V8i32 = Slots<int32_t, 8>;
+using V16f = Slots<float, 16>;
+using V16i = Slots<int32_t, 16>;
+
+template <class V, class T>
+GOSSAMER_INLINE V load(const T* p) {
+  V v;
+  memcpy(&v, p, sizeof(V));
+  return v;
+}
+
+template <class V, class T>
+GOSSAMER_INLINE void store(T* p, const V& v) {
+  memcpy(p, &v, sizeof(V));
+}
+
+// The same bits as numbers of another type.
+template <class To, class From>
+GOSSAMER_INLINE To bits_as(const From& from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  for (int i = 0; i < To::kParts; ++i) to.part[i] = (typename To::Part)from.part[i];
+  return to;
+}
+
+// Numbers of another type with the same values; half as many fit a register, or twice as many.
+template <class To, class From>
+GOSSAMER_INLINE To convert(const From& from) {
+  To to;
+  if constexpr (To::kParts == From::kParts) {
+    for (int i = 0; i < To::kParts; ++i) to.part[i] = __builtin_convertvector(from.part[i], typename To::Part);
+  } else if constexpr (To::kParts > From::kParts) {
+    typedef typename From::Element Half __attribute__((vector_size(sizeof(typename From::Part) / 2)));
+    for (int i = 0; i < To::kParts; ++i) {
+      Half half;
+      memcpy(&half, reinterpret_cast<const char*>(&from) + static_cast<size_t>(i) * sizeof(half), sizeof(half));
+      to.part[i] = __builtin_convertvector(half, typename To::Part);
+    }
+  } else {
+    typedef typename To::Element Half __attribute__((vector_size(sizeof(typename To::Part) / 2)));
+    for (int i = 0; i < From::kParts; ++i) {
+      const Half half = __builtin_convertvector(from.part[i], Half);
+      memcpy(reinterpret_cast<char*>(&to) + static_cast<size_t>(i) * sizeof(half), &half, sizeof(half));
+    }
+  }
+  return to;
+}
