@@ -156,12 +156,15 @@ void build_lanes(const BuildArgs& a) {
   alignas(64) uint8_t bins[kChunkRows * kMaxRowBytes + 8];
   alignas(64) Cell values[kChunkRows];
   auto* const cells = static_cast<Cell*>(a.cells);
+  // Equal passes leave the most of the cache to the rows: 14 + 14 lanes, not 16 + 12.
+  const int n_passes = (a.n_lanes + kMaxLanes - 1) / kMaxLanes;
+  const int n_each = (a.n_lanes + n_passes - 1) / n_passes;
   for (int64_t begin = 0; begin < a.n_rows; begin += kChunkRows) {
     const int64_t n = a.n_rows - begin < kChunkRows ? a.n_rows - begin : kChunkRows;
     const uint8_t* const chunk = load_chunk<Ops>(a, begin, n, a.row_stride, bins, values);
-    NextRows next = rows_after(a, begin, n, a.row_stride, (a.n_lanes + kMaxLanes - 1) / kMaxLanes);
-    for (int lane = 0; lane < a.n_lanes; lane += kMaxLanes, ++next.pass) {
-      const int lanes = a.n_lanes - lane < kMaxLanes ? a.n_lanes - lane : kMaxLanes;
+    NextRows next = rows_after(a, begin, n, a.row_stride, n_passes);
+    for (int lane = 0; lane < a.n_lanes; lane += n_each, ++next.pass) {
+      const int lanes = a.n_lanes - lane < n_each ? a.n_lanes - lane : n_each;
       add_pass<Ops, kLaneCells>(lanes, chunk + lane, a.row_stride, values, n, cells + lane * kLaneCells, next);
     }
   }

@@ -98,16 +98,21 @@ using V8i32 = Slots<int32_t, 8>;
 using V16f = Slots<float, 16>;
 using V16i = Slots<int32_t, 16>;
 
+// Part by part: copied at once, a wide value would go through the stack.
 template <class V, class T>
 GOSSAMER_INLINE V load(const T* p) {
   V v;
-  memcpy(&v, p, sizeof(V));
+  for (int i = 0; i < V::kParts; ++i) {
+    memcpy(&v.part[i], reinterpret_cast<const char*>(p) + i * static_cast<int>(sizeof(v.part[i])), sizeof(v.part[i]));
+  }
   return v;
 }
 
 template <class V, class T>
 GOSSAMER_INLINE void store(T* p, const V& v) {
-  memcpy(p, &v, sizeof(V));
+  for (int i = 0; i < V::kParts; ++i) {
+    memcpy(reinterpret_cast<char*>(p) + i * static_cast<int>(sizeof(v.part[i])), &v.part[i], sizeof(v.part[i]));
+  }
 }
 
 // The same bits as numbers of another type.
