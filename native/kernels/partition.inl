@@ -63,8 +63,8 @@ inline __m128i gather_bins(const Column<uint8_t, kStrided>& column, const RowIdx
 }
 
 // Which of sixteen rows go left.
-template <class Bin, bool kContiguous, bool kStrided>
-inline __mmask16 decide(const Column<Bin, kStrided>& column, const ByTable& rule, const PartitionArgs& a, int64_t i) {
+template <class Bin, bool kContiguous, bool kStrided, class Rule>
+inline __mmask16 decide(const Column<Bin, kStrided>& column, const Rule& rule, const PartitionArgs& a, int64_t i) {
   uint32_t even = 0;
   uint32_t odd = 0;
   for (int k = 0; k < 16; k += 2) {
@@ -122,22 +122,80 @@ int64_t partition_simd(const PartitionArgs& a) {
   return partition_scalar<Bin, Rule, kStrided>(a, i, n_left, n_right);
 }
 
+#elif defined(GOSSAMER_AVX2)
+
+// For each set of eight slots, the slots in it and then the others: one byte each.
+struct SlotOrder {
+  uint64_t first[256] = {};
+
+  constexpr SlotOrder() {
+    for (int set = 0; set < 256; ++set) {
+      int at = 0;
+      for (int side = 1; side >= 0; --side) {
+        for (uint64_t k = 0; k < 8; ++k) {
+          if ((set >> k & 1) == side) first[set] |= k << (8 * at++);
+        }
+      }
+    }
+  }
+};
+constexpr SlotOrder kSlotOrder;
+
+// Which of eight rows go left; `row(k)` is the k-th of them.
+template <class Column, class Rule, class Row>
+inline uint32_t decide(const Column& column, const Rule& rule, const Row& row) {
+  uint32_t even = 0;
+  uint32_t odd = 0;
+  for (int k = 0; k < 8; k += 2) {
+    even |= rule(column[row(k)]) << k;
+    odd |= rule(column[row(k + 1)]) << (k + 1);
+    asm("" : "+r"(even), "+r"(odd));  // gcc would gather through memory and stall
+  }
+  return even | odd;
+}
+
+// The rows of one side come first in a register; all eight slots are stored.
+template <class Bin, class Rule, bool kContiguous, bool kStrided>
+int64_t partition_simd(const PartitionArgs& a) {
+  const Column<Bin, kStrided> column(a);
+  const Rule rule(a);
+  const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+  const auto ordered = [](__m256i rows, uint32_t set) {
+    const __m128i order = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kSlotOrder.first + set));
+    return _mm256_permutevar8x32_epi32(rows, _mm256_cvtepu8_epi32(order));
+  };
+  int64_t n_left = 0;
+  int64_t n_right = 0;
+  int64_t i = 0;
+  for (; i + 8 <= a.n_rows; i += 8) {
+    __m256i rows;
+    uint32_t left;
+    if constexpr (kContiguous) {
+      rows = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(a.first_row + i)), iota);
+      left = decide(column, rule, [&](int k) { return a.first_row + i + k; });
+    } else {
+      rows = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a.rows + i));
+      left = decide(column, rule, [&](int k) { return static_cast<int64_t>(a.rows[i + k]); });
+    }
+    const int taken = __builtin_popcount(left);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(a.right + n_right), ordered(rows, left ^ 0xff));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(a.left + n_left), ordered(rows, left));
+    n_left += taken;
+    n_right += 8 - taken;
+  }
+  return partition_scalar<Bin, Rule, kStrided>(a, i, n_left, n_right);
+}
+
+#endif
+
+#if defined(GOSSAMER_AVX2)
+
 template <class Bin, class Rule>
 int64_t partition_with(const PartitionArgs& a) {
   if (a.row_shift == 0) {
     return a.rows == nullptr ? partition_simd<Bin, Rule, true, false>(a) : partition_simd<Bin, Rule, false, false>(a);
   }
   return a.rows == nullptr ? partition_simd<Bin, Rule, true, true>(a) : partition_simd<Bin, Rule, false, true>(a);
-}
-
-int64_t partition_u8(const PartitionArgs& a) {
-  return a.goes_left != nullptr ? partition_with<uint8_t, ByTable>(a) : partition_with<uint8_t, ByThreshold>(a);
-}
-
-int64_t partition_u16(const PartitionArgs& a) {
-  if (a.goes_left != nullptr) return partition_with<uint16_t, ByTable>(a);
-  return a.row_shift == 0 ? partition_scalar<uint16_t, ByThreshold, false>(a, 0, 0, 0)
-                          : partition_scalar<uint16_t, ByThreshold, true>(a, 0, 0, 0);
 }
 
 #else
@@ -148,12 +206,12 @@ int64_t partition_with(const PartitionArgs& a) {
                           : partition_scalar<Bin, Rule, true>(a, 0, 0, 0);
 }
 
-template <class Bin>
-int64_t partition_by(const PartitionArgs& a) {
-  return a.goes_left != nullptr ? partition_with<Bin, ByTable>(a) : partition_with<Bin, ByThreshold>(a);
+#endif
+
+int64_t partition_u8(const PartitionArgs& a) {
+  return a.goes_left != nullptr ? partition_with<uint8_t, ByTable>(a) : partition_with<uint8_t, ByThreshold>(a);
 }
 
-int64_t partition_u8(const PartitionArgs& a) { return partition_by<uint8_t>(a); }
-int64_t partition_u16(const PartitionArgs& a) { return partition_by<uint16_t>(a); }
-
-#endif
+int64_t partition_u16(const PartitionArgs& a) {
+  return a.goes_left != nullptr ? partition_with<uint16_t, ByTable>(a) : partition_with<uint16_t, ByThreshold>(a);
+}
