@@ -124,23 +124,6 @@ int64_t partition_simd(const PartitionArgs& a) {
 
 #elif defined(GOSSAMER_AVX2)
 
-// For each set of eight slots, the slots in it and then the others: one byte each.
-struct SlotOrder {
-  uint64_t first[256] = {};
-
-  constexpr SlotOrder() {
-    for (int set = 0; set < 256; ++set) {
-      int at = 0;
-      for (int side = 1; side >= 0; --side) {
-        for (uint64_t k = 0; k < 8; ++k) {
-          if ((set >> k & 1) == side) first[set] |= k << (8 * at++);
-        }
-      }
-    }
-  }
-};
-constexpr SlotOrder kSlotOrder;
-
 // Which of eight rows go left; `row(k)` is the k-th of them.
 template <class Column, class Rule, class Row>
 inline uint32_t decide(const Column& column, const Rule& rule, const Row& row) {
@@ -160,10 +143,6 @@ int64_t partition_simd(const PartitionArgs& a) {
   const Column<Bin, kStrided> column(a);
   const Rule rule(a);
   const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-  const auto ordered = [](__m256i rows, uint32_t set) {
-    const __m128i order = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kSlotOrder.first + set));
-    return _mm256_permutevar8x32_epi32(rows, _mm256_cvtepu8_epi32(order));
-  };
   int64_t n_left = 0;
   int64_t n_right = 0;
   int64_t i = 0;
@@ -178,8 +157,8 @@ int64_t partition_simd(const PartitionArgs& a) {
       left = decide(column, rule, [&](int k) { return static_cast<int64_t>(a.rows[i + k]); });
     }
     const int taken = __builtin_popcount(left);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(a.right + n_right), ordered(rows, left ^ 0xff));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(a.left + n_left), ordered(rows, left));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(a.right + n_right), put_first(rows, left ^ 0xff));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(a.left + n_left), put_first(rows, left));
     n_left += taken;
     n_right += 8 - taken;
   }

@@ -20,7 +20,21 @@ inline void convert_in_place(double* values, int n) {
   for (int i = 0; i < n; i += 8) store(values + i, convert<V8d>(load<V8i>(values + i)));
 }
 
-// Collects cells that hold rows, and their bins; returns how many.
+#if defined(GOSSAMER_AVX2) && !defined(GOSSAMER_AVX512)
+// A set of four 64-bit slots as a set of their eight halves.
+struct BothHalves {
+  uint32_t set[16] = {};
+
+  constexpr BothHalves() {
+    for (uint32_t four = 0; four < 16; ++four) {
+      for (uint32_t k = 0; k < 4; ++k) set[four] |= (four >> k & 1) * (3u << (2 * k));
+    }
+  }
+};
+constexpr BothHalves kBothHalves;
+#endif
+
+// Collects cells that hold rows, and their bins; returns how many. What follows them is overwritten.
 inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, int32_t* bins) {
   int m = 0;
   int b = 0;
@@ -33,6 +47,22 @@ inline int gather_filled(const PackedCell* cells, int n, uint64_t* words, int32_
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins + m),
                         _mm256_maskz_compress_epi32(filled, _mm256_add_epi32(_mm256_set1_epi32(b), iota)));
     m += __builtin_popcount(filled);
+  }
+#elif defined(GOSSAMER_AVX2)
+  const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+  for (; b + 8 <= n; b += 8) {
+    uint32_t filled[2];
+    int from = m;
+    for (int half = 0; half < 2; ++half) {
+      const __m256i four = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cells + b + 4 * half));
+      const __m256i empty = _mm256_cmpeq_epi64(four, _mm256_setzero_si256());
+      filled[half] = ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(empty))) & 15;
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(words + from), put_first(four, kBothHalves.set[filled[half]]));
+      from += __builtin_popcount(filled[half]);
+    }
+    const __m256i numbers = _mm256_add_epi32(_mm256_set1_epi32(b), iota);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bins + m), put_first(numbers, filled[0] | filled[1] << 4));
+    m = from;
   }
 #endif
   for (; b < n; ++b) {
@@ -129,6 +159,9 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const Prefix& p, const Fi
   V8d bar = nearly(best);
   int found = -1;
   for (int i = begin; i < end; i += 8) {
+    // Counts rise with the threshold: most thresholds of a small leaf leave one side too few rows.
+    if (p.count[i + 7] + mc < r.min_data && i + 8 <= end) continue;
+    if (a.count - (p.count[i] + mc) < r.min_data) break;
     const V8d gl = load<V8d>(p.gradient + i) + mg;
     const V8d hl = load<V8d>(p.hessian + i) + mh;
     const V8d cl = load<V8d>(p.count + i) + mc;

@@ -146,3 +146,30 @@ GOSSAMER_INLINE To convert(const From& from) {
   }
   return to;
 }
+
+#if defined(GOSSAMER_AVX2) && !defined(GOSSAMER_AVX512)
+
+// For each set of eight slots, the slots in it and then the others: one byte each.
+struct SlotOrder {
+  uint64_t first[256] = {};
+
+  constexpr SlotOrder() {
+    for (int set = 0; set < 256; ++set) {
+      int at = 0;
+      for (int side = 1; side >= 0; --side) {
+        for (uint64_t k = 0; k < 8; ++k) {
+          if ((set >> k & 1) == side) first[set] |= k << (8 * at++);
+        }
+      }
+    }
+  }
+};
+constexpr SlotOrder kSlotOrder;
+
+// Eight 32-bit slots, those of the set first; AVX-512 has an instruction for it.
+GOSSAMER_INLINE __m256i put_first(__m256i slots, uint32_t set) {
+  const __m128i order = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kSlotOrder.first + set));
+  return _mm256_permutevar8x32_epi32(slots, _mm256_cvtepu8_epi32(order));
+}
+
+#endif
