@@ -79,7 +79,7 @@ inline LambdaRows fill_rows(const LambdaArgs& a, int64_t at) {
 }
 
 // Relative error below 1e-11 in [-708, 708], clamped outside: accurate enough for gradients, and without a division.
-inline V8d exp8_short(V8d x) {
+GOSSAMER_INLINE V8d exp8_short(V8d x) {
   x = max8(min8(x, fill8(708.0)), fill8(-708.0));
   const V8d shifted = x * 1.4426950408889634074 + kRound;
   const V8d n = shifted - kRound;

@@ -2,12 +2,12 @@
 // exp and log are the classic Cephes
 // approximations: no libm call, no table, no branch.
 
-inline V8d to_double(const V8f& x) { return convert<V8d>(x); }
+GOSSAMER_INLINE V8d to_double(const V8f& x) { return convert<V8d>(x); }
 
-inline V8d fill8(double x) { return V8d(x); }
-inline V8d max8(const V8d& a, const V8d& b) { return pick(a > b, a, b); }
-inline V8d min8(const V8d& a, const V8d& b) { return pick(a < b, a, b); }
-inline V8d abs8(const V8d& a) { return pick(a < 0.0, -a, a); }
+GOSSAMER_INLINE V8d fill8(double x) { return V8d(x); }
+GOSSAMER_INLINE V8d max8(const V8d& a, const V8d& b) { return pick(a > b, a, b); }
+GOSSAMER_INLINE V8d min8(const V8d& a, const V8d& b) { return pick(a < b, a, b); }
+GOSSAMER_INLINE V8d abs8(const V8d& a) { return pick(a < 0.0, -a, a); }
 
 // Comparisons of eight slots. On AVX-512 the results live in mask registers, which gcc's vector types would
 // move to vector registers and back.
@@ -51,10 +51,10 @@ inline double max_slot(const V8d& v) {
 constexpr double kRound = 6755399441055744.0;
 constexpr int64_t kRoundBits = 0x4338000000000000;
 
-inline V8i round_to_int(const V8d& x) { return bits_as<V8i>(x + kRound) - kRoundBits; }
+GOSSAMER_INLINE V8i round_to_int(const V8d& x) { return bits_as<V8i>(x + kRound) - kRoundBits; }
 
 // Integers below 2^51 in size as doubles: exact, and fast where the processor has no such conversion.
-inline V8d small_to_double(const V8i& x) { return bits_as<V8d>(x + kRoundBits) - kRound; }
+GOSSAMER_INLINE V8d small_to_double(const V8i& x) { return bits_as<V8d>(x + kRoundBits) - kRound; }
 
 inline V8i slot_numbers() {
   V8i numbers;
@@ -63,7 +63,7 @@ inline V8i slot_numbers() {
 }
 
 // Relative error below 2e-16 in [-708, 708], clamped outside.
-inline V8d exp8(V8d x) {
+GOSSAMER_INLINE V8d exp8(V8d x) {
   x = max8(min8(x, fill8(708.0)), fill8(-708.0));
   const V8d shifted = x * 1.4426950408889634074 + kRound;
   const V8d n = shifted - kRound;
@@ -78,7 +78,7 @@ inline V8d exp8(V8d x) {
 }
 
 // For finite x > 0 (normal numbers).
-inline V8d log8(const V8d& value) {
+GOSSAMER_INLINE V8d log8(const V8d& value) {
   const V8u bits = bits_as<V8u>(value);
   // Exponent as a double without an integer conversion: put it into the mantissa of 2^52.
   V8d exponent = bits_as<V8d>((bits >> 52) | uint64_t{0x4330000000000000}) - 4503599627370496.0 - 1022.0;
@@ -110,13 +110,13 @@ inline V8d sqrt8(const V8d& x) {
 }
 
 // log(1 + x) for finite x > -1, accurate near 0 too: the rounding error of 1 + x is corrected.
-inline V8d log1p8(const V8d& x) {
+GOSSAMER_INLINE V8d log1p8(const V8d& x) {
   const V8d u = 1.0 + x;
   return log8(u) - ((u - 1.0) - x) / u;
 }
 
 // exp(x) - 1 without cancellation around 0: the same approximation without its leading 1.
-inline V8d expm1_8(const V8d& x) {
+GOSSAMER_INLINE V8d expm1_8(const V8d& x) {
   const V8d xx = x * x;
   const V8d p = x * ((1.26177193074810590878e-4 * xx + 3.02994407707441961300e-2) * xx + 9.99999999999999999910e-1);
   const V8d q = ((3.00198505138664455042e-6 * xx + 2.52448340349684104192e-3) * xx + 2.27265548208155028766e-1) * xx +
@@ -125,7 +125,7 @@ inline V8d expm1_8(const V8d& x) {
 }
 
 // log(1 + exp(x)) without overflow.
-inline V8d softplus8(const V8d& x) { return max8(x, fill8(0.0)) + log1p8(exp8(-abs8(x))); }
+GOSSAMER_INLINE V8d softplus8(const V8d& x) { return max8(x, fill8(0.0)) + log1p8(exp8(-abs8(x))); }
 
 // 1 / (1 + exp(-x)) and 1 / (1 + exp(x)), both accurate, by one exp.
 struct Sigmoids {
@@ -133,7 +133,7 @@ struct Sigmoids {
   V8d of_minus;
 };
 
-inline Sigmoids sigmoids8(const V8d& x) {
+GOSSAMER_INLINE Sigmoids sigmoids8(const V8d& x) {
   const V8d e = exp8(-abs8(x));
   const V8d large = 1.0 / (1.0 + e);
   const V8d small = e * large;
@@ -166,7 +166,7 @@ inline V8d lgamma8(const V8d& x) {
 }
 
 // Relative error about 1e-7 in [-87, 87], clamped outside.
-inline V16f exp16(V16f x) {
+GOSSAMER_INLINE V16f exp16(V16f x) {
   const V16f top = 87.0f;
   x = pick(x > top, top, x);
   x = pick(x < -top, -top, x);

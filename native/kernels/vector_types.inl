@@ -13,6 +13,16 @@ constexpr int kRegisterBytes = 16;
 
 #define GOSSAMER_INLINE inline __attribute__((always_inline))
 
+// Calls body(0), ..., body(n - 1). A loop would often be unrolled too late for its arrays to live in registers.
+template <int n, class Body>
+GOSSAMER_INLINE void for_parts(const Body& body) {
+  if constexpr (n > 0) {
+    for_parts<n - 1>(body);
+    body(n - 1);
+  }
+}
+#define GOSSAMER_EACH [&](int i) __attribute__((always_inline))
+
 template <int kBytes>
 struct IntOf {
   using type = int64_t;
@@ -35,7 +45,7 @@ struct Slots {
 
   Slots() = default;
   GOSSAMER_INLINE Slots(T x) {
-    for (int i = 0; i < kParts; ++i) part[i] = x - Part{};  // keeps the sign of -0.0
+    for_parts<kParts>(GOSSAMER_EACH { part[i] = x - Part{}; });  // keeps the sign of -0.0
   }
 
   GOSSAMER_INLINE T operator[](int k) const { return part[k / kPerPart][k % kPerPart]; }
@@ -44,7 +54,7 @@ struct Slots {
   template <class Result = Slots, class F>
   static GOSSAMER_INLINE Result zip(const Slots& a, const Slots& b, F f) {
     Result r;
-    for (int i = 0; i < kParts; ++i) r.part[i] = f(a.part[i], b.part[i]);
+    for_parts<kParts>(GOSSAMER_EACH { r.part[i] = f(a.part[i], b.part[i]); });
     return r;
   }
 
@@ -78,14 +88,14 @@ struct Slots {
 
   friend GOSSAMER_INLINE Slots operator-(const Slots& a) {
     Slots r;
-    for (int i = 0; i < kParts; ++i) r.part[i] = -a.part[i];
+    for_parts<kParts>(GOSSAMER_EACH { r.part[i] = -a.part[i]; });
     return r;
   }
 
   // `yes` in the slots that the mask has, `no` in the others.
   friend GOSSAMER_INLINE Slots pick(const Mask& mask, const Slots& yes, const Slots& no) {
     Slots r;
-    for (int i = 0; i < kParts; ++i) r.part[i] = mask.part[i] ? yes.part[i] : no.part[i];
+    for_parts<kParts>(GOSSAMER_EACH { r.part[i] = mask.part[i] ? yes.part[i] : no.part[i]; });
     return r;
   }
 };
@@ -102,17 +112,17 @@ using V16i = Slots<int32_t, 16>;
 template <class V, class T>
 GOSSAMER_INLINE V load(const T* p) {
   V v;
-  for (int i = 0; i < V::kParts; ++i) {
+  for_parts<V::kParts>(GOSSAMER_EACH {
     memcpy(&v.part[i], reinterpret_cast<const char*>(p) + i * static_cast<int>(sizeof(v.part[i])), sizeof(v.part[i]));
-  }
+  });
   return v;
 }
 
 template <class V, class T>
 GOSSAMER_INLINE void store(T* p, const V& v) {
-  for (int i = 0; i < V::kParts; ++i) {
+  for_parts<V::kParts>(GOSSAMER_EACH {
     memcpy(reinterpret_cast<char*>(p) + i * static_cast<int>(sizeof(v.part[i])), &v.part[i], sizeof(v.part[i]));
-  }
+  });
 }
 
 // The same bits as numbers of another type.
@@ -120,8 +130,25 @@ template <class To, class From>
 GOSSAMER_INLINE To bits_as(const From& from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
-  for (int i = 0; i < To::kParts; ++i) to.part[i] = (typename To::Part)from.part[i];
+  for_parts<To::kParts>(GOSSAMER_EACH { to.part[i] = (typename To::Part)from.part[i]; });
   return to;
+}
+
+// One register from two halves. Written to memory, they could not be read together without a stall.
+template <class Whole, class Half>
+GOSSAMER_INLINE Whole join(const Half& low, const Half& high) {
+#if defined(GOSSAMER_AVX512)
+  if constexpr (sizeof(Half) == 32)
+    return (Whole)_mm512_inserti64x4(_mm512_castsi256_si512((__m256i)low), (__m256i)high, 1);
+#endif
+#if defined(GOSSAMER_AVX2)
+  if constexpr (sizeof(Half) == 16)
+    return (Whole)_mm256_inserti128_si256(_mm256_castsi128_si256((__m128i)low), (__m128i)high, 1);
+#endif
+  Whole whole;
+  memcpy(&whole, &low, sizeof(low));
+  memcpy(reinterpret_cast<char*>(&whole) + sizeof(low), &high, sizeof(high));
+  return whole;
 }
 
 // Numbers of another type with the same values; half as many fit a register, or twice as many.
@@ -129,20 +156,20 @@ template <class To, class From>
 GOSSAMER_INLINE To convert(const From& from) {
   To to;
   if constexpr (To::kParts == From::kParts) {
-    for (int i = 0; i < To::kParts; ++i) to.part[i] = __builtin_convertvector(from.part[i], typename To::Part);
+    for_parts<To::kParts>(GOSSAMER_EACH { to.part[i] = __builtin_convertvector(from.part[i], typename To::Part); });
   } else if constexpr (To::kParts > From::kParts) {
     typedef typename From::Element Half __attribute__((vector_size(sizeof(typename From::Part) / 2)));
-    for (int i = 0; i < To::kParts; ++i) {
+    for_parts<To::kParts>(GOSSAMER_EACH {
       Half half;
       memcpy(&half, reinterpret_cast<const char*>(&from) + static_cast<size_t>(i) * sizeof(half), sizeof(half));
       to.part[i] = __builtin_convertvector(half, typename To::Part);
-    }
+    });
   } else {
     typedef typename To::Element Half __attribute__((vector_size(sizeof(typename To::Part) / 2)));
-    for (int i = 0; i < From::kParts; ++i) {
-      const Half half = __builtin_convertvector(from.part[i], Half);
-      memcpy(reinterpret_cast<char*>(&to) + static_cast<size_t>(i) * sizeof(half), &half, sizeof(half));
-    }
+    for_parts<To::kParts>(GOSSAMER_EACH {
+      to.part[i] = join<typename To::Part>(__builtin_convertvector(from.part[2 * i], Half),
+                                           __builtin_convertvector(from.part[2 * i + 1], Half));
+    });
   }
   return to;
 }
