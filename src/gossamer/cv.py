@@ -35,15 +35,13 @@ from gossamer.params import TABLE, Params, resolve
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
 from gossamer.params.table import CANONICAL
+from gossamer.params.traits import Kind, traits_of
 from gossamer.side_by_side import SideBySide, plan_stretches
 from gossamer.threads import resolve_threads
 from gossamer.train import Callback, _close, _sort_callbacks
 
 Feval = CustomMetric | Sequence[CustomMetric] | None
 Preparation = Callable[[Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]]
-
-# Labels of these are times: whole numbers among them are no classes.
-_SURVIVAL = ("cox", "aft")
 
 
 def cv(
@@ -400,7 +398,9 @@ def _make_folds(
         return read_folds(folds, n_rows, data.get_label(), sizes)
     if sizes is not None:
         return split_queries(sizes, n_folds)
-    has_classes = targets.n_targets == 1 and params.objective not in _SURVIVAL
+    # Labels of survival data are times: whole numbers among them are not classes.
+    is_survival = traits_of(params.objective).kind is Kind.SURVIVAL
+    has_classes = targets.n_targets == 1 and not is_survival
     if stratified and has_classes:
         if are_classes(targets.label, n_folds):
             return split_classes(targets.label, n_folds, shuffle, seed)

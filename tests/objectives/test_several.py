@@ -13,6 +13,7 @@ from gossamer.data import Targets
 from gossamer.objectives import Gradients, LeafRefit, Objective, SeveralTargets
 from gossamer.objectives.registry import OBJECTIVES
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -24,6 +25,7 @@ class RelativeError(Objective):
     """Absolute error relative to the label, in other units: all that a part may do."""
 
     name: ClassVar[str] = "regression"
+    traits: ClassVar[Traits] = Traits(Kind.REGRESSION, "scaled")
     default_metric: ClassVar[str | None] = "l1"
     scale: float = 10.0
 

@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.cli.interrupts import heeding_interrupts
-from gossamer.cli.models import classes_of, load_model, output_names, text_columns
+from gossamer.cli.models import (
+    classes_of,
+    gives_probabilities,
+    load_model,
+    output_names,
+    text_columns,
+)
 from gossamer.cli.options import (
     Console,
     columns_option,
@@ -200,5 +206,5 @@ class _Predictor:
 
     def _threshold(self) -> float:
         """Scores of some objectives are no probabilities."""
-        is_score = self._model._model.objective.name in ("binary:logitraw", "hinge")
-        return 0.0 if self._options["raw_score"] or is_score else 0.5
+        is_probability = gives_probabilities(self._model) and not self._options["raw_score"]
+        return 0.5 if is_probability else 0.0

@@ -23,6 +23,7 @@ from gossamer.data.source import Source
 from gossamer.errors import ParameterError, message
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.check_method import keeps_raw_values
+from gossamer.params.traits import Kind, traits_of
 
 Array = npt.NDArray[Any]
 _ROUNDS: Final = 100
@@ -171,12 +172,12 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
     if task.name == "ranking" and roles.query is None and data.get_group() is None:
         raise click.UsageError("Ranking needs queries: --query COL says which one a row is of.")
     params = task.fill_in(params, is_validated=is_validated)
-    resolve(params)  # fails now rather than after binning
+    resolved = resolve(params)  # fails now rather than after binning
     console.say(f"Task: {task.title}, because {task.reason}.")
-    is_probability = params.get("objective") in ("binary", "focal")
-    if is_probability and task.named_classes:
+    traits = traits_of(resolved.objective)
+    if traits.kind is Kind.BINARY and traits.gives_probabilities and task.named_classes:
         console.say(f"Predictions are probabilities of {str(task.named_classes[1])!r}.")
-    data.use_params(resolve(params)).construct()
+    data.use_params(resolved).construct()
     return Loaded(data, task, params, roles, time.perf_counter() - begin)
 
 

@@ -9,7 +9,6 @@ from gossamer.data.columns import Level
 from gossamer.data.levels import NO_LEVELS
 from gossamer.errors import ModelFileError, message
 from gossamer.model import Booster
-from gossamer.model.class_names import n_classes_of
 
 # What names of tables end with.
 DATA_SUFFIXES: Final = (
@@ -48,7 +47,7 @@ def text_columns(model: Booster) -> list[str]:
 
 def classes_of(model: Booster) -> list[Level] | None:
     """Return what classes 0, 1, ... stand for; None: the model has none."""
-    n_classes = n_classes_of(model._model.objective)
+    n_classes = model._model.objective.n_classes
     if n_classes < 2:
         return None
     return model.class_names or list(range(n_classes))
@@ -56,7 +55,8 @@ def classes_of(model: Booster) -> list[Level] | None:
 
 def gives_probabilities(model: Booster) -> bool:
     """Whether predictions are probabilities of classes, rather than scores or the classes."""
-    return model._model.objective.name in ("binary", "focal", "multiclass", "multiclassova")
+    objective = model._model.objective
+    return objective.n_classes > 0 and objective.traits.gives_probabilities
 
 
 def output_names(model: Booster, word: str) -> list[str]:

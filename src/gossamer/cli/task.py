@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer.data.columns import Level
 from gossamer.data.names import listing
 from gossamer.errors import DataError, ParameterError, message
+from gossamer.params.traits import Kind, traits_of
 
 TaskName = Literal["regression", "binary", "multiclass", "ranking"]
 TASKS: Final = ("auto", "regression", "binary", "multiclass", "ranking")
@@ -27,6 +28,11 @@ _TITLE: Final = {
     "binary": "binary classification",
     "multiclass": "classification",
     "ranking": "ranking",
+}
+_TASK_OF: Final[dict[Kind, TaskName]] = {
+    Kind.BINARY: "binary",
+    Kind.MULTICLASS: "multiclass",
+    Kind.RANKING: "ranking",
 }
 _OBJECTIVE: Final = {"binary": "binary", "multiclass": "multiclass", "ranking": "lambdarank"}
 # What is shown beside the metric that early stopping looks at, which is the first.
@@ -193,12 +199,8 @@ def task_of_objective(objective: str) -> TaskName:
     from gossamer.params import TABLE
     from gossamer.params.coerce import coerce
 
-    name = str(coerce(TABLE["objective"], objective))
-    if name.startswith("multi"):
-        return "multiclass"
-    if name in ("lambdarank", "rank_xendcg") or name.startswith("rank:"):
-        return "ranking"
-    return "binary" if name in ("binary", "binary:logitraw", "hinge", "focal") else "regression"
+    kind = traits_of(str(coerce(TABLE["objective"], objective))).kind
+    return _TASK_OF.get(kind, "regression")
 
 
 def _guess(values: Array, classes: tuple[Level, ...], what: str) -> Task:

@@ -16,6 +16,7 @@ from gossamer.errors import DataError, message
 from gossamer.objectives import Custom, Objective
 from gossamer.objectives.classes import check_class_labels
 from gossamer.params import Params
+from gossamer.params.traits import Kind
 
 
 class Metric(ABC):
@@ -29,8 +30,10 @@ class Metric(ABC):
     name: str
     maximize: bool = False
 
-    # Names of the objectives whose scores it can read; empty: any.
-    objectives: ClassVar[tuple[str, ...]] = ()
+    # The objectives whose scores it can read; empty: any.
+    objectives: ClassVar[tuple[type[Objective], ...]] = ()
+    # The kind of objectives whose scores it can read; None: any.
+    objective_kind: ClassVar[Kind | None] = None
     # Whether "@..." may follow the name.
     takes_argument: ClassVar[bool] = False
     # Whether it compares the scores of several classes; see also CLASS_METRICS in the parameters.

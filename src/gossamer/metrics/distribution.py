@@ -16,6 +16,7 @@ from gossamer.metrics.base import Metric
 from gossamer.objectives import Gaussian, Objective
 from gossamer.objectives.quantile import check_quantile
 from gossamer.params import Params
+from gossamer.params.traits import traits_of
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class GaussianLoss(Metric):
     """Mean negative log-likelihood of normal distributions."""
 
     name: str = "gaussian_nll"
-    objectives: ClassVar[tuple[str, ...]] = (Gaussian.name,)
+    objectives: ClassVar[tuple[type[Objective], ...]] = (Gaussian,)
 
     def evaluate(
         self,
@@ -43,7 +44,7 @@ class CRPS(Metric):
     """Mean continuous ranked probability score: an absolute error for distributions."""
 
     name: str = "crps"
-    objectives: ClassVar[tuple[str, ...]] = (Gaussian.name,)
+    objectives: ClassVar[tuple[type[Objective], ...]] = (Gaussian,)
 
     def evaluate(
         self,
@@ -74,7 +75,7 @@ class Quantile(Metric):
     @classmethod
     def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
         """Make the metric of the quantiles that are trained."""
-        if argument and params.objective != "quantile":
+        if argument and not traits_of(params.objective).takes_quantiles:
             alpha = check_quantile(read_share("quantile", argument))
             return [cls(with_argument("quantile", alpha), (alpha,), 0)]
         alphas = params.quantile_alpha or (check_quantile(params.alpha),)

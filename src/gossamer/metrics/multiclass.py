@@ -17,7 +17,6 @@ from gossamer.data import Targets
 from gossamer.metrics.argument import read_count, with_argument
 from gossamer.metrics.base import Metric, check_classes, check_predictions
 from gossamer.objectives import Multiclass, Objective
-from gossamer.objectives.multiclass import MulticlassSoftmax
 from gossamer.params import Params
 
 _EPSILON = 1e-15
@@ -40,7 +39,7 @@ class MultiLogloss(Metric):
     ) -> float:
         """Return the mean negative log-likelihood."""
         n_classes = objective.n_outputs
-        if objective.name in (Multiclass.name, MulticlassSoftmax.name):
+        if isinstance(objective, Multiclass):
             total = _native.sum_multi_logloss(
                 score, targets.label, targets.weight, n_classes, n_threads
             )

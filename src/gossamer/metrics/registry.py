@@ -37,6 +37,7 @@ from gossamer.metrics.several import MeanOverTargets
 from gossamer.metrics.survival import AFTLoss, Concordance, CoxLoss, IntervalAccuracy
 from gossamer.objectives import Objective, SeveralTargets
 from gossamer.params import Params
+from gossamer.params.traits import names_of
 
 METRICS: Final[dict[str, type[Metric]]] = {
     metric.name: metric
@@ -127,10 +128,15 @@ def make_metrics(params: Params, objective: Objective, n_targets: int = 1) -> li
 
 def _check_fits(name: str, objective: Objective, n_targets: int) -> None:
     """Raise if the metric cannot read the scores of the objective."""
-    takes, fits = METRICS[name].objectives, objective.metrics
+    metric, fits = METRICS[name], objective.metrics
+    takes = [each.name for each in metric.objectives]
+    is_taken = not takes or isinstance(objective, metric.objectives)
+    kind = metric.objective_kind
+    if kind is not None:
+        takes, is_taken = names_of(kind), objective.traits.kind is kind
     # Scores of several classes or targets; or one, or some that the objective makes one of.
-    reads = METRICS[name].for_classes or n_targets > 1 or objective.n_outputs == 1 or fits
-    if reads and (not takes or objective.name in takes) and (fits is None or name in fits):
+    reads = metric.for_classes or n_targets > 1 or objective.n_outputs == 1 or fits
+    if reads and is_taken and (fits is None or name in fits):
         return
     raise ParameterError(
         message(

@@ -15,6 +15,7 @@ from gossamer.objectives import AFT, Cox, Objective
 from gossamer.objectives.aft import LARGEST_LOSS
 from gossamer.objectives.cox import order_of
 from gossamer.objectives.survival import intervals
+from gossamer.params.traits import Kind
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class CoxLoss(Metric):
     """Mean negative partial log-likelihood of the events; 0 where there are none."""
 
     name: str = "cox-nloglik"
-    objectives: ClassVar[tuple[str, ...]] = (Cox.name,)
+    objectives: ClassVar[tuple[type[Objective], ...]] = (Cox,)
 
     def evaluate(
         self,
@@ -41,7 +42,7 @@ class AFTLoss(Metric):
     """Mean negative log-likelihood; as in XGBoost likelihoods are taken to be at least 1e-12."""
 
     name: str = "aft-nloglik"
-    objectives: ClassVar[tuple[str, ...]] = (AFT.name,)
+    objectives: ClassVar[tuple[type[Objective], ...]] = (AFT,)
 
     def evaluate(
         self,
@@ -62,7 +63,7 @@ class IntervalAccuracy(Metric):
 
     name: str = "interval-regression-accuracy"
     maximize: bool = True
-    objectives: ClassVar[tuple[str, ...]] = (AFT.name,)
+    objectives: ClassVar[tuple[type[Objective], ...]] = (AFT,)
 
     def evaluate(
         self,
@@ -87,7 +88,7 @@ class Concordance(Metric):
 
     name: str = "c_index"
     maximize: bool = True
-    objectives: ClassVar[tuple[str, ...]] = (Cox.name, AFT.name)
+    objective_kind: ClassVar[Kind | None] = Kind.SURVIVAL
 
     def evaluate(
         self,
@@ -98,5 +99,5 @@ class Concordance(Metric):
     ) -> float:
         """Return the index; a pair counts the product of its weights."""
         lower, upper = intervals(targets)
-        risk = score if isinstance(objective, Cox) else -score  # others predict times
+        risk = -score if objective.traits.predicts_times else score
         return _native.concordance(lower, upper, risk, targets.weight)

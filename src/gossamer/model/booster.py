@@ -945,4 +945,4 @@ def _model_of(init_model: object) -> Model:
 
 def _is_placeholder(name: str, value: object) -> bool:
     """Whether this stands for an objective of the user's that a model file could not keep."""
-    return CANONICAL.get(name) == "objective" and value == "custom"
+    return CANONICAL.get(name) == "objective" and value == Custom.name

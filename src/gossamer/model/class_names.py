@@ -10,21 +10,6 @@ from gossamer.errors import DataError, message
 from gossamer.objectives import Objective
 
 
-def n_classes_of(objective: Objective) -> int:
-    """Return the number of classes that an objective tells apart; 0: it is about something else.
-
-    Example:
-        >>> from gossamer.objectives import objective_from_config
-        >>> n_classes_of(objective_from_config({"name": "binary", "sigmoid": 1.0}))
-        2
-        >>> n_classes_of(objective_from_config({"name": "regression"}))
-        0
-    """
-    if objective.name in ("binary", "binary:logitraw", "hinge", "focal"):
-        return 2
-    return objective.n_outputs if objective.name.startswith(("multiclass", "multi:")) else 0
-
-
 def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
     """Return names of classes, in the order of the classes' numbers.
 
@@ -47,7 +32,7 @@ def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
             raise DataError(
                 message("the name of a class is not usable", got=name, expected="text or a number")
             )
-    n_classes = n_classes_of(objective)
+    n_classes = objective.n_classes
     if len(found) != n_classes:
         raise DataError(
             message(

@@ -24,6 +24,7 @@ from gossamer.errors import DataError, ParameterError, message
 from gossamer.objectives import Objective
 from gossamer.params import Params
 from gossamer.params.check_method import splits_by_value
+from gossamer.params.traits import Kind
 from gossamer.threads import resolve_threads
 
 # Options that speak of the user's columns one by one, and linear leaves, which need their values.
@@ -37,9 +38,6 @@ _NOT_WITH: Final = (
     "forcedsplits_filename",
     "linear_tree",
 )
-_CLASSES: Final = ("multiclass", "multi:softmax", "multiclassova")
-# Labels whose mean says nothing: times, some of which are not known.
-_NO_MEAN: Final = ("cox", "aft")
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +262,7 @@ def _codes_of_bins(
 
 def _targets(data: Dataset, objective: Objective) -> npt.NDArray[Any]:
     label = data.targets.label
-    if objective.name in _CLASSES:
+    if objective.traits.kind is Kind.MULTICLASS:
         return class_targets(label, objective.n_outputs)
     return label
 
@@ -284,6 +282,7 @@ def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
         return "several targets"
     if data.targets.queries is not None:
         return "queries"
-    if objective.name in _NO_MEAN:
+    # A mean of times says nothing where some of them are not known.
+    if objective.traits.kind is Kind.SURVIVAL:
         return f"objective={objective.name}"
     return ""

@@ -9,7 +9,8 @@ from gossamer.errors import DataError, ParameterError, message
 from gossamer.model.importance import check_importance_type, feature_importance
 from gossamer.model.model import Model
 from gossamer.model.shown_trees import ShownTree, shown_names, shown_trees
-from gossamer.objectives import Objective
+from gossamer.objectives import Objective, SeveralTargets
+from gossamer.objectives.square_root import SquareRoot
 from gossamer.params import resolve
 from gossamer.params.by_column import by_column
 
@@ -109,12 +110,12 @@ def describe_objective(objective: Objective) -> str:
         >>> describe_objective(objective_from_config({"name": "binary", "sigmoid": 1.0}))
         'binary sigmoid:1'
     """
+    if isinstance(objective, SquareRoot):
+        return f"{objective.inner.name} sqrt"
+    if isinstance(objective, SeveralTargets):
+        return " ".join([objective.name, *(part.name for part in objective.parts)])
     config = objective.to_config()
     name = config.pop("name")
-    if name == "reg_sqrt":
-        return f"{config['objective']} sqrt"
-    if name == "several_targets":
-        return " ".join([name, *(part["name"] for part in config["parts"])])
     shown = {key: f"{v:g}" if isinstance(v, float) else v for key, v in config.items()}
     return " ".join([name, *(f"{key}:{value}" for key, value in shown.items())])
 

@@ -32,23 +32,6 @@ from gossamer.threads import resolve_threads
 _BLOCK: Final = 65_536
 _DENSE_VALUES: Final = 2**22  # of a block of sparse rows
 
-# Objectives whose scores can be clear before all trees have been added, as in LightGBM.
-_CAN_BE_CLEAR: Final = frozenset(
-    {
-        "binary",
-        "binary:logitraw",
-        "focal",
-        "multiclass",
-        "multi:softmax",
-        "multiclassova",
-        "lambdarank",
-        "rank_xendcg",
-        "rank:ndcg",
-        "rank:map",
-        "rank:pairwise",
-    }
-)
-
 
 @dataclass(frozen=True)
 class EarlyStop:
@@ -192,7 +175,7 @@ def _predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray
     score = np.tile(np.zeros_like(start) if model.average_output else start, n_rows)
     stop = options.early_stop
     if stop is not None and (
-        model.average_output or model.objective.name not in _CAN_BE_CLEAR or first == last
+        model.average_output or not model.objective.traits.can_be_clear or first == last
     ):
         stop = None
     for part, at in with_derived(model, values, n_threads):

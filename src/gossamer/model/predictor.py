@@ -124,6 +124,11 @@ def _restored(content: bytes, link: Any, options: PredictOptions) -> Predictor:
 
 
 _NONE = (_native.RowLink.NONE, 1.0)
+_LINKS = {
+    "sigmoid": _native.RowLink.SIGMOID,
+    "softmax": _native.RowLink.SOFTMAX,
+    "exp": _native.RowLink.EXP,
+}
 
 
 def _decline(row: object) -> object:
@@ -136,16 +141,8 @@ def _single(prediction: Any) -> Any:
 
 def _native_link(objective: Objective) -> tuple[_native.RowLink, float] | None:
     """Return what native code makes of scores as the objective does; None: it cannot."""
-    name = objective.name
-    if name in ("binary", "multiclassova"):
-        return _native.RowLink.SIGMOID, float(objective.sigmoid)  # type: ignore[attr-defined]
-    if name in ("cross_entropy", "focal"):
-        return _native.RowLink.SIGMOID, 1.0
-    if name == "multiclass":
-        return _native.RowLink.SOFTMAX, 1.0
-    if name in ("poisson", "gamma", "tweedie"):
-        return _native.RowLink.EXP, 1.0
-    return None
+    link = _LINKS.get(objective.traits.link)
+    return None if link is None else (link, float(objective.sigmoid))
 
 
 def _as_table(row: Any, model: Model) -> Any:

@@ -34,15 +34,14 @@ def to_shap(model: Model) -> dict[str, Any]:
     trees = [_tree(forest.tree(t), t, forest.n_outputs, scale) for t in range(forest.n_trees)]
     if not trees:  # the package needs one
         trees = [_tree(Tree.constant(0.0, count=1), 0, forest.n_outputs, 1)]
+    loss = model.objective.traits.shap
     return {
         "trees": trees,
         "base_offset": model.start.copy(),
         "internal_dtype": np.float64,
         "input_dtype": np.float64,
-        "tree_output": "log_odds" if model.objective.name == "binary" else "raw_value",
-        "objective": {"binary": "binary_crossentropy", "regression": "squared_error"}.get(
-            model.objective.name
-        ),
+        "tree_output": "log_odds" if loss == "binary_crossentropy" else "raw_value",
+        "objective": loss or None,
     }
 
 

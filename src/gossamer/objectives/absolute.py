@@ -12,6 +12,7 @@ from gossamer.data import Targets
 from gossamer.objectives.base import LeafRefit
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,15 @@ class RegressionL1(Pointwise):
     """Absolute error: leaf values are the medians of the residuals."""
 
     name: ClassVar[str] = "regression_l1"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION,
+        aliases=("l1", "mean_absolute_error", "mae", "reg:absoluteerror"),
+        takes_square_roots=True,
+        fits_linear_leaves=False,
+        lightgbm="regression_l1",
+        xgboost="reg:absoluteerror",
+    )
     default_metric: ClassVar[str | None] = "l1"
-    has_link: ClassVar[bool] = False
     flat_hessian: ClassVar[bool] = True
 
     @classmethod
@@ -51,8 +59,14 @@ class Mape(Pointwise):
     """
 
     name: ClassVar[str] = "mape"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION,
+        aliases=("mean_absolute_percentage_error",),
+        fits_linear_leaves=False,
+        lightgbm="mape",
+        xgboost="reg:absoluteerror",
+    )
     default_metric: ClassVar[str | None] = "mape"
-    has_link: ClassVar[bool] = False
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Mape:

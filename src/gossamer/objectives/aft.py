@@ -15,6 +15,7 @@ from gossamer.objectives.base import Gradients, Objective, read_number
 from gossamer.objectives.links import link_named
 from gossamer.objectives.survival import Times, bad_row, check_columns
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 # Numbers of the native core.
 _DISTRIBUTIONS: Final = {"normal": 0, "logistic": 1, "extreme": 2}
@@ -42,6 +43,14 @@ class AFT(Objective):
     """
 
     name: ClassVar[str] = "aft"
+    traits: ClassVar[Traits] = Traits(
+        Kind.SURVIVAL,
+        "bounded_exp",
+        aliases=("survival:aft",),
+        predicts_times=True,
+        lightgbm="poisson",
+        xgboost="survival:aft",
+    )
     default_metric: ClassVar[str | None] = "aft-nloglik"
     metrics: ClassVar[tuple[str, ...] | None] = (
         "aft-nloglik",

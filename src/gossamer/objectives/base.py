@@ -1,6 +1,7 @@
 """What an objective is.
 
 To add one: a file with a frozen dataclass that fills in `Objective`, and a line in `registry.py`.
+What other modules need to know of an objective is in its `traits`: none of them asks for its name.
 Scores are raw, float64 and class-major: output k of row i is `score[k * n_rows + i]`.
 """
 
@@ -19,6 +20,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 # As in LightGBM: shares of a class are kept this far away from 0 and 1.
 EPSILON = 1e-15
@@ -109,14 +111,15 @@ class Objective(ABC):
 
     Attributes:
         name: Name in parameters and model files.
+        traits: What it is: its kind, its link, what other libraries call it.
         default_metric: Metric when none is asked for; None: no metric.
         n_outputs: Scores, and so trees per round.
+        sigmoid: Factor on scores within the link sigmoid.
     """
 
     name: ClassVar[str]
+    traits: ClassVar[Traits]
     default_metric: ClassVar[str | None]
-    # Whether predictions are something else than raw scores.
-    has_link: ClassVar[bool] = True
     # Whether it takes the labels of several targets itself; otherwise there is one objective each.
     takes_targets: ClassVar[bool] = False
     # Whether two columns of labels may be the ends of an interval, the second one infinite.
@@ -124,6 +127,19 @@ class Objective(ABC):
     # Metrics that can be evaluated with it; None: those for one number per row.
     metrics: ClassVar[tuple[str, ...] | None] = None
     n_outputs: int = 1
+    sigmoid: float = 1.0
+
+    @property
+    def has_link(self) -> bool:
+        """Whether predictions are something else than raw scores."""
+        return self.traits.has_link
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes that the objective tells apart; 0: it is about something else."""
+        if self.traits.kind is Kind.BINARY:
+            return 2
+        return self.n_outputs if self.traits.kind is Kind.MULTICLASS else 0
 
     @property
     def leaf_refit(self) -> LeafRefit | None:

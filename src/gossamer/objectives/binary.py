@@ -22,6 +22,7 @@ from gossamer.objectives.classes import check_seen
 from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,15 @@ class Binary(Objective):
     """
 
     name: ClassVar[str] = "binary"
+    traits: ClassVar[Traits] = Traits(
+        Kind.BINARY,
+        "sigmoid",
+        aliases=("binary:logistic",),
+        can_be_clear=True,
+        lightgbm="binary sigmoid:{sigmoid!r}",
+        xgboost="binary:logistic",
+        shap="binary_crossentropy",
+    )
     default_metric: ClassVar[str | None] = "binary_logloss"
 
     sigmoid: float = 1.0
@@ -115,7 +125,9 @@ class BinaryLogitRaw(Binary):
     """The same loss; predictions are raw scores (XGBoost's `binary:logitraw`)."""
 
     name: ClassVar[str] = "binary:logitraw"
-    has_link: ClassVar[bool] = False
+    traits: ClassVar[Traits] = Traits(
+        Kind.BINARY, probabilities="sigmoid", can_be_clear=True, xgboost="binary:logitraw"
+    )
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return the scores."""

@@ -16,6 +16,7 @@ from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP, Gradients, Objective
 from gossamer.objectives.links import link_named
 from gossamer.objectives.survival import bad_row, check_columns, signed_times
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 # Times do not change during a training: each data set's rows are put in order once.
 _ORDERS: Final[WeakKeyDictionary[Targets, _native.CoxOrder]] = WeakKeyDictionary()
@@ -40,6 +41,13 @@ class Cox(Objective):
     """
 
     name: ClassVar[str] = "cox"
+    traits: ClassVar[Traits] = Traits(
+        Kind.SURVIVAL,
+        "bounded_exp",
+        aliases=("survival:cox",),
+        lightgbm="poisson",
+        xgboost="survival:cox",
+    )
     default_metric: ClassVar[str | None] = "cox-nloglik"
     metrics: ClassVar[tuple[str, ...] | None] = ("cox-nloglik", "c_index")
     takes_targets: ClassVar[bool] = True

@@ -17,6 +17,7 @@ from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise, apply_link
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 _LARGEST_LOG_ODDS = 40.0
 
@@ -26,6 +27,14 @@ class CrossEntropy(Pointwise):
     """Logistic loss whose labels are probabilities."""
 
     name: ClassVar[str] = "cross_entropy"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION,
+        "sigmoid",
+        aliases=("xentropy", "reg:logistic"),
+        takes_shares=True,
+        lightgbm="cross_entropy",
+        xgboost="reg:logistic",
+    )
     default_metric: ClassVar[str | None] = "cross_entropy"
 
     @classmethod
@@ -73,6 +82,9 @@ class CrossEntropyLambda(Pointwise):
     """
 
     name: ClassVar[str] = "cross_entropy_lambda"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, "softplus", aliases=("xentlambda",), lightgbm="cross_entropy_lambda"
+    )
     default_metric: ClassVar[str | None] = "cross_entropy_lambda"
 
     @classmethod

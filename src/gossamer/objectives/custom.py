@@ -15,6 +15,7 @@ from gossamer.objectives.base import Gradients, Objective, by_row, no_inverse, r
 from gossamer.objectives.custom_objective import CustomObjective, LinkFunction
 from gossamer.objectives.links import link_named
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 # LightGBM's signature: (raw scores, training data) -> (gradients, hessians).
 CustomFunction = Callable[[npt.NDArray[np.float64], Dataset], tuple[Any, Any]]
@@ -35,8 +36,10 @@ class Custom(Objective):
     """
 
     name: ClassVar[str] = "custom"
+    traits: ClassVar[Traits] = Traits(
+        Kind.CUSTOM, aliases=("none", "null", "na"), xgboost="reg:squarederror"
+    )
     default_metric: ClassVar[str | None] = None
-    has_link: ClassVar[bool] = False
 
     n_outputs: int = 1
     function: CustomFunction | None = None
@@ -119,7 +122,7 @@ class CustomWithLink(Custom):
     """
 
     name: ClassVar[str] = "custom_link"
-    has_link: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(Kind.CUSTOM, "named", is_choice=False)
 
     link: str | LinkFunction | None = None
 

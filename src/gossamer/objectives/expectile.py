@@ -10,6 +10,7 @@ from gossamer.data import Targets
 from gossamer.objectives.labels import check_size
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,13 @@ class Expectile(Pointwise):
     """
 
     name: ClassVar[str] = "expectile"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION,
+        aliases=("reg:expectileerror",),
+        alpha="expectile_alpha",
+        xgboost="reg:squarederror",  # not all versions have reg:expectileerror
+    )
     default_metric: ClassVar[str | None] = "expectile"
-    has_link: ClassVar[bool] = False
 
     alpha: float = 0.5
 

@@ -16,6 +16,7 @@ from gossamer.objectives.classes import check_seen
 from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 # Best constants of labels that are all of one class.
 _LARGEST_LOG_ODDS = 30.0
@@ -31,6 +32,15 @@ class Focal(Pointwise):
     """
 
     name: ClassVar[str] = "focal"
+    traits: ClassVar[Traits] = Traits(
+        Kind.BINARY,
+        "sigmoid",
+        aliases=("focal_loss",),
+        can_be_clear=True,
+        class_weights_instead="Pass weights of the rows, or set focal_alpha.",
+        lightgbm="cross_entropy",
+        xgboost="reg:logistic",
+    )
     default_metric: ClassVar[str | None] = "binary_logloss"
 
     gamma: float = 2.0

@@ -14,6 +14,7 @@ from gossamer.data import Targets
 from gossamer.errors import DataError, message
 from gossamer.objectives.base import Gradients, Objective, read_number
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 # Standard deviations are kept above this share of that of all labels ...
 _FLOOR = 1e-6
@@ -39,6 +40,9 @@ class Gaussian(Objective):
     """
 
     name: ClassVar[str] = "gaussian"
+    traits: ClassVar[Traits] = Traits(
+        Kind.DISTRIBUTION, "normal", aliases=("normal", "mean_variance")
+    )
     default_metric: ClassVar[str | None] = "gaussian_nll"
     metrics: ClassVar[tuple[str, ...] | None] = ("gaussian_nll", "crps", "l1", "l2", "rmse")
 

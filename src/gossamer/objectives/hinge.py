@@ -14,6 +14,7 @@ from gossamer.objectives.binary import as_zero_one, check_two_classes
 from gossamer.objectives.classes import check_seen
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,13 @@ class Hinge(Pointwise):
     """max(0, 1 - score) for class 1, max(0, 1 + score) for class 0; predictions are 0 or 1."""
 
     name: ClassVar[str] = "hinge"
+    traits: ClassVar[Traits] = Traits(
+        Kind.BINARY,
+        "sign",
+        aliases=("binary:hinge",),
+        class_weights_instead="Pass weights of the rows.",
+        xgboost="binary:hinge",
+    )
     default_metric: ClassVar[str | None] = "binary_error"
 
     @classmethod

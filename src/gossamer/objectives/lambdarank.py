@@ -10,6 +10,7 @@ from gossamer.data import Targets
 from gossamer.objectives.rank_labels import Gains, check_labels
 from gossamer.objectives.rank_pairs import PairRanking
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,9 @@ class Lambdarank(PairRanking):
     """
 
     name: ClassVar[str] = "lambdarank"
+    traits: ClassVar[Traits] = Traits(
+        Kind.RANKING, can_be_clear=True, lightgbm="lambdarank", xgboost="rank:ndcg"
+    )
 
     @classmethod
     def _check_labels(cls, targets: Targets, params: Params | None, name: str) -> None:

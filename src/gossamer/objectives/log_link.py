@@ -15,6 +15,7 @@ from gossamer.objectives.labels import check_any_positive, check_labels
 from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise, apply_link
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 # A longer step multiplies predictions by more than e: there Newton's overshoots.
 _LONGEST_STEP = 1.0
@@ -54,6 +55,13 @@ class Poisson(LogLink):
     """
 
     name: ClassVar[str] = "poisson"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION,
+        "exp",
+        aliases=("count:poisson",),
+        lightgbm="poisson",
+        xgboost="count:poisson",
+    )
     default_metric: ClassVar[str | None] = "poisson"
 
     max_delta_step: float = 0.7
@@ -77,6 +85,9 @@ class Gamma(LogLink):
     """Positive amounts: label * exp(-score) + score."""
 
     name: ClassVar[str] = "gamma"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, "exp", aliases=("reg:gamma",), lightgbm="gamma", xgboost="reg:gamma"
+    )
     default_metric: ClassVar[str | None] = "gamma"
 
     @classmethod
@@ -104,6 +115,9 @@ class Tweedie(LogLink):
     """
 
     name: ClassVar[str] = "tweedie"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, "exp", aliases=("reg:tweedie",), lightgbm="tweedie", xgboost="reg:tweedie"
+    )
     default_metric: ClassVar[str | None] = "tweedie"
 
     variance_power: float = 1.5

@@ -20,6 +20,7 @@ from gossamer.objectives.base import (
 )
 from gossamer.objectives.classes import check_class_labels, check_seen
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,14 @@ class Multiclass(Objective):
     """Softmax loss: one score, and so one tree per round, for each class."""
 
     name: ClassVar[str] = "multiclass"
+    traits: ClassVar[Traits] = Traits(
+        Kind.MULTICLASS,
+        "softmax",
+        aliases=("softmax", "multi:softprob"),
+        can_be_clear=True,
+        lightgbm="multiclass num_class:{n_outputs}",
+        xgboost="multi:softprob",
+    )
     default_metric: ClassVar[str | None] = "multi_logloss"
 
     n_outputs: int = 2
@@ -88,6 +97,13 @@ class MulticlassSoftmax(Multiclass):
     """The same loss; predictions are class numbers (XGBoost's `multi:softmax`)."""
 
     name: ClassVar[str] = "multi:softmax"
+    traits: ClassVar[Traits] = Traits(
+        Kind.MULTICLASS,
+        "argmax",
+        probabilities="softmax",
+        can_be_clear=True,
+        xgboost="multi:softmax",
+    )
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return the class of highest score, the first one where several are equal."""

@@ -21,6 +21,7 @@ from gossamer.objectives.base import (
 from gossamer.objectives.binary import Binary
 from gossamer.objectives.classes import check_class_labels, check_seen
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class MulticlassOva(Objective):
     """
 
     name: ClassVar[str] = "multiclassova"
+    traits: ClassVar[Traits] = Traits(
+        Kind.MULTICLASS,
+        "sigmoid",
+        aliases=("multiclass_ova", "ova", "ovr"),
+        can_be_clear=True,
+        lightgbm="multiclassova num_class:{n_outputs} sigmoid:{sigmoid!r}",
+        xgboost="binary:logistic",
+    )
     default_metric: ClassVar[str | None] = "multi_logloss"
 
     n_outputs: int = 2

@@ -11,6 +11,7 @@ from gossamer.errors import ParameterError, message
 from gossamer.objectives.base import LeafRefit
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,16 @@ class Quantile(Pointwise):
     """
 
     name: ClassVar[str] = "quantile"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION,
+        aliases=("reg:quantileerror",),
+        alpha="alpha",
+        takes_quantiles=True,
+        fits_linear_leaves=False,
+        lightgbm="quantile",
+        xgboost="reg:quantileerror",
+    )
     default_metric: ClassVar[str | None] = "quantile"
-    has_link: ClassVar[bool] = False
     flat_hessian: ClassVar[bool] = True
 
     alpha: float = 0.9

@@ -12,6 +12,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.base import Gradients, LeafRefit, Objective, read_number
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class Quantiles(Objective):
     """
 
     name: ClassVar[str] = "quantiles"
+    traits: ClassVar[Traits] = Traits(
+        Kind.QUANTILES, "sorted", is_choice=False, xgboost="reg:quantileerror"
+    )
     default_metric: ClassVar[str | None] = "quantile"
     metrics: ClassVar[tuple[str, ...] | None] = ("quantile",)
 

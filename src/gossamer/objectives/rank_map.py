@@ -13,6 +13,7 @@ from gossamer.errors import DataError, message
 from gossamer.objectives.rank_labels import Gains
 from gossamer.objectives.rank_pairs import PairRanking, xgboost_rules
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,9 @@ class RankMap(PairRanking):
     """XGBoost's `rank:map`: pairs count by what swapping them would change in average precision."""
 
     name: ClassVar[str] = "rank:map"
+    traits: ClassVar[Traits] = Traits(
+        Kind.RANKING, aliases=("rank_map",), can_be_clear=True, xgboost="rank:map"
+    )
     default_metric: ClassVar[str | None] = "map"
 
     @classmethod

@@ -10,6 +10,7 @@ from gossamer.data import Targets
 from gossamer.objectives.rank_labels import Gains, check_labels
 from gossamer.objectives.rank_pairs import PairRanking, xgboost_rules
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class RankNdcg(PairRanking):
     """
 
     name: ClassVar[str] = "rank:ndcg"
+    traits: ClassVar[Traits] = Traits(Kind.RANKING, can_be_clear=True, xgboost="rank:ndcg")
 
     @classmethod
     def _check_labels(cls, targets: Targets, params: Params | None, name: str) -> None:

@@ -42,7 +42,6 @@ class PairRanking(Objective):
     """
 
     default_metric: ClassVar[str | None] = "ndcg"
-    has_link: ClassVar[bool] = False
 
     seed: int = 0
     learning_rate: float = 0.1

@@ -9,6 +9,7 @@ from gossamer import _native
 from gossamer.objectives.rank_labels import Gains
 from gossamer.objectives.rank_pairs import PairRanking, xgboost_rules
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,9 @@ class RankPairwise(PairRanking):
     """XGBoost's `rank:pairwise` (RankNet): the order of labels matters, not their size."""
 
     name: ClassVar[str] = "rank:pairwise"
+    traits: ClassVar[Traits] = Traits(
+        Kind.RANKING, aliases=("rank_pairwise",), can_be_clear=True, xgboost="rank:pairwise"
+    )
 
     @classmethod
     def _rules(cls, params: Params) -> dict[str, Any]:

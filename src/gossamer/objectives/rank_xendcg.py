@@ -13,6 +13,7 @@ from gossamer.data import Targets
 from gossamer.objectives.base import Gradients, Objective, State, random_key
 from gossamer.objectives.rank_labels import check_labels, check_queries
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,14 @@ class RankXendcg(Objective):
     """
 
     name: ClassVar[str] = "rank_xendcg"
+    traits: ClassVar[Traits] = Traits(
+        Kind.RANKING,
+        aliases=("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"),
+        can_be_clear=True,
+        lightgbm="rank_xendcg",
+        xgboost="rank:ndcg",
+    )
     default_metric: ClassVar[str | None] = "ndcg"
-    has_link: ClassVar[bool] = False
 
     seed: int = 0
     key: int = field(default=0, compare=False, repr=False)

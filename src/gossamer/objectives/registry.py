@@ -33,46 +33,61 @@ from gossamer.objectives.several import SeveralTargets
 from gossamer.objectives.square_root import SquareRoot
 from gossamer.objectives.squared_log_error import SquaredLogError
 from gossamer.params import Params
+from gossamer.params.traits import add_traits, remove_traits, traits_of
 
-OBJECTIVES: Final[dict[str, type[Objective]]] = {
-    objective.name: objective
-    for objective in (
-        Regression,
-        RegressionL1,
-        Huber,
-        Fair,
-        Poisson,
-        Quantile,
-        Mape,
-        Gamma,
-        Tweedie,
-        SquaredLogError,
-        PseudoHuber,
-        LogCosh,
-        Expectile,
-        SquareRoot,
-        Binary,
-        BinaryLogitRaw,
-        Hinge,
-        Focal,
-        CrossEntropy,
-        CrossEntropyLambda,
-        Multiclass,
-        MulticlassSoftmax,
-        MulticlassOva,
-        Lambdarank,
-        RankXendcg,
-        RankNdcg,
-        RankMap,
-        RankPairwise,
-        Cox,
-        AFT,
-        Gaussian,
-        Quantiles,
-        Custom,
-        CustomWithLink,
-    )
-}
+OBJECTIVES: Final[dict[str, type[Objective]]] = {}
+
+
+def register(objective: type[Objective]) -> None:
+    """Make an objective known by its name: to parameters, model files and all that use traits."""
+    OBJECTIVES[objective.name] = objective
+    add_traits(objective.name, objective.traits)
+
+
+def unregister(objective: type[Objective]) -> None:
+    """Make an objective unknown again."""
+    del OBJECTIVES[objective.name]
+    remove_traits(objective.name)
+
+
+# In the order of docs/parameters.md.
+for _objective in (
+    Regression,
+    RegressionL1,
+    Huber,
+    Fair,
+    Poisson,
+    Quantile,
+    Mape,
+    Gamma,
+    Tweedie,
+    SquaredLogError,
+    PseudoHuber,
+    LogCosh,
+    Expectile,
+    Gaussian,
+    Binary,
+    BinaryLogitRaw,
+    Hinge,
+    Focal,
+    Multiclass,
+    MulticlassSoftmax,
+    MulticlassOva,
+    CrossEntropy,
+    CrossEntropyLambda,
+    Lambdarank,
+    RankXendcg,
+    RankNdcg,
+    RankMap,
+    RankPairwise,
+    Cox,
+    AFT,
+    Custom,
+    CustomWithLink,
+    Quantiles,
+    SquareRoot,
+):
+    register(_objective)
 
 
 def objective_class(params: Params) -> type[Objective]:
@@ -85,7 +100,7 @@ def objective_class(params: Params) -> type[Objective]:
     """
     if callable(params.objective):
         return Custom
-    if params.objective == "quantile" and len(params.quantile_alpha) > 1:
+    if traits_of(params.objective).takes_quantiles and len(params.quantile_alpha) > 1:
         return Quantiles
     return OBJECTIVES[params.objective]
 
@@ -147,7 +162,7 @@ def objective_from_config(config: Any) -> Objective:
 def _one_from_config(config: dict[str, Any]) -> Objective:
     if config["name"] == SquareRoot.name:
         inner = OBJECTIVES[config["objective"]]
-        if inner is SquareRoot or inner.has_link or inner.n_outputs != 1:
+        if inner is SquareRoot or inner.traits.has_link or inner.n_outputs != 1:
             raise ValueError("the objective of square roots is none of one score")
         return SquareRoot(inner())
     return OBJECTIVES[config["name"]].from_config(config)

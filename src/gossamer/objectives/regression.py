@@ -13,6 +13,7 @@ from gossamer.data import Targets
 from gossamer.objectives.base import Gradients, Objective
 from gossamer.objectives.labels import check_size
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,27 @@ class Regression(Objective):
     """Half the squared error: g = score - label, h = 1, both times the weight."""
 
     name: ClassVar[str] = "regression"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION,
+        aliases=(
+            "regression_l2",
+            "l2",
+            "mean_squared_error",
+            "mse",
+            "l2_root",
+            "root_mean_squared_error",
+            "rmse",
+            "reg:squarederror",
+            "reg:linear",
+        ),
+        takes_square_roots=True,
+        # As LightGBM: these names also choose the metric.
+        metric_of_alias=dict.fromkeys(("l2_root", "root_mean_squared_error", "rmse"), "rmse"),
+        lightgbm="regression",
+        xgboost="reg:squarederror",
+        shap="squared_error",
+    )
     default_metric: ClassVar[str | None] = "l2"
-    has_link: ClassVar[bool] = False
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Regression:

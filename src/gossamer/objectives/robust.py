@@ -16,6 +16,7 @@ from gossamer.data import Targets
 from gossamer.objectives.base import LeafRefit
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,10 @@ class Huber(Pointwise):
     """
 
     name: ClassVar[str] = "huber"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, alpha="alpha", lightgbm="huber", xgboost="reg:squarederror"
+    )
     default_metric: ClassVar[str | None] = "huber"
-    has_link: ClassVar[bool] = False
     flat_hessian: ClassVar[bool] = True
 
     alpha: float = 0.9
@@ -58,8 +61,10 @@ class Fair(Pointwise):
     """
 
     name: ClassVar[str] = "fair"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, takes_square_roots=True, lightgbm="fair", xgboost="reg:squarederror"
+    )
     default_metric: ClassVar[str | None] = "fair"
-    has_link: ClassVar[bool] = False
     flat_hessian: ClassVar[bool] = True
 
     c: float = 1.0
@@ -89,8 +94,10 @@ class PseudoHuber(Pointwise):
     """
 
     name: ClassVar[str] = "pseudo_huber"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, aliases=("reg:pseudohubererror",), xgboost="reg:pseudohubererror"
+    )
     default_metric: ClassVar[str | None] = "mphe"
-    has_link: ClassVar[bool] = False
     flat_hessian: ClassVar[bool] = True
 
     slope: float = 1.0
@@ -116,8 +123,10 @@ class LogCosh(Pointwise):
     """log(cosh(score - label))."""
 
     name: ClassVar[str] = "log_cosh"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, aliases=("logcosh",), xgboost="reg:squarederror"
+    )
     default_metric: ClassVar[str | None] = "log_cosh"
-    has_link: ClassVar[bool] = False
     flat_hessian: ClassVar[bool] = True
 
     @classmethod

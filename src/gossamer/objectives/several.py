@@ -15,6 +15,7 @@ from gossamer.data import Targets
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.objectives.base import Gradients, LeafRefit, Objective, State
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class SeveralTargets(Objective):
     """
 
     name: ClassVar[str] = "several_targets"
+    traits: ClassVar[Traits] = Traits(Kind.TARGETS, "parts", is_choice=False)
     default_metric: ClassVar[str | None] = None
     takes_targets: ClassVar[bool] = True
 

@@ -15,6 +15,7 @@ from gossamer.objectives.base import Gradients, LeafRefit, Objective
 from gossamer.objectives.pointwise import apply_link
 from gossamer.objectives.regression import Regression
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class SquareRoot(Objective):
     """
 
     name: ClassVar[str] = "reg_sqrt"
+    traits: ClassVar[Traits] = Traits(Kind.REGRESSION, "signed_square", is_choice=False)
     default_metric: ClassVar[str | None] = None
 
     inner: Objective = field(default_factory=Regression)

@@ -16,6 +16,7 @@ from gossamer.objectives.links import no_prediction
 from gossamer.objectives.pointwise import apply_link
 from gossamer.objectives.regression import Regression
 from gossamer.params import Params
+from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,10 @@ class SquaredLogError(Regression):
     """
 
     name: ClassVar[str] = "squared_log_error"
+    traits: ClassVar[Traits] = Traits(
+        Kind.REGRESSION, "expm1", aliases=("reg:squaredlogerror", "msle")
+    )
     default_metric: ClassVar[str | None] = "rmsle"
-    has_link: ClassVar[bool] = True
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> SquaredLogError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gossamer.errors import ParameterError, message
 from gossamer.params.resolved import Params
+from gossamer.params.traits import Kind, traits_of
 
 
 def check_boosting(params: Params) -> None:
@@ -19,7 +20,7 @@ def check_boosting(params: Params) -> None:
     """
     if params.boosting != "rf":
         return
-    if params.objective == "custom" or callable(params.objective):
+    if traits_of(params.objective).kind is Kind.CUSTOM:
         raise no_own_objective()
     fractions = (
         params.bagging_fraction,

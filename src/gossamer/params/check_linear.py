@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from gossamer.errors import ParameterError, message
+from gossamer.params.traits import traits_of
 
 if TYPE_CHECKING:
     from gossamer.params.resolved import Params
-
-# Their gradients say on which side of the score a label lies, not how far away: no slope to fit.
-_SIGN_OBJECTIVES: Final = ("regression_l1", "quantile", "mape")
 
 
 def check_linear(params: Params) -> None:
@@ -26,7 +24,8 @@ def check_linear(params: Params) -> None:
     """
     if not params.linear_tree:
         return
-    if params.objective in _SIGN_OBJECTIVES:
+    # Gradients that say on which side of the score a label lies, not how far away, have no slope.
+    if not traits_of(params.objective).fits_linear_leaves:
         raise ParameterError(
             message(
                 "linear_tree does not fit this objective",

@@ -7,6 +7,7 @@ from itertools import pairwise
 from gossamer.errors import ParameterError, message
 from gossamer.params.resolved import Params
 from gossamer.params.table import TABLE
+from gossamer.params.traits import traits_of
 
 
 def check_quantiles(params: Params) -> None:
@@ -15,7 +16,8 @@ def check_quantiles(params: Params) -> None:
     Raises:
         ParameterError: If they do not, or if there is no use for them.
     """
-    quantiles, is_quantile = params.quantile_alpha, params.objective == "quantile"
+    quantiles = params.quantile_alpha
+    is_quantile = traits_of(params.objective).takes_quantiles
     if quantiles and not is_quantile:
         raise ParameterError(
             message(

@@ -23,6 +23,7 @@ from gossamer.params.param import Param
 from gossamer.params.resolved import Params
 from gossamer.params.table import CANONICAL, TABLE
 from gossamer.params.table_objective import CLASS_METRICS
+from gossamer.params.traits import OBJECTIVE_CHOICES, Kind, traits_of
 
 Context = Literal["train", "dataset", "predict"]
 
@@ -37,15 +38,6 @@ DERIVED_SEEDS: Final = (
     "objective_seed",
     "extra_seed",
 )
-# Objectives to which `alpha` is a parameter of their own.
-_ALPHA_OBJECTIVES: Final = ("huber", "quantile", "expectile")
-# As LightGBM: these spellings of the regression objective also choose the metric.
-_RMSE_OBJECTIVES: Final = ("l2_root", "root_mean_squared_error", "rmse")
-_MULTICLASS_OBJECTIVES: Final = ("multiclass", "multi:softmax", "multiclassova")
-_BINARY_OBJECTIVES: Final = ("binary", "binary:logitraw", "hinge", "focal")
-# LightGBM has no such objectives, so that no script of its users counts on class weights ignored.
-_UNWEIGHTED_OBJECTIVES: Final = ("hinge", "focal")
-_SQRT_OBJECTIVES: Final = ("regression", "regression_l1", "fair")
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
 _ALL_ROWS: Final = 2**31 - 1
@@ -109,8 +101,8 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("metric") is None:
         # An empty string leaves the choice to the objective, as if no metric had been given.
         given.pop("metric", None)
-        if "objective" in found and _lower(params[found["objective"][0]]) in _RMSE_OBJECTIVES:
-            given["metric"] = ("rmse",)
+        if (named := _metric_of_alias(params, found, given)) is not None:
+            given["metric"] = (named,)
         elif (own := _said_by(given.get("objective"), "metric")) is not None:
             given["metric"] = _coerce_given("metric", own, "metric")
     if given.get("boosting") == "goss":
@@ -154,8 +146,16 @@ def _said_by(objective: object, name: str) -> object:
     return getattr(objective, name) if hasattr(objective, "is_custom_objective") else None
 
 
-def _lower(value: object) -> object:
-    return value.strip().lower() if isinstance(value, str) else value
+def _metric_of_alias(
+    params: Mapping[str, Any], found: Mapping[str, list[str]], given: Mapping[str, Any]
+) -> str | None:
+    """Return the metric that the spelling of the objective asks for; None: it asks for none."""
+    if "objective" not in found:
+        return None
+    spelling = params[found["objective"][0]]
+    if not isinstance(spelling, str):
+        return None
+    return traits_of(given["objective"]).metric_of_alias.get(spelling.strip().lower())
 
 
 def _coerce_given(name: str, value: object, spelling: str) -> object:
@@ -245,8 +245,9 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
     n_outputs = _said_by(values["objective"], "n_outputs")
     if n_outputs is not None and "num_class" not in given:
         found["num_class"] = coerce(TABLE["num_class"], n_outputs, "n_outputs")
-    if "alpha" in given and "expectile_alpha" not in given and values["objective"] == "expectile":
-        found["expectile_alpha"] = coerce(TABLE["expectile_alpha"], values["alpha"], "alpha")
+    own = traits_of(values["objective"]).alpha
+    if "alpha" in given and own not in ("", *given):
+        found[own] = coerce(TABLE[own], values["alpha"], "alpha")
     if len(values["quantile_alpha"]) == 1 and "alpha" not in given:
         found["alpha"] = values["quantile_alpha"][0]
     by_gradients = values["sampling_method"] == "gradient_based" and values["bagging_fraction"] < 1
@@ -264,7 +265,8 @@ def _samples_rows(values: Mapping[str, Any]) -> bool:
 
 def _warn_of_unused_alpha(params: Params) -> None:
     """Warn of an `alpha` without effect: to users of XGBoost it is the L1 penalty."""
-    is_used = callable(params.objective) or params.objective in _ALPHA_OBJECTIVES
+    traits = traits_of(params.objective)
+    is_used = traits.kind is Kind.CUSTOM or traits.alpha
     if "alpha" in params.given and not is_used and params.alpha != TABLE["alpha"].default:
         _logger.warning(
             "alpha=%r has no effect with objective=%s. The L1 penalty is reg_alpha (lambda_l1).",
@@ -276,8 +278,8 @@ def _warn_of_unused_alpha(params: Params) -> None:
 def _check_together(params: Params) -> None:
     """Raise where values contradict each other or the objective."""
     objective = "custom" if callable(params.objective) else params.objective
-    n_classes = params.num_class
-    if objective in _MULTICLASS_OBJECTIVES and n_classes < 2:
+    traits, n_classes = traits_of(objective), params.num_class
+    if traits.kind is Kind.MULTICLASS and n_classes < 2:
         raise ParameterError(
             message(
                 f"objective={objective} needs num_class",
@@ -286,7 +288,7 @@ def _check_together(params: Params) -> None:
                 hint="Set num_class, or use objective=binary for two classes.",
             )
         )
-    if objective not in (*_MULTICLASS_OBJECTIVES, "custom") and n_classes != 1:
+    if traits.kind not in (Kind.MULTICLASS, Kind.CUSTOM) and n_classes != 1:
         raise ParameterError(
             message(
                 f"num_class does not fit objective={objective}",
@@ -315,30 +317,30 @@ def _check_together(params: Params) -> None:
                 hint="Give one of them only.",
             )
         )
-    if objective in _UNWEIGHTED_OBJECTIVES and (
-        params.is_unbalance or params.scale_pos_weight != 1
-    ):
+    # LightGBM ignores class weights where an objective has no use for them. Objectives that
+    # LightGBM does not have refuse them: no script of its users depends on that.
+    if traits.class_weights_instead and (params.is_unbalance or params.scale_pos_weight != 1):
         raise ParameterError(
             message(
                 f"objective={objective} does not weight its classes",
                 got=f"is_unbalance={params.is_unbalance}, "
                 f"scale_pos_weight={params.scale_pos_weight:g}",
                 expected="neither of them",
-                hint="Pass weights of the rows"
-                + (", or set focal_alpha." if objective == "focal" else "."),
+                hint=traits.class_weights_instead,
             )
         )
-    if params.reg_sqrt and objective not in _SQRT_OBJECTIVES:
+    if params.reg_sqrt and not traits.takes_square_roots:
+        allowed = [name for name in OBJECTIVE_CHOICES if traits_of(name).takes_square_roots]
         raise ParameterError(
             message(
                 f"reg_sqrt does not fit objective={objective}",
                 got=True,
-                expected=f"one of the objectives {', '.join(_SQRT_OBJECTIVES)}",
+                expected=f"one of the objectives {', '.join(allowed)}",
                 hint="Leave reg_sqrt out.",
             )
         )
     if (
-        objective not in _BINARY_OBJECTIVES
+        traits.kind is not Kind.BINARY
         and min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1
     ):
         raise ParameterError(

@@ -17,6 +17,7 @@ from gossamer.model.permutation import check_count
 from gossamer.model.predict import fitting_table
 from gossamer.objectives import Custom, SeveralTargets
 from gossamer.params import Params, resolve
+from gossamer.params.traits import Kind
 from gossamer.report.given import SEED, Given, History, choose_rows
 
 # Scores of the sample of rows: with very many outputs it has fewer rows.
@@ -185,7 +186,7 @@ def _read_targets(model: Model, label: Any, group: Any, query: Any, n_rows: int)
                 expected=str(n_targets),
             )
         )
-    if "rank" in objective.name and targets.queries is None:
+    if objective.traits.kind is Kind.RANKING and targets.queries is None:
         raise DataError(
             message(
                 "labels of a ranking model need queries",

@@ -148,7 +148,7 @@ class Given:
             return f"quantile {objective.alphas[k]:g}"
         if isinstance(objective, Gaussian):
             return ("mean", "standard deviation")[k]
-        return f"class {k}" if "multi" in objective.name else f"output {k}"
+        return f"class {k}" if objective.n_classes else f"output {k}"
 
 
 def choose_rows(n_rows: int, most: int) -> npt.NDArray[np.int64]:

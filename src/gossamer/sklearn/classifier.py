@@ -16,19 +16,16 @@ from gossamer.data.times import TIME_KINDS
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import Booster
-from gossamer.model.class_names import n_classes_of
 from gossamer.objectives import Binary, Custom, CustomObjective, Multiclass, SeveralTargets
 from gossamer.params import TABLE
 from gossamer.params.coerce import coerce
+from gossamer.params.traits import OBJECTIVE_CHOICES, Kind, Traits, traits_of
 from gossamer.sklearn.arguments import take_out
 from gossamer.sklearn.base import GossamerModel
 from gossamer.sklearn.indicators import check_indicators
 from gossamer.sklearn.inputs import Array
 from gossamer.train import Callback
 
-# Objectives for classes: with one raw score, and with one for each class.
-_TWO_CLASS_OBJECTIVES: Final = ("binary", "binary:logitraw", "hinge", "focal", "cross_entropy")
-_MULTICLASS_OBJECTIVES: Final = ("multiclass", "multi:softmax", "multiclassova")
 # The same metric for two and for several classes.
 _METRIC_PAIRS: Final = (("binary_logloss", "multi_logloss"), ("binary_error", "multi_error"))
 
@@ -143,7 +140,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             )
 
     def _name_classes(self, booster: Booster) -> None:
-        if self._n_labels > 1 or self.n_classes_ != n_classes_of(booster._model.objective):
+        if self._n_labels > 1 or self.n_classes_ != booster._model.objective.n_classes:
             return
         names = self.classes_.tolist()
         is_counted = self.classes_.dtype.kind != "b" and names == list(range(len(names)))
@@ -158,13 +155,12 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             self._n_labels, self.n_classes_ = len(objective.parts), 2
             self.classes_ = [np.array([0, 1])] * self._n_labels
             return
-        known = (*_TWO_CLASS_OBJECTIVES, *_MULTICLASS_OBJECTIVES)
-        if not isinstance(objective, Custom) and objective.name not in known:
+        if not isinstance(objective, Custom) and not objective.traits.is_for_classes:
             raise DataError(
                 message(
                     "the model is not one for classes",
                     got=f"objective={objective.name}",
-                    expected=f"one of {', '.join(known)}",
+                    expected=f"one of {_class_objectives()}",
                     hint="Use GossamerRegressor, GossamerRanker or Booster(model_file=...).",
                 )
             )
@@ -197,29 +193,29 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         super()._choose_objective(params)
         n_classes = take_out(params, "num_class")
         objective = self._objective
-        kind = "custom" if callable(objective) else _kind(objective)
-        if kind not in (*_TWO_CLASS_OBJECTIVES, *_MULTICLASS_OBJECTIVES, "custom"):
-            names = ", ".join((*_TWO_CLASS_OBJECTIVES, *_MULTICLASS_OBJECTIVES))
+        traits = self._traits
+        is_custom, is_multiclass = traits.kind is Kind.CUSTOM, traits.kind is Kind.MULTICLASS
+        if not is_custom and not traits.is_for_classes:
             raise ParameterError(
                 message(
                     "the objective is not one for classes",
                     got=objective,
-                    expected=f"one of {names}, or a function",
+                    expected=f"one of {_class_objectives()}, or a function",
                 )
             )
-        if kind in _TWO_CLASS_OBJECTIVES and self.n_classes_ > 2:
+        if not is_custom and not is_multiclass and self.n_classes_ > 2:
             raise ParameterError(
                 message(
-                    f"objective={kind} does not fit the labels",
+                    f"objective={_canonical(objective)} does not fit the labels",
                     got=f"{self.n_classes_} classes",
                     expected="2 classes",
                     hint="Use objective=multiclass, or leave it out.",
                 )
             )
-        if kind == "multiclass" and self._n_labels > 1:
+        if is_multiclass and self._n_labels > 1:
             raise ParameterError(
                 message(
-                    "objective=multiclass does not fit the labels",
+                    f"objective={_canonical(objective)} does not fit the labels",
                     got=f"{self._n_labels} columns",
                     expected="one class per row",
                     hint="Use objective=binary, or leave it out.",
@@ -236,7 +232,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
                     hint="Leave it out.",
                 )
             )
-        if kind in _MULTICLASS_OBJECTIVES or (kind == "custom" and self._is_multiclass):
+        if is_multiclass or (is_custom and self._is_multiclass):
             params["num_class"] = max(self.n_classes_, 2)
 
     @property
@@ -249,7 +245,13 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             return objective.n_outputs == 2 or (
                 objective.n_outputs is None and objective.link == "softmax"
             )
-        return not callable(objective) and _kind(objective) in _MULTICLASS_OBJECTIVES
+        return self._traits.kind is Kind.MULTICLASS
+
+    @property
+    def _traits(self) -> Traits:
+        """The traits of the objective."""
+        objective = self._objective
+        return traits_of(objective if callable(objective) else _canonical(objective))
 
     @property
     def _has_own_link(self) -> bool:
@@ -261,7 +263,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         return "multi_logloss" if self._is_multiclass else "binary_logloss"
 
     def _rename_metric(self, name: str) -> str:
-        metric = _kind(name, "metric")
+        metric = _canonical(name, "metric")
         for binary, multi in _METRIC_PAIRS:
             if metric in (binary, multi):
                 return multi if self._is_multiclass else binary
@@ -328,20 +330,20 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             `CustomObjective` what its link gives.
 
         Raises:
-            NotSupportedError: With objective=hinge, which has no probabilities.
+            NotSupportedError: With an objective without probabilities, such as hinge.
         """
         check_is_fitted(self)
         is_plain = not (raw_score or pred_leaf or pred_contrib)
-        kind = None if callable(self._objective) else _kind(self._objective)
-        if is_plain and kind == "hinge":
+        traits = self._traits
+        is_hidden = is_plain and bool(traits.probabilities)
+        is_known = is_hidden or traits.gives_probabilities or traits.kind is Kind.CUSTOM
+        if is_plain and not is_known:
             raise NotSupportedError(
                 message(
-                    "objective=hinge has no probabilities",
+                    f"objective={_canonical(self._objective)} has no probabilities",
                     hint="Use predict or decision_function, or objective=binary.",
                 )
             )
-        # These two predict something else than the probabilities that they are trained with.
-        is_hidden = is_plain and kind in ("binary:logitraw", "multi:softmax")
         result = super().predict(
             X,
             raw_score=raw_score or is_hidden,
@@ -419,7 +421,12 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         return False
 
 
-def _kind(name: Any, parameter: str = "objective") -> Any:
+def _class_objectives() -> str:
+    """The objectives that a classifier may be trained with."""
+    return ", ".join(name for name in OBJECTIVE_CHOICES if traits_of(name).is_for_classes)
+
+
+def _canonical(name: Any, parameter: str = "objective") -> Any:
     """The canonical name of an objective or a metric."""
     found = coerce(TABLE[parameter], name)
     return found[0] if isinstance(found, tuple) and found else found

@@ -9,32 +9,26 @@ import numpy as np
 
 from gossamer.errors import NotSupportedError, message
 from gossamer.model.c_code.text import number
-from gossamer.objectives import Objective
+from gossamer.objectives import CustomWithLink, Gaussian, Objective, SeveralTargets
 
 # Parts of links.c.
 PARTS: Final = ("EXP", "SIGMOID", "EXPM1", "SOFTPLUS")
 # What is made of a score alone.
 _EACH: Final = {
-    "poisson": ("MODEL_exp({0})", {"EXP"}),
-    "gamma": ("MODEL_exp({0})", {"EXP"}),
-    "tweedie": ("MODEL_exp({0})", {"EXP"}),
-    "cox": ("MODEL_exp({0} > -708.0 ? {0} : -708.0)", {"EXP"}),
-    "aft": ("MODEL_exp({0} > -708.0 ? {0} : -708.0)", {"EXP"}),
-    "squared_log_error": ("MODEL_expm1({0})", {"EXP", "EXPM1"}),
-    "reg_sqrt": ("{0} * ({0} < 0.0 ? -{0} : {0})", set()),
-    "cross_entropy": ("MODEL_sigmoid({0}, 1.0)", {"EXP", "SIGMOID"}),
-    "focal": ("MODEL_sigmoid({0}, 1.0)", {"EXP", "SIGMOID"}),
-    "binary": ("MODEL_sigmoid({0}, {1})", {"EXP", "SIGMOID"}),
-    "multiclassova": ("MODEL_sigmoid({0}, {1})", {"EXP", "SIGMOID"}),
-    "cross_entropy_lambda": ("MODEL_softplus({0})", {"EXP", "SOFTPLUS"}),
-    "hinge": ("{0} > 0.0 ? 1.0 : 0.0", set()),
-    "link sigmoid": ("MODEL_sigmoid({0}, 1.0)", {"EXP", "SIGMOID"}),
-    "link identity": ("{0}", set()),
+    "exp": ("MODEL_exp({0})", {"EXP"}),
+    "bounded_exp": ("MODEL_exp({0} > -708.0 ? {0} : -708.0)", {"EXP"}),
+    "expm1": ("MODEL_expm1({0})", {"EXP", "EXPM1"}),
+    "signed_square": ("{0} * ({0} < 0.0 ? -{0} : {0})", set()),
+    "sigmoid": ("MODEL_sigmoid({0}, {1})", {"EXP", "SIGMOID"}),
+    "softplus": ("MODEL_softplus({0})", {"EXP", "SOFTPLUS"}),
+    "sign": ("{0} > 0.0 ? 1.0 : 0.0", set()),
+    "custom sigmoid": ("MODEL_sigmoid({0}, 1.0)", {"EXP", "SIGMOID"}),
+    "custom identity": ("{0}", set()),
     # NumPy's own: the C library's functions may differ from them in the last bit.
-    "link exp": ("exp({0})", set()),
-    "link softplus": ("{0} > 0.0 ? {0} + log1p(exp(-{0})) : log1p(exp({0}))", set()),
+    "custom exp": ("exp({0})", set()),
+    "custom softplus": ("{0} > 0.0 ? {0} + log1p(exp(-{0})) : log1p(exp({0}))", set()),
 }
-_NOT_EXACT: Final = ("link exp", "link softplus")
+_NOT_EXACT: Final = ("custom exp", "custom softplus")
 _SOFTMAX: Final = """\
   double top = score[0], sum = 0.0;
   int64_t k;
@@ -76,7 +70,7 @@ def make_link(objective: Objective) -> CLink:
     """Return the link of an objective.
 
     Raises:
-        NotSupportedError: If the objective is not known here.
+        NotSupportedError: If C has no such link.
 
     Example:
         >>> from gossamer.objectives import objective_from_config
@@ -86,33 +80,32 @@ def make_link(objective: Objective) -> CLink:
     k = objective.n_outputs
     if not objective.has_link:
         return CLink(_for_each("score[k]"), frozenset(), True, (k,) if k > 1 else ())
-    link = getattr(objective, "link", None)
-    if objective.name == "custom_link" and callable(link):
+    if isinstance(objective, CustomWithLink) and callable(objective.link):
         return CLink(None, frozenset(), False, ())
     shape = np.shape(objective.to_predictions(np.zeros(k), 1))[1:]
-    name = _kind(objective)
-    if name in ("multiclass", "link softmax"):
+    link = _link(objective)
+    if link in ("softmax", "custom softmax"):
         return CLink(_SOFTMAX, frozenset({"EXP"}), True, shape)
-    if name == "multi:softmax":
+    if link == "argmax":
         return CLink(_ARGMAX, frozenset(), True, shape)
-    if name == "quantiles":
+    if link == "sorted":
         return CLink(_SORT, frozenset(), True, shape)
-    if name == "gaussian":
-        floor = number(objective.floor)  # type: ignore[attr-defined]
+    if isinstance(objective, Gaussian):
+        floor = number(objective.floor)
         body = (
             "  const double low = score[1] > LOW || score[1] != score[1] ? score[1] : LOW;\n"
             "  out[0] = score[0];\n"
             "  out[1] = MODEL_exp(low > -708.0 ? low : -708.0);"
         ).replace("LOW", floor)
         return CLink(body, frozenset({"EXP"}), True, shape)
-    if name == "several_targets":
-        return _several(objective.parts, shape)  # type: ignore[attr-defined]
+    if isinstance(objective, SeveralTargets):
+        return _several(objective.parts, shape)
     expression, parts = _expression(objective)
     if k == 1:
         body = f"  out[0] = {expression.format('score[0]', *_steepness(objective))};"
     else:
         body = _for_each(expression.format("score[k]", *_steepness(objective)))
-    return CLink(body, frozenset(parts), name not in _NOT_EXACT, shape)
+    return CLink(body, frozenset(parts), link not in _NOT_EXACT, shape)
 
 
 def _several(objectives: tuple[Objective, ...], shape: tuple[int, ...]) -> CLink:
@@ -123,33 +116,33 @@ def _several(objectives: tuple[Objective, ...], shape: tuple[int, ...]) -> CLink
             expression, parts = _expression(part)
             lines.append(f"  out[{k}] = {expression.format(score, *_steepness(part))};")
             needed |= parts
-            is_exact &= _kind(part) not in _NOT_EXACT
+            is_exact &= _link(part) not in _NOT_EXACT
         else:
             lines.append(f"  out[{k}] = {score};")
     return CLink("\n".join(lines), frozenset(needed), is_exact, shape)
 
 
-def _kind(objective: Objective) -> str:
-    if objective.name != "custom_link":
-        return objective.name
-    return f"link {getattr(objective, 'link', None) or 'identity'}"
+def _link(objective: Objective) -> str:
+    if isinstance(objective, CustomWithLink):
+        return f"custom {objective.link or 'identity'}"
+    return objective.traits.link
 
 
 def _expression(objective: Objective) -> tuple[str, Any]:
-    kind = _kind(objective)
-    if kind not in _EACH:
+    link = _link(objective)
+    if link not in _EACH:
         raise NotSupportedError(
             message(
-                "the predictions of this objective are not known in C",
-                got=kind,
+                f"the predictions of objective={objective.name} are not known in C",
+                got=f"the link {link}",
                 expected=f"one of {', '.join(_EACH)}",
             )
         )
-    return _EACH[kind]
+    return _EACH[link]
 
 
 def _steepness(objective: Objective) -> tuple[str, ...]:
-    return (number(getattr(objective, "sigmoid", 1.0)),)
+    return (number(objective.sigmoid),)
 
 
 def _for_each(expression: str) -> str:

@@ -16,6 +16,7 @@ from gossamer.model.formats.catboost_columns import Columns, finite, read_column
 from gossamer.model.formats.catboost_trees import oblivious_tree, read_branches
 from gossamer.model.model import Model
 from gossamer.objectives import Objective, objective_from_config
+from gossamer.params.traits import Kind
 from gossamer.tree import Forest
 from gossamer.tree.tree import Tree
 
@@ -111,9 +112,9 @@ def _model(facts: Any) -> Model:
         raise ValueError("the bias does not fit the values of leaves")
     objective = _objective(_loss_of(facts), k)
     params: dict[str, Any] = {}
-    if objective.name in _OUR_NAMES:
+    if objective.traits.kind not in (Kind.TARGETS, Kind.CUSTOM):
         params["objective"] = objective.name
-    if objective.name in ("multiclass", "multiclassova"):
+    if objective.traits.kind is Kind.MULTICLASS:
         params["num_class"] = k
     return Model(
         objective,
@@ -123,13 +124,6 @@ def _model(facts: Any) -> Model:
         params,
         columns.levels or None,
     )
-
-
-_OUR_NAMES: Final = {
-    "multiclass",
-    "multiclassova",
-    *(config["name"] for config in _ONE_SCORE.values()),
-}
 
 
 def _forest(trees: list[Tree], k: int, columns: Columns) -> Forest:

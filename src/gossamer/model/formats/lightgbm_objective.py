@@ -8,9 +8,10 @@ from gossamer.errors import NotSupportedError, message
 from gossamer.objectives import Objective, objective_from_config
 from gossamer.objectives.custom import CustomWithLink
 from gossamer.objectives.several import SeveralTargets
+from gossamer.objectives.square_root import SquareRoot
 
-# Names that mean the same in both.
-_SAME: Final = (
+# Names without parameters in the line.
+_PLAIN: Final = (
     "regression",
     "regression_l1",
     "huber",
@@ -31,8 +32,6 @@ _OLD_NAMES: Final = {
     "xentropy": "cross_entropy",
     "xentlambda": "cross_entropy_lambda",
 }
-# Objectives that LightGBM lacks, and one of its own with the same link.
-_SAME_LINK: Final = {"focal": "cross_entropy", "cox": "poisson", "aft": "poisson"}
 _LINKS: Final = {
     "exp": "poisson",
     "sigmoid": "cross_entropy",
@@ -62,7 +61,7 @@ def read_objective(line: str | None, n_outputs: int) -> Objective:
             raise ValueError("sigmoid is out of range")
     if name in ("multiclass", "multiclassova"):
         config["num_class"] = int(flags.get("num_class", "0"))
-    elif name not in (*_SAME, "binary"):
+    elif name not in (*_PLAIN, "binary"):
         raise ValueError(f"the objective {name[:40]!r} is unknown")
     if config.get("num_class", 1) != n_outputs:
         raise ValueError("the number of trees per round is not that of the objective's classes")
@@ -82,18 +81,11 @@ def write_objective(objective: Objective) -> str | None:
         >>> write_objective(Multiclass(3))
         'multiclass num_class:3'
     """
-    config, k = objective.to_config(), objective.n_outputs
-    name = _SAME_LINK.get(objective.name, objective.name)
-    if name in _SAME and k == 1:
-        return name
-    if name == "reg_sqrt":
-        return f"{config['objective']} sqrt"
-    if name == "binary":
-        return f"binary sigmoid:{config['sigmoid']!r}"
-    if name == "multiclass":
-        return f"multiclass num_class:{k}"
-    if name == "multiclassova":
-        return f"multiclassova num_class:{k} sigmoid:{config['sigmoid']!r}"
+    line = objective.traits.lightgbm
+    if line:
+        return line.format(sigmoid=objective.sigmoid, n_outputs=objective.n_outputs)
+    if isinstance(objective, SquareRoot):
+        return f"{objective.inner.traits.lightgbm} sqrt"
     if isinstance(objective, CustomWithLink):
         return _line_of_link(objective)
     if isinstance(objective, SeveralTargets):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from gossamer.errors import GossamerError
 from gossamer.objectives import Objective
+from gossamer.objectives.square_root import SquareRoot
 from gossamer.params import TABLE, resolve
 
 # They say nothing about the model, or are told by other parts of the file.
@@ -55,10 +56,9 @@ def read_parameters(found: Mapping[str, str], objective: Objective) -> dict[str,
         >>> read_parameters({"num_leaves": "7", "eta": "x", "max_bin": "255"}, Regression())
         {'objective': 'regression', 'num_leaves': 7}
     """
-    config = objective.to_config()
-    params: dict[str, Any] = {"objective": config.get("objective", config["name"])}
-    if objective.name == "reg_sqrt":
-        params["reg_sqrt"] = True
+    params: dict[str, Any] = {"objective": objective.name}
+    if isinstance(objective, SquareRoot):
+        params = {"objective": objective.inner.name, "reg_sqrt": True}
     if objective.n_outputs > 1:
         params["num_class"] = objective.n_outputs
     known = {name: value for name, value in found.items() if name in TABLE and value}

@@ -13,7 +13,7 @@ import numpy as np
 
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.model.formats.onnx_graph import Graph
-from gossamer.model.formats.onnx_links import CLASSIFIERS, add_classes, add_predictions
+from gossamer.model.formats.onnx_links import add_classes, add_predictions, predicts_classes
 from gossamer.model.formats.onnx_trees import add_trees
 from gossamer.model.model import Model
 
@@ -59,7 +59,7 @@ def to_onnx(model: Model, dtype: str = "float64", raw_score: bool = False) -> An
     facts = {"feature_names": json.dumps(model.names)}
     if model.levels:
         facts["levels"] = json.dumps(model.levels.to_json())
-    if raw_score or model.objective.name not in CLASSIFIERS:
+    if raw_score or not predicts_classes(model.objective):
         value = score if raw_score else add_predictions(graph, score, model.objective)
         outputs = {graph.name(value, "variable"): (graph.type, ["rows", k])}
         return graph.to_model(model.n_columns, outputs, facts)

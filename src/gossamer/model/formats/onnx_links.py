@@ -9,11 +9,14 @@ import numpy as np
 
 from gossamer.errors import NotSupportedError, message
 from gossamer.model.formats.onnx_graph import Graph
-from gossamer.objectives import Objective
+from gossamer.objectives import Objective, SeveralTargets
 
-# Objectives that predict classes.
-_SIGMOID: Final = ("binary", "focal", "multiclassova")
-CLASSIFIERS: Final = (*_SIGMOID, "multiclass", "multi:softmax")
+
+def predicts_classes(objective: Objective) -> bool:
+    """Whether a label and the probability of each class can be written."""
+    traits = objective.traits
+    has_probabilities = traits.gives_probabilities or traits.link == "argmax"
+    return objective.n_classes > 0 and has_probabilities
 
 
 def add_predictions(graph: Graph, score: str, objective: Objective) -> str:
@@ -22,23 +25,21 @@ def add_predictions(graph: Graph, score: str, objective: Objective) -> str:
     Raises:
         NotSupportedError: If they are something that only Python can compute.
     """
-    config = objective.to_config()
-    if config["name"] == "several_targets":
+    if isinstance(objective, SeveralTargets):
         parts = [_part(graph, score, i) for i in range(objective.n_outputs)]
         links = [
             add_predictions(graph, part, own)
-            for part, own in zip(parts, objective.parts, strict=True)  # type: ignore[attr-defined]
+            for part, own in zip(parts, objective.parts, strict=True)
         ]
         return str(graph.op("Concat", *links, axis=1))
-    link = _LINKS.get(config["name"])
+    link = _LINKS.get(objective.traits.link)
     if link is not None:
-        return link(graph, score, config)
-    if not objective.has_link:
-        return score
+        return link(graph, score, objective.to_config())
     raise NotSupportedError(
         message(
-            "predictions of the objective cannot be written as ONNX",
-            got=config["name"],
+            f"predictions of objective={objective.name} cannot be written as ONNX",
+            got=f"the link {objective.traits.link}",
+            expected=f"one of {', '.join(_LINKS)}",
             hint="Write raw scores with to_onnx(raw_score=True).",
         )
     )
@@ -94,7 +95,7 @@ def _signed_square(graph: Graph, score: str, config: dict[str, Any]) -> str:
     return str(graph.op("Mul", score, graph.op("Abs", score)))
 
 
-def _hinge(graph: Graph, score: str, config: dict[str, Any]) -> str:
+def _sign(graph: Graph, score: str, config: dict[str, Any]) -> str:
     return str(graph.op("Cast", graph.op("Greater", score, graph.constant(0.0)), to=graph.type))
 
 
@@ -134,14 +135,13 @@ _BY_NAME: Final[dict[str, _Link]] = {
     "softplus": _softplus,
 }
 _LINKS: Final[dict[str, _Link]] = {
-    **dict.fromkeys((*_SIGMOID, "cross_entropy"), _sigmoid),
-    **dict.fromkeys(("multiclass", "multi:softmax"), _softmax),
-    **dict.fromkeys(("poisson", "gamma", "tweedie", "cox", "aft"), _exp),
-    "cross_entropy_lambda": _softplus,
-    "squared_log_error": _expm1,
-    "reg_sqrt": _signed_square,
-    "hinge": _hinge,
-    "gaussian": _gaussian,
-    "quantiles": _sorted,
-    "custom_link": _named,
+    **_BY_NAME,
+    "bounded_exp": _exp,
+    "expm1": _expm1,
+    "argmax": _softmax,  # the label is found from the probabilities
+    "sign": _sign,
+    "signed_square": _signed_square,
+    "sorted": _sorted,
+    "normal": _gaussian,
+    "named": _named,
 }

@@ -13,23 +13,26 @@ import numpy.typing as npt
 
 from gossamer.errors import NotSupportedError, message
 from gossamer.model.model import Model
-from gossamer.objectives import Objective
+from gossamer.objectives import CustomWithLink, Objective
+from gossamer.params.traits import Kind
 from gossamer.tree import Forest
 from gossamer.tree.tree import Tree
 
 _ZERO: Final = 1e-35  # at most this far from zero is zero, where zero is missing
 _NAN_AND_ZERO, _NAN_IS_ZERO = 1, 2  # kinds of missing values
-_SOFTMAX: Final = ("multiclass", "multi:softmax")
-# Objective: what Treelite calls its link.
+# Link: what Treelite calls it.
 _LINKS: Final = {
-    **dict.fromkeys(("binary", "focal", "cross_entropy"), "sigmoid"),
-    **dict.fromkeys(("poisson", "gamma", "tweedie", "cox", "aft"), "exponential"),
-    **dict.fromkeys(_SOFTMAX, "softmax"),
-    "multiclassova": "multiclass_ova",
-    "cross_entropy_lambda": "logarithm_one_plus_exp",
-    "reg_sqrt": "signed_square",
-    "hinge": "hinge",
+    "sigmoid": "sigmoid",
+    "exp": "exponential",
+    "bounded_exp": "exponential",
+    "softmax": "softmax",
+    "argmax": "softmax",
+    "softplus": "logarithm_one_plus_exp",
+    "signed_square": "signed_square",
+    "sign": "hinge",
 }
+# Links of a `CustomObjective`.
+_CUSTOM_LINKS: Final = ("exp", "sigmoid", "softplus")
 
 
 def write(model: Model) -> bytes:
@@ -63,7 +66,7 @@ def to_treelite(model: Model, raw_score: bool = False) -> Any:
     trees = [forest.tree(t) for t in range(forest.n_trees)]
     if not trees:  # Treelite has no model without trees
         trees = [Tree.constant(0.0) for _ in range(k)]
-    is_classes = model.objective.name in (*_SOFTMAX, "multiclassova")
+    is_classes = model.objective.traits.kind is Kind.MULTICLASS
     is_vector = trees[0].n_values > 1
     output = [-1] * len(trees) if is_vector else [t % k for t in range(len(trees))]
     zeros = [0] * len(trees)
@@ -95,10 +98,10 @@ def to_treelite(model: Model, raw_score: bool = False) -> Any:
 
 
 def _task(objective: Objective) -> str:
-    if objective.n_outputs > 1:
-        is_classes = objective.name in (*_SOFTMAX, "multiclassova")
-        return "kMultiClf" if is_classes else "kRegressor"
-    return "kBinaryClf" if objective.name in ("binary", "focal") else "kRegressor"
+    if objective.traits.kind is Kind.MULTICLASS:
+        return "kMultiClf"
+    is_binary = objective.traits.kind is Kind.BINARY and objective.traits.gives_probabilities
+    return "kBinaryClf" if is_binary else "kRegressor"
 
 
 def _link(builders: Any, objective: Objective, raw_score: bool, is_classes: bool) -> Any:
@@ -107,21 +110,23 @@ def _link(builders: Any, objective: Objective, raw_score: bool, is_classes: bool
     if raw_score:
         return builders.PostProcessorFunc(name=none)
     parts: tuple[Objective, ...] = getattr(objective, "parts", (objective,))
-    configs = [part.to_config() for part in parts]
-    first = configs[0]
-    name = none if not parts[0].has_link else _LINKS.get(first["name"])
-    if first["name"] == "custom_link":
-        links = {"exp": "exponential", "sigmoid": "sigmoid", "softplus": "logarithm_one_plus_exp"}
-        name = links.get(first["link"])
-    if name is None or any(config != first for config in configs):
+    first = parts[0]
+    link = first.traits.link
+    if isinstance(first, CustomWithLink):
+        link = first.link if first.link in _CUSTOM_LINKS else ""
+    name = none if not first.has_link else _LINKS.get(link)
+    if name == "sigmoid" and is_classes:
+        name = "multiclass_ova"
+    if name is None or any(part.to_config() != first.to_config() for part in parts):
         raise NotSupportedError(
             message(
                 "Treelite does not know how predictions of the objective are made",
                 got=objective.to_config(),
+                expected=f"one of the links {', '.join(_LINKS)}",
                 hint="Hand over raw scores with to_treelite(raw_score=True).",
             )
         )
-    return builders.PostProcessorFunc(name=name, sigmoid_alpha=first.get("sigmoid", 1.0))
+    return builders.PostProcessorFunc(name=name, sigmoid_alpha=first.sigmoid)
 
 
 def _add_tree(builder: Any, tree: Tree, factor: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import NotSupportedError, message
-from gossamer.objectives import Objective, SeveralTargets, objective_from_config
+from gossamer.objectives import CustomWithLink, Objective, SeveralTargets, objective_from_config
 from gossamer.objectives.quantile import Quantile
 
 # XGBoost's name: ours, by how scores become predictions. The loss of the squared logarithmic error
@@ -36,21 +36,6 @@ _OURS: Final = {
     "rank:pairwise": "rank:pairwise",
     "survival:cox": "cox",
     "survival:aft": "aft",
-}
-# Our name: XGBoost's. Losses that it does not have become one with the same link.
-_THEIRS: Final = {
-    **{ours: theirs for theirs, ours in reversed(_OURS.items())},
-    "expectile": "reg:squarederror",  # not in all versions
-    "huber": "reg:squarederror",
-    "fair": "reg:squarederror",
-    "mape": "reg:absoluteerror",
-    "log_cosh": "reg:squarederror",
-    "quantiles": "reg:quantileerror",
-    "custom": "reg:squarederror",
-    "focal": "reg:logistic",
-    "multiclassova": "binary:logistic",
-    "lambdarank": "rank:ndcg",
-    "rank_xendcg": "rank:ndcg",
 }
 _LINKS: Final = {"exp": "reg:gamma", "sigmoid": "reg:logistic", "softmax": "multi:softprob"}
 _LOGIT: Final = ("reg:logistic", "binary:logistic")
@@ -122,10 +107,9 @@ def _alphas(found: Any, n_outputs: int) -> list[float]:
 
 def params_of(objective: Objective) -> dict[str, Any]:
     """Return parameters of a training with the objective of a model that was read."""
-    config = objective.to_config()
-    if config["name"] == "several_targets":
-        config = config["parts"][0]
-    params = {"objective": config["name"]}
+    one = objective.parts[0] if isinstance(objective, SeveralTargets) else objective
+    params = {"objective": one.name}
+    config = one.to_config()
     return params | {name: config[name] for name in ("num_class",) if name in config}
 
 
@@ -197,24 +181,23 @@ def write_objective(objective: Objective) -> tuple[dict[str, Any], float]:
         >>> write_objective(objective_from_config({"name": "huber"}))[0]["name"]
         'reg:squarederror'
     """
-    config = objective.to_config()
-    parts = getattr(objective, "parts", (objective,))
-    own = config["parts"][0] if config["name"] == "several_targets" else config
-    name = _THEIRS.get(own["name"])
-    if own["name"] == "custom_link":
-        name = _LINKS.get(str(own["link"]))
-    is_mixed = any(part.to_config() != own for part in parts)
-    if name is None or is_mixed:
+    parts = objective.parts if isinstance(objective, SeveralTargets) else (objective,)
+    one = parts[0]
+    name = one.traits.xgboost
+    if isinstance(one, CustomWithLink):
+        name = _LINKS.get(str(one.link), "")
+    is_mixed = any(part.to_config() != one.to_config() for part in parts)
+    if not name or is_mixed:
         raise NotSupportedError(
             message(
                 "XGBoost has no objective that predicts as the model does",
-                got=[part.name for part in parts] if is_mixed else config["name"],
+                got=[part.name for part in parts] if is_mixed else objective.name,
                 expected="a link that XGBoost has: none, exp, sigmoid, softmax or a class",
                 hint="Save it in another format, or write a model of the raw scores with "
                 "objective=regression.",
             )
         )
-    sigmoid = 1.0 if name == "binary:logitraw" else float(own.get("sigmoid", 1.0))
+    sigmoid = 1.0 if name == "binary:logitraw" else float(one.sigmoid)
     return {"name": name, **_params_of(name, objective)}, sigmoid
 
 

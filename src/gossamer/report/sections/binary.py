@@ -12,27 +12,22 @@ from gossamer.report.given import Floats, Given
 from gossamer.report.html import clean, grid, many, note, number, percent, text, to_json
 from gossamer.report.sections.curves import Calibration, Ranked, Truths, thin
 
-# Objectives whose predictions are probabilities.
-_PROBABILITIES: Final = ("binary", "focal", "cross_entropy")
 _N_THRESHOLDS: Final = 200
 
 
-def binary(
-    given: Given, objective: str, is_positive: Truths, score: Floats, prediction: Any, suffix: str
-) -> str:
+def binary(given: Given, is_positive: Truths, score: Floats, probability: Any, suffix: str) -> str:
     """Return the pictures of two classes.
 
     Args:
         given: What the page is about.
-        objective: Name of the objective.
         is_positive: The labels.
         score: Raw scores.
-        prediction: Predictions.
+        probability: Predicted probabilities; None: the objective has none.
         suffix: Sets ids on the page apart.
     """
     names = given.class_names if len(given.class_names) == 2 else ("0", "1")
-    is_share = objective in _PROBABILITIES
-    shown = np.asarray(prediction, np.float64) if is_share else score
+    is_share = probability is not None
+    shown = np.asarray(probability, np.float64) if is_share else score
     is_there = np.isfinite(shown)
     shown, is_positive = shown[is_there], is_positive[is_there]
     if not len(shown):

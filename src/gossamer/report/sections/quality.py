@@ -9,7 +9,8 @@ import numpy as np
 from gossamer.data import Targets
 from gossamer.errors import GossamerError
 from gossamer.metrics import make_metrics
-from gossamer.objectives import Custom, Objective, SeveralTargets
+from gossamer.objectives import Objective, SeveralTargets
+from gossamer.params.traits import Kind
 from gossamer.report.given import Floats, Given
 from gossamer.report.html import note, number, table, text
 from gossamer.report.sections.binary import binary
@@ -17,18 +18,17 @@ from gossamer.report.sections.distribution import gaussian, quantiles
 from gossamer.report.sections.multiclass import multiclass
 from gossamer.report.sections.ranking import ranking
 from gossamer.report.sections.regression import regression
-from gossamer.report.sections.summary import task_of
 from gossamer.report.sections.survival import survival
 
 _TARGETS: Final = 6
 
 # Metrics that are told beside the model's own.
 _METRICS: Final = {
-    "Binary classification": ("auc", "average_precision", "binary_logloss", "binary_error"),
-    "Classification": ("multi_logloss", "multi_error", "auc_mu"),
-    "Ranking": ("ndcg", "map"),
-    "Survival": ("concordance",),
-    "Regression": ("rmse", "l1", "r2"),
+    Kind.BINARY: ("auc", "average_precision", "binary_logloss", "binary_error"),
+    Kind.MULTICLASS: ("multi_logloss", "multi_error", "auc_mu"),
+    Kind.RANKING: ("ndcg", "map"),
+    Kind.SURVIVAL: ("c_index",),
+    Kind.REGRESSION: ("rmse", "l1", "r2"),
 }
 
 
@@ -75,29 +75,29 @@ def _of_one(
 ) -> str:
     """Return the pictures of one target."""
     label = targets.label.astype(np.float64)
-    task = task_of(objective)
-    if task == "Binary classification":
-        return binary(given, objective.name, label > 0, scores[:, 0], predictions, suffix)
-    if task == "Classification":
+    traits = objective.traits
+    is_binary = traits.takes_shares and np.isin(label, (0.0, 1.0)).all()
+    if traits.kind is Kind.BINARY or is_binary:
+        shares = predictions if traits.gives_probabilities else None
+        return binary(given, label > 0, scores[:, 0], shares, suffix)
+    if traits.kind is Kind.MULTICLASS:
         return multiclass(given, label.astype(np.int64), scores, predictions)
-    if task == "Ranking":
+    if traits.kind is Kind.RANKING:
         return ranking(given, targets, scores[:, 0])
-    if task == "Survival":
+    if traits.kind is Kind.SURVIVAL:
         return survival(objective, targets, predictions)
-    if objective.name == "quantiles":
+    if traits.kind is Kind.QUANTILES:
         return quantiles(objective, label, predictions)
-    if objective.name == "gaussian":
+    if traits.kind is Kind.DISTRIBUTION:
         return gaussian(label, predictions)
-    if isinstance(objective, Custom):
+    if traits.kind is Kind.CUSTOM:
         return _custom(given, targets, scores, predictions, suffix)
-    if objective.name == "cross_entropy" and np.isin(label, (0.0, 1.0)).all():
-        return binary(given, objective.name, label > 0, scores[:, 0], predictions, suffix)
     return regression(label, predictions, _alpha(given, objective))
 
 
 def _alpha(given: Given, objective: Objective) -> float | None:
     """The quantile that a model was trained for; None: none, or it is not known."""
-    if objective.name != "quantile" or not given.booster.params:
+    if not objective.traits.takes_quantiles or not given.booster.params:
         return None
     params = given.params
     return params.quantile_alpha[0] if params.quantile_alpha else params.alpha
@@ -113,7 +113,7 @@ def _custom(given: Given, targets: Targets, scores: Floats, predictions: Any, su
     label = targets.label.astype(np.float64)
     told = note("The objective is the user's own: labels are read as what they look like.")
     if np.isin(label, (0.0, 1.0)).all():
-        return told + binary(given, "custom", label > 0, scores[:, 0], predictions, suffix)
+        return told + binary(given, label > 0, scores[:, 0], None, suffix)
     return told + regression(label, predictions)
 
 
@@ -124,8 +124,7 @@ def _metrics(given: Given) -> str:
     part = objective.parts[0] if isinstance(objective, SeveralTargets) else objective
     own = given.params.metric
     names = list(own) if own is not None else [part.own_metric] if part.own_metric else []
-    if part.name not in ("quantiles", "gaussian") and not isinstance(part, Custom):
-        names += _METRICS.get(task_of(part), ())
+    names += _METRICS.get(part.traits.kind, ())
     score = np.ascontiguousarray(given.scores.T).ravel()
     found: dict[str, tuple[str, str, str]] = {}
     for name in names:

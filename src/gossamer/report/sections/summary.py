@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from gossamer.objectives import SeveralTargets
+from gossamer.params.traits import Kind
 from gossamer.report.given import Given
 from gossamer.report.html import number, text
 
-_TASKS = {
-    "binary": "Binary classification",
-    "binary:logitraw": "Binary classification",
-    "hinge": "Binary classification",
-    "focal": "Binary classification",
-    "multiclass": "Classification",
-    "multi:softmax": "Classification",
-    "multiclassova": "Classification",
-    "cox": "Survival",
-    "aft": "Survival",
-    "custom": "An objective of one's own",
-    "custom_link": "An objective of one's own",
+_TASKS: Final = {
+    Kind.BINARY: "Binary classification",
+    Kind.MULTICLASS: "Classification",
+    Kind.RANKING: "Ranking",
+    Kind.SURVIVAL: "Survival",
+    Kind.CUSTOM: "An objective of one's own",
 }
 
 
@@ -33,9 +28,7 @@ def task_of(objective: Any) -> str:
     """
     if isinstance(objective, SeveralTargets):
         return f"{task_of(objective.parts[0])} of {objective.n_outputs} targets"
-    if "rank" in objective.name:
-        return "Ranking"
-    return _TASKS.get(objective.name, "Regression")
+    return _TASKS.get(objective.traits.kind, "Regression")
 
 
 def summary(given: Given) -> str:

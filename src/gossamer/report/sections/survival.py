@@ -21,7 +21,7 @@ def survival(objective: Objective, targets: Targets, predictions: Any) -> str:
     signed = signed_times(targets).astype(np.float64)
     time, is_event = np.abs(signed), signed > 0
     risk = np.asarray(predictions, np.float64)
-    if objective.name == "aft":  # predictions are times: the longer, the lower the risk
+    if objective.traits.predicts_times:  # the longer, the lower the risk
         risk = -risk
     order = np.argsort(risk, kind="stable")
     groups = [part for part in np.array_split(order, _N_GROUPS) if len(part)]
