@@ -48,7 +48,7 @@ def text_columns(model: Booster) -> list[str]:
 
 def classes_of(model: Booster) -> list[Level] | None:
     """Return what classes 0, 1, ... stand for; None: the model has none."""
-    n_classes = n_classes_of(model._model.objective)
+    n_classes = n_classes_of(model.model.objective)
     if n_classes < 2:
         return None
     return model.class_names or list(range(n_classes))
@@ -56,7 +56,7 @@ def classes_of(model: Booster) -> list[Level] | None:
 
 def gives_probabilities(model: Booster) -> bool:
     """Whether predictions are probabilities of classes, rather than scores or the classes."""
-    return model._model.objective.name in ("binary", "focal", "multiclass", "multiclassova")
+    return model.model.objective.name in ("binary", "focal", "multiclass", "multiclassova")
 
 
 def output_names(model: Booster, word: str) -> list[str]:
@@ -69,7 +69,7 @@ def output_names(model: Booster, word: str) -> list[str]:
         >>> output_names(train(params, data, 1), "probability")
         ['probability_0', 'probability_1']
     """
-    objective: Any = model._model.objective
+    objective: Any = model.model.objective
     if objective.n_outputs == 1:
         return [word]
     names = classes_of(model) or list(range(objective.n_outputs))
