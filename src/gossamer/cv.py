@@ -175,8 +175,8 @@ class _CrossTraining:
 
     def limit_threads(self, limits: Sequence[int | None]) -> None:
         for booster, limit in zip(self.boosters, limits, strict=True):
-            if booster._training is not None:  # a callback may have freed its data
-                booster._training.limit_threads(limit)
+            if booster.training is not None:  # a callback may have freed its data
+                booster.training.limit_threads(limit)
 
     def boost(
         self,

@@ -14,6 +14,7 @@ from gossamer.errors import DataTypeError, ParameterError, message
 from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
+from gossamer.model.booster import restore_best
 from gossamer.model.checkpoint import Run
 from gossamer.model.constant import warn_if_constant
 from gossamer.params import TABLE, Params
@@ -103,7 +104,7 @@ def train(
         _boost(run, before, after, evaluate)
     except EarlyStopException as stop:
         booster.best_iteration = stop.best_iteration + 1
-        booster._restore_best(with_scores=keep_training_booster)
+        restore_best(booster, with_scores=keep_training_booster)
         run.results = stop.best_score
     except KeyboardInterrupt:
         if booster.current_iteration() == begin:
@@ -117,7 +118,7 @@ def train(
         scores = booster.best_score.setdefault(result.dataset_name, {})
         scores[result.metric_name] = result.metric_value
     if not keep_training_booster:
-        booster.free_dataset()._keep_best()
+        booster.free_dataset().model = booster.used_model()  # as LightGBM: up to the best round
     return booster
 
 
@@ -162,7 +163,7 @@ def _keep_so_far(run: Run) -> None:
         best = callback.best_so_far() if hasattr(callback, "best_so_far") else None
         if best is not None:
             booster.best_iteration, run.results = best[0] + 1, best[1]
-            booster._restore_best(with_scores=True)
+            restore_best(booster, with_scores=True)
             break
     warn(f"Training was interrupted after {n_rounds} rounds; the model is that of these rounds.")
 
@@ -196,7 +197,7 @@ def _add_valid_sets(
 
 def _check_names(booster: Booster, evaluates_train: bool) -> None:
     """Data sets of one name could not be told apart in the results."""
-    names = [booster._train_data_name] if evaluates_train else []
+    names = [booster.train_data_name] if evaluates_train else []
     names += booster.name_valid_sets
     if len(set(names)) < len(names):
         raise ParameterError(

@@ -97,5 +97,5 @@ def test_cells_become_wide_in_the_third_round() -> None:
     n_wide = []
     for _ in range(4):
         booster.update()
-        n_wide.append(booster._training.stage_stats()["wide_rounds"])
+        n_wide.append(booster.training.stage_stats()["wide_rounds"])
     assert n_wide == [0, 0, 1, 2]

@@ -92,7 +92,7 @@ def check_formats(training: Training, model: Booster) -> None:
     if any("no bounds" not in str(warning.message) for warning in caught):
         return  # some rows are predicted differently
     tolerance = 1e-13 if training.params.get("boosting") == "rf" else 0.0  # docs/interchange.md
-    if model._model.forest.linear is not None:
+    if model.model.forest.linear is not None:
         free = without_bounds(model)
         expected, tolerance = (free.predict(rows), free.predict(rows, raw_score=True)), 1e-7
     check_predictions(Booster(model_str=foreign), rows, expected, tolerance)
@@ -100,12 +100,12 @@ def check_formats(training: Training, model: Booster) -> None:
 
 def without_bounds(model: Booster) -> Booster:
     """The same model with lines of leaves that go on without end, as LightGBM's do."""
-    found = model._model
+    found = model.model
     linear = dict(found.forest.linear or {})
     has_terms = np.diff(linear["linear_begin"]) > 0
     for name, bound in (("linear_low", -1e308), ("linear_high", 1e308)):
         linear[name] = np.where(has_terms, bound, linear[name])
-    return Booster._of(replace(found, forest=replace(found.forest, linear=linear)))
+    return Booster.from_model(replace(found, forest=replace(found.forest, linear=linear)))
 
 
 def check_predictions(model: Booster, rows: Any, expected: Any, tolerance: float) -> None:

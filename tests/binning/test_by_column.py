@@ -58,7 +58,7 @@ def test_a_forced_bound_is_an_exact_threshold() -> None:
     label = (TABLE[:, 0] > 0.123).astype(float)
     params = {"forced_bins": {"x": [0.123]}, "max_bin": 4, "verbose": -1, "num_leaves": 2}
     booster = gossamer.train(params, Dataset(TABLE, label, feature_name=NAMES), 1)
-    assert booster._model.forest.tree(0).threshold.tolist() == [0.123]
+    assert booster.model.forest.tree(0).threshold.tolist() == [0.123]
 
 
 def test_bins_cannot_change_once_they_are_made() -> None:

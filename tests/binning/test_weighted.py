@@ -111,7 +111,7 @@ def test_training() -> None:
     booster = train({**FEW, "weighted_bins": True}, data, 3, valid)
     np.testing.assert_array_equal(data.binned.binning.upper, weighted)
     np.testing.assert_array_equal(valid.binned.binning.upper, weighted)
-    assert set(booster._model.forest.arrays["threshold"]) <= set(weighted)
+    assert set(booster.model.forest.arrays["threshold"]) <= set(weighted)
 
 
 def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:

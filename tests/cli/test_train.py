@@ -146,7 +146,7 @@ def test_values_themselves(run: Any, flights: Path) -> None:
         *("--ignore", "delayed,carrier"),
     )
     assert found["rounds"] == 8
-    assert gs.Booster(model_file="model.gsm")._model.forest.linear is not None
+    assert gs.Booster(model_file="model.gsm").model.forest.linear is not None
 
 
 def test_several_files_and_a_pattern(run: Any, flights: Path) -> None:
@@ -159,7 +159,7 @@ def test_several_files_and_a_pattern(run: Any, flights: Path) -> None:
 def test_numbers_that_are_categories(run: Any, flights: Path) -> None:
     summary(run, "flights.csv", "-t", "minutes", "--categorical", "hour", "--ignore", "delayed")
     model = gs.Booster(model_file="model.gsm")
-    assert "category" in model._model.forest.arrays
+    assert "category" in model.model.forest.arrays
 
 
 def test_no_header(run: Any, folder: Path) -> None:

@@ -392,7 +392,7 @@ def test_contents_that_no_training_data_has(
         return
     for _ in range(10):
         booster.update()
-    forest = booster._model.forest
+    forest = booster.model.forest
     assert forest.arrays["leaf_count"].min() >= 2
     # The trees send the rows of the file where training sent them.
     binning = data.binned.binning
@@ -405,9 +405,9 @@ def test_contents_that_no_training_data_has(
             np.nan,
         ]  # of each bin, and missing
         table[:, column] = np.take(values, data.binned.bins.copy_column(feature))
-    assert booster._training is not None
+    assert booster.training is not None
     np.testing.assert_array_equal(
-        booster.predict(table, raw_score=True), booster._training.train.score
+        booster.predict(table, raw_score=True), booster.training.train.score
     )
 
 

@@ -65,8 +65,8 @@ def make_data(table: np.ndarray, read: Any = np.asarray, **params: Any) -> Datas
 def trees(data: Dataset, **params: Any) -> bytes:
     """What was learned: the model without its parameters."""
     booster = train({**PARAMS, **params}, data, 8)
-    assert booster._model.forest.arrays["column"].size > 20
-    return model_file.to_bytes(replace(booster._model, params={}))
+    assert booster.model.forest.arrays["column"].size > 20
+    return model_file.to_bytes(replace(booster.model, params={}))
 
 
 @every_input
@@ -151,7 +151,7 @@ def test_with_conflicts_training_sees_the_first_value_only() -> None:
     def learned(table: np.ndarray, **params: Any) -> bytes:
         settings = {**PARAMS, "min_data_in_bin": 1, "max_bin": 255, **params}
         booster = train(settings, Dataset(table, label), 5)
-        return model_file.to_bytes(replace(booster._model, params={}))
+        return model_file.to_bytes(replace(booster.model, params={}))
 
     lossy = Dataset(table, params={"max_conflict_rate": 0.5}).describe()
     assert lossy.values_dropped == np.count_nonzero(table) - np.count_nonzero(kept)
@@ -240,8 +240,8 @@ def test_a_file_is_a_reference_for_other_data(storage: str, tmp_path: Path) -> N
         booster.add_valid(reference.create_valid(csr_array(other), label_of(other)), "other")
         for _ in range(5):
             booster.update()
-        assert booster._training is not None
-        [valid] = booster._training.valid
+        assert booster.training is not None
+        [valid] = booster.training.valid
         np.testing.assert_array_equal(booster.predict(other, raw_score=True), valid.score)
         results.append(booster.eval_valid())
     assert results[0] == results[1]
@@ -272,8 +272,8 @@ def test_validation_scores_are_those_of_the_model(storage: str, read: Any, missi
     # One that comes late gets all trees at once.
     booster.add_valid(data.create_valid(read(table), label_of(table)), "late")
     predicted = booster.predict(table, raw_score=True)
-    assert booster._training is not None
-    for valid in booster._training.valid:
+    assert booster.training is not None
+    for valid in booster.training.valid:
         np.testing.assert_array_equal(valid.score, predicted)
     early, late = booster.eval_valid()
     assert early.metric_value == late.metric_value
@@ -304,11 +304,11 @@ def test_training_on_data_in_the_bins_of_other_data(
     for _ in range(8):
         booster.update()
     rows = table[::2] if where == "subset" else table
-    assert booster._training is not None
+    assert booster.training is not None
     np.testing.assert_array_equal(
-        booster.predict(rows, raw_score=True), booster._training.train.score
+        booster.predict(rows, raw_score=True), booster.training.train.score
     )
-    assert booster._model.forest.arrays["leaf_count"].min() >= PARAMS["min_data_in_leaf"]
+    assert booster.model.forest.arrays["leaf_count"].min() >= PARAMS["min_data_in_leaf"]
     # Bins are those of the other data: they do not depend on how that is stored.
     for params in ({}, {"extra_trees": True}):
         assert trees(make(storage, read), **params) == trees(make("plain", np.asarray), **params)
@@ -326,8 +326,8 @@ def test_a_data_set_is_still_a_reference_after_training_on_it() -> None:
     for _ in range(5):
         booster.update()
     predicted = booster.predict(HOLES, raw_score=True)
-    assert booster._training is not None
-    for scored in booster._training.valid:
+    assert booster.training is not None
+    for scored in booster.training.valid:
         np.testing.assert_array_equal(scored.score, predicted)
 
 
@@ -359,7 +359,7 @@ def test_values_that_the_sample_does_not_see(large: tuple[np.ndarray, np.ndarray
     def learned(data: Any, **params: Any) -> bytes:
         settings = {**PARAMS, "is_enable_sparse": False, "num_threads": 2, **params}
         booster = train(settings, Dataset(data, label), 3)
-        return model_file.to_bytes(replace(booster._model, params={}))
+        return model_file.to_bytes(replace(booster.model, params={}))
 
     assert learned(csr_array(table)) == learned(table, enable_bundle=False)
 

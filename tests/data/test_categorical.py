@@ -239,7 +239,7 @@ class TestModel:
             size=table["size"].cat.codes,
             zip=table["zip"].cat.codes,
         ).to_numpy(dtype=float)
-        plain = model_file.from_bytes(model_file.to_bytes(model._model))
+        plain = model_file.from_bytes(model_file.to_bytes(model.model))
         object.__setattr__(plain, "levels", None)
         other = Booster(model_str=model_file.to_text(plain))
         expected = other.predict(codes)
@@ -312,7 +312,7 @@ class TestModel:
         ],
     )
     def test_broken_files(self, model: Booster, levels: Any, words: str) -> None:
-        arrays, facts = files.from_bytes(model_file.to_bytes(model._model))
+        arrays, facts = files.from_bytes(model_file.to_bytes(model.model))
         assert json.dumps(facts["levels"][0]) == '[0, ["Bern", "Oslo", "Rome"]]'
         with pytest.raises(ModelFileError, match=words):
             model_file.from_bytes(files.to_bytes(arrays, {**facts, "levels": levels}))
@@ -320,7 +320,7 @@ class TestModel:
     def test_models_of_numbers_have_the_same_bytes_as_before(self) -> None:
         booster = train({"verbosity": -1}, Dataset(np.eye(30), np.arange(30)), 1)
         assert booster.pandas_categorical is None and booster.levels is None
-        assert "levels" not in files.from_bytes(model_file.to_bytes(booster._model))[1]
+        assert "levels" not in files.from_bytes(model_file.to_bytes(booster.model))[1]
 
 
 def test_missing_values_are_no_level() -> None:

@@ -103,7 +103,7 @@ def make_files() -> list[File]:
         params = {**small, **params}
         columns = params.pop("categorical_feature", "auto")
         data = Dataset(table, label, categorical_feature=columns, params=dict(small))
-        found.append(_file_of(name, gs.train(params, data, 3)._model))
+        found.append(_file_of(name, gs.train(params, data, 3).model))
     present = {name for file in found for name in file.arrays}
     assert present >= {"category", "linear_column", "derived.keys"}
     assert any(file.arrays.get("category", np.zeros(1)).max() >= 2**16 for file in found)
@@ -358,7 +358,7 @@ def use(content: bytes) -> str:
 
 
 def _use_model(model: Model) -> None:
-    booster = Booster._of(model)
+    booster = Booster.from_model(model)
     assert model_file.to_bytes(model_file.from_bytes(model_file.to_bytes(model))) == (
         model_file.to_bytes(model)
     )
@@ -368,7 +368,7 @@ def _use_model(model: Model) -> None:
         warnings.simplefilter("ignore")
         try:
             found = booster.predict(table)
-            np.testing.assert_array_equal(Booster._of(again).predict(table), found)
+            np.testing.assert_array_equal(Booster.from_model(again).predict(table), found)
         except ParameterError:
             # What was given for predictions need not fit the rounds: then it is not used.
             assert "start_iteration_predict" in booster.params

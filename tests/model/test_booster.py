@@ -75,23 +75,23 @@ class TestTraining:
     def test_reset_parameter_acts_on_later_rounds(self) -> None:
         booster = make_booster(1).reset_parameter({"eta": 0.01})
         booster.update()
-        values = [booster._model.forest.tree(t).leaf_value for t in range(2)]
+        values = [booster.model.forest.tree(t).leaf_value for t in range(2)]
         assert np.abs(values[0]).max() > 5 * np.abs(values[1]).max()
         assert booster.params["eta"] == 0.01
         booster.reset_parameter({"num_leaves": 2}).update()
-        assert booster._model.forest.tree(2).n_leaves == 2
+        assert booster.model.forest.tree(2).n_leaves == 2
 
     def test_reset_parameter_changes_the_bag(self) -> None:
         booster = make_booster(1, bagging_fraction=0.5, bagging_freq=1)
         booster.reset_parameter({"bagging_fraction": 0.1}).update()
-        counts = [booster._model.forest.tree(t).leaf_count.sum() for t in range(2)]
+        counts = [booster.model.forest.tree(t).leaf_count.sum() for t in range(2)]
         assert counts[0] > 4 * counts[1] > 0
 
     def test_reset_parameter_changes_the_threads(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(threads, "CELLS_PER_THREAD", 1)
         booster = make_booster(1, num_threads=3)
         booster.add_valid(Dataset(TABLE[:50], LABEL[:50]), "valid")
-        training = booster._training
+        training = booster.training
         assert [s.n_threads for s in (training.train, *training.valid)] == [3, 3]
         booster.reset_parameter({"num_threads": 2})
         assert [s.n_threads for s in (training.train, *training.valid)] == [2, 2]
@@ -229,7 +229,7 @@ class TestFacts:
 
     def test_importance(self) -> None:
         booster = make_booster()
-        forest = booster._model.forest
+        forest = booster.model.forest
         splits = booster.feature_importance()
         assert splits.dtype == np.int32
         assert splits.sum() == len(forest.arrays["column"])
@@ -252,13 +252,13 @@ class TestFacts:
 
     def test_bounds_of_one_tree_are_its_leaves(self) -> None:
         booster = make_booster(1)
-        values = booster._model.start[0] + booster._model.forest.tree(0).leaf_value
+        values = booster.model.start[0] + booster.model.forest.tree(0).leaf_value
         assert booster.lower_bound() == values.min()
         assert booster.upper_bound() == values.max()
 
     def test_leaf_output(self) -> None:
         booster = make_booster(2)
-        value = booster._model.forest.tree(1).leaf_value[3]
+        value = booster.model.forest.tree(1).leaf_value[3]
         assert booster.get_leaf_output(1, 3) == value
         for place in ((2, 0), (0, 7), (-1, 0)):
             with pytest.raises(ParameterError, match="there is no such"):

@@ -162,7 +162,7 @@ class TestSameBits:
             check(kind, np.array(rows).astype(np.float32))
 
     def test_thresholds_and_what_is_beside_them(self, kind: str) -> None:
-        arrays = booster(kind)._model.forest.arrays
+        arrays = booster(kind).model.forest.arrays
         mine = arrays["column"] < 4
         column, threshold = arrays["column"][mine][:150], arrays["threshold"][mine][:150]
         rows = np.tile(TABLE[:1], (3 * len(column), 1))
@@ -579,5 +579,5 @@ class TestCompiler:
 
 
 def test_the_same_model_is_the_same_text() -> None:
-    model = booster("categories, sets")._model
+    model = booster("categories, sets").model
     assert c_source(model) == c_source(model)

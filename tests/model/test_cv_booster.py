@@ -68,7 +68,7 @@ class TestForwarding:
         with pytest.raises(AttributeError, match="neither 'CVBooster' nor 'Booster' has"):
             make_models().no_such  # noqa: B018
         with pytest.raises(AttributeError, match="_model"):
-            make_models()._model  # noqa: B018
+            make_models().model  # noqa: B018
 
 
 class TestFiles:

@@ -48,7 +48,7 @@ def make_booster(kind: str) -> Booster:
 
 
 def scores(booster: Booster) -> list[np.ndarray]:
-    training = booster._training
+    training = booster.training
     assert training is not None
     return [scored.score.copy() for scored in (training.train, *training.valid)]
 
@@ -124,13 +124,13 @@ def test_bookkeeping(xgboost_mode: bool, uniform: bool, max_drop: int) -> None:
         expected = sum(w * t for w, t in zip(weights, trees, strict=True))
         np.testing.assert_allclose(booster.predict(TABLE), expected, atol=2e-5)
         # Gradients are float32: take what the tree says from the tree itself.
-        trees[-1] = booster._training.trees[-1].leaf_value[leaf] / rate  # type: ignore[union-attr]
+        trees[-1] = booster.training.trees[-1].leaf_value[leaf] / rate  # type: ignore[union-attr]
     assert n_dropped > 25
     for t, weight in enumerate(weights):
-        grown = booster._training.trees[t]  # type: ignore[union-attr]
+        grown = booster.training.trees[t]  # type: ignore[union-attr]
         for name in ("leaf_value", "node_value"):
-            own = getattr(booster._model.forest.tree(t), name)
-            rate = booster._training.boosting._rates[t]  # type: ignore[union-attr]
+            own = getattr(booster.model.forest.tree(t), name)
+            rate = booster.training.boosting._rates[t]  # type: ignore[union-attr]
             np.testing.assert_allclose(own, getattr(grown, name) * weight / rate, atol=1e-9)
 
 
@@ -183,7 +183,7 @@ def test_the_seed_matters() -> None:
 def test_scores_are_those_of_the_model_and_the_way_back(kind: str) -> None:
     """Bit for bit: after every round, for all data sets, and back again."""
     booster = make_booster(kind)
-    training = booster._training
+    training = booster.training
     assert training is not None and isinstance(training.boosting, Dart)
     past = []
     for _ in range(25):
@@ -213,16 +213,16 @@ def test_hundreds_of_rounds_leave_no_trace() -> None:
     booster = Booster({**params, "verbosity": -1}, Dataset(TABLE, label=1e7 + LABEL))
     for _ in range(300):
         booster.update()
-    forest = booster._model.forest
+    forest = booster.model.forest
     leaf = booster.predict(TABLE, pred_leaf=True) + forest.leaf_begin[:-1]
     values = forest.arrays["leaf_value"][leaf]
-    start = booster._model.start[0]
+    start = booster.model.start[0]
     for row in range(0, len(TABLE), 50):
         order = np.random.default_rng(row).permutation(values.shape[1])
         total = float(start)
         for value in values[row, order]:
             total += value
-        assert total == booster._training.train.score[row]  # type: ignore[union-attr]
+        assert total == booster.training.train.score[row]  # type: ignore[union-attr]
 
 
 def test_the_best_round_is_restored() -> None:
@@ -261,7 +261,7 @@ def test_state_as_json_carries_a_training_on() -> None:
     booster, again = make_booster("classes"), make_booster("classes")
     for _ in range(12):
         booster.update()
-    old, new = booster._training, again._training
+    old, new = booster.training, again.training
     assert old is not None and new is not None
     new._add_start()
     new.trees[:], new._states[:] = old.trees, old._states
@@ -310,7 +310,7 @@ def test_parameters_may_change() -> None:
     booster = make_booster("regression")
     for _ in range(8):
         booster.update()
-    boosting = booster._training.boosting  # type: ignore[union-attr]
+    boosting = booster.training.boosting  # type: ignore[union-attr]
     assert isinstance(boosting, Dart)
     factors = list(boosting._factors)
     booster.reset_parameter({"skip_drop": 1.0, "learning_rate": 0.25})
@@ -374,5 +374,5 @@ def test_any_scale_of_labels(scale: float, shift: float) -> None:
         booster.update()
     np.testing.assert_array_equal(
         booster.predict(TABLE),
-        booster._training.train.score,  # type: ignore[union-attr]
+        booster.training.train.score,  # type: ignore[union-attr]
     )

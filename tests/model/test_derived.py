@@ -43,22 +43,22 @@ def data_set(x: Any, y: Array, **kwargs: Any) -> gs.Dataset:
 
 def test_auto_takes_columns_of_many_categories() -> None:
     x, y = rows(n_rows=6000)
-    derived = gs.train(PARAMS, data_set(x, y), 5)._model.derived
+    derived = gs.train(PARAMS, data_set(x, y), 5).model.derived
     assert derived is not None
     singles = {s for s in derived.statistics.sources if len(s) == 1}
     assert singles == {(0,), (1,)}
     assert any(len(s) == 3 for s in derived.statistics.sources)
     assert (
-        gs.train({**PARAMS, "cat_target_statistics": "off"}, data_set(x, y), 5)._model.derived
+        gs.train({**PARAMS, "cat_target_statistics": "off"}, data_set(x, y), 5).model.derived
         is None
     )
     few = np.column_stack([x[:, 2], x[:, 3]])
-    assert gs.train(PARAMS, gs.Dataset(few, y, categorical_feature=[0]), 5)._model.derived is None
+    assert gs.train(PARAMS, gs.Dataset(few, y, categorical_feature=[0]), 5).model.derived is None
 
 
 def test_encoded_columns_are_not_split_by_sets() -> None:
     x, y = rows(n_rows=6000)
-    forest = gs.train(PARAMS, data_set(x, y), 20)._model.forest
+    forest = gs.train(PARAMS, data_set(x, y), 20).model.forest
     begin = forest.arrays.get("category_begin", np.zeros(len(forest.arrays["column"]) + 1))
     split_by_sets = forest.arrays["column"][np.diff(begin) > 0]
     assert set(split_by_sets.tolist()) <= {2}
@@ -132,7 +132,7 @@ def test_labels_do_not_leak() -> None:
 def test_folds_have_statistics_of_their_own() -> None:
     x, y = rows()
     result = gs.cv(PARAMS, data_set(x, y), 5, nfold=3, return_cvbooster=True)
-    tables = [booster._model.derived.statistics for booster in result["cvbooster"].boosters]
+    tables = [booster.model.derived.statistics for booster in result["cvbooster"].boosters]
     assert len({table.values.tobytes() for table in tables}) == 3
 
 
@@ -143,7 +143,7 @@ def test_importance_is_credited_to_the_sources() -> None:
         found = model.feature_importance(kind)
         assert len(found) == 4
         assert found[0] > 0 and found[1] > 0
-    gains = model._model.forest.arrays["gain"].sum()
+    gains = model.model.forest.arrays["gain"].sum()
     assert model.feature_importance("gain").sum() == pytest.approx(gains)
 
 
@@ -159,7 +159,7 @@ def test_importance_is_credited_to_the_sources() -> None:
 )
 def test_auto_gives_way_and_on_is_refused(options: dict[str, Any]) -> None:
     x, y = rows()
-    assert gs.train({**PARAMS, **options}, data_set(x, y), 3)._model.derived is None
+    assert gs.train({**PARAMS, **options}, data_set(x, y), 3).model.derived is None
     with pytest.raises(ParameterError, match="cat_target_statistics"):
         gs.train({**PARAMS, **options, "cat_target_statistics": "on"}, data_set(x, y), 3)
 
@@ -208,7 +208,7 @@ def test_resuming_from_a_checkpoint(tmp_path: Any) -> None:
 
 def test_broken_files() -> None:
     x, y = rows(n_rows=1000)
-    content = model_file.to_bytes(gs.train(PARAMS, data_set(x, y), 3)._model)
+    content = model_file.to_bytes(gs.train(PARAMS, data_set(x, y), 3).model)
     arrays, facts = files.from_bytes(content)
     names = [name for name in arrays if name.startswith("derived.")]
     assert len(names) > 5

@@ -159,7 +159,7 @@ def _columns(at: dict[str, Any]) -> list[int]:
 
 def test_a_model_without_trees_shows_its_start() -> None:
     booster = make("regression")
-    start = float(booster._model.start[0])
+    start = float(booster.model.start[0])
     trees = booster[:0].dump_model()["tree_info"]
     assert [tree["tree_structure"]["leaf_value"] for tree in trees] == [start]
     assert booster[2:2].dump_model()["tree_info"] == []
@@ -175,8 +175,8 @@ def test_a_tree_of_depth_2000() -> None:
         left.astype(np.int32), right.astype(np.int32), np.ones(n), np.zeros(n), np.ones(n),
         np.ones(n, np.int64), np.arange(n + 1.0), np.ones(n + 1), np.ones(n + 1, np.int64),
     )  # fmt: skip
-    model = replace(make("regression")._model, forest=Forest.from_trees([tree], 1, 4))
-    booster = Booster._of(model)
+    model = replace(make("regression").model, forest=Forest.from_trees([tree], 1, 4))
+    booster = Booster.from_model(model)
     at = booster.dump_model()["tree_info"][0]["tree_structure"]
     for _ in range(n):
         at = at["left_child"]

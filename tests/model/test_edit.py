@@ -30,7 +30,7 @@ def in_training(params: dict[str, Any], label: Any, n_rounds: int = 4) -> Booste
 
 def check_scores(booster: Booster) -> None:
     """Scores of the training are what the model predicts."""
-    training = booster._in_training("")
+    training = booster.training
     for scored, rows in ((training.train, TABLE), (training.valid[0], TABLE[::2])):
         raw = booster.predict(rows, raw_score=True, num_iteration=-1)
         np.testing.assert_allclose(scored.score, np.atleast_2d(raw.T).ravel(), rtol=1e-12)
@@ -64,7 +64,7 @@ class TestLeafOutput:
     def test_a_tree_that_could_not_split(self) -> None:
         rare = {**MULTI, "min_data_in_leaf": 200}
         booster = in_training(rare, np.where(CLASSES == 2, 1, CLASSES), 2)
-        sizes = [booster._model.forest.tree(t).n_leaves for t in range(6)]
+        sizes = [booster.model.forest.tree(t).n_leaves for t in range(6)]
         assert 1 in sizes
         booster.set_leaf_output(sizes.index(1), 0, 0.5)
         check_scores(booster)
@@ -113,7 +113,7 @@ class TestShuffle:
     def test_whole_rounds_move(self, params: dict[str, Any]) -> None:
         label = LABEL if params is QUIET else CLASSES
         model = train(params, Dataset(TABLE, label), 6)
-        before, trees = model.predict(TABLE), model._model.forest
+        before, trees = model.predict(TABLE), model.model.forest
         assert model.shuffle_models(2) is model
         np.testing.assert_allclose(model.predict(TABLE), before, rtol=1e-12)
         k, order = trees.trees_per_round, shuffled_rounds(6, 2, -1)
@@ -121,7 +121,7 @@ class TestShuffle:
         for place, i in enumerate(order):
             for t in range(k):
                 np.testing.assert_array_equal(
-                    model._model.forest.tree(place * k + t).leaf_value,
+                    model.model.forest.tree(place * k + t).leaf_value,
                     trees.tree(i * k + t).leaf_value,
                 )
 
@@ -154,7 +154,7 @@ class TestSplitValues:
 
     def test_counts(self) -> None:
         model = train(QUIET, Dataset(TABLE, LABEL, feature_name=list("abcd")), 10)
-        arrays = model._model.forest.arrays
+        arrays = model.model.forest.arrays
         values = arrays["threshold"][arrays["column"] == 1]
         counts, edges = model.get_split_value_histogram("b")
         expected = np.histogram(values, bins=len(np.unique(values)))
@@ -200,14 +200,14 @@ class TestOtherData:
         other = data.subset(np.arange(0, 500, 2))
         booster.update(other)
         assert booster.train_set is other
-        assert booster._model.forest.tree(1).leaf_count.sum() == 250
+        assert booster.model.forest.tree(1).leaf_count.sum() == 250
         np.testing.assert_allclose(
-            booster._in_training("").train.score, booster.predict(TABLE[::2]), rtol=1e-12
+            booster.training.train.score, booster.predict(TABLE[::2]), rtol=1e-12
         )
         third = Dataset(TABLE + 0.01, LABEL, reference=data)
         booster.update(third)
         np.testing.assert_allclose(
-            booster._in_training("").train.score, booster.predict(TABLE + 0.01), rtol=1e-12
+            booster.training.train.score, booster.predict(TABLE + 0.01), rtol=1e-12
         )
         booster.update(data)
         assert booster.num_trees() == 4

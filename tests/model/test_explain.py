@@ -103,13 +103,13 @@ def raw_scores(booster: Booster, rows: Any, **arguments: Any) -> Any:
 
 def by_output(booster: Booster, values: Any) -> Any:
     """(rows, outputs, columns + 1 ...)."""
-    k = booster._model.objective.n_outputs
+    k = booster.model.objective.n_outputs
     return values[:, None] if k == 1 else values
 
 
 def oracle(booster: Booster, row: Any) -> Any:
     """Interactions by definition: (outputs, columns + 1, columns + 1), derived columns as well."""
-    model = booster._model
+    model = booster.model
     ((wide, _),) = with_derived(model, row[None], 1)
     found = forest_shapley(model.forest, wide[0])
     if model.average_output:
@@ -149,7 +149,7 @@ class TestDefinition:
     @pytest.mark.parametrize("seed", range(3))
     def test_derived_columns_count_for_their_sources(self, seed: int) -> None:
         booster = fit("target statistics", seed, n_rounds=3)
-        derived = booster._model.derived
+        derived = booster.model.derived
         assert derived is not None
         rows = make_table(seed + 50, 4)
         values = booster.shap_values(rows)
@@ -164,7 +164,7 @@ class TestDefinition:
 
     def test_interactions_of_derived_columns(self) -> None:
         booster = fit("target statistics", 1, n_rounds=3)
-        derived = booster._model.derived
+        derived = booster.model.derived
         assert derived is not None
         rows = make_table(51, 4)
         pairs = booster.shap_interactions(rows)
@@ -217,7 +217,7 @@ class TestDefinition:
         x = rng.normal(size=(200, 3))
         params = {"linear_tree": True, "num_leaves": 4, "verbose": -1, "num_threads": 1}
         booster = train(params, Dataset(x, x[:, 0] + x[:, 1] * (x[:, 2] > 0)), 2)
-        row, tree = x[7], booster._model.forest.tree(1)  # the first one is not linear
+        row, tree = x[7], booster.model.forest.tree(1)  # the first one is not linear
         linear = tree.linear
         assert linear is not None and len(linear["linear_column"]) > 2
 
@@ -282,7 +282,7 @@ class TestSums:
     def test_kinds(self, model: Booster) -> None:
         whole = self.check(model, NEW)
         assert np.all(whole[:, :, -1] == whole[0, :, -1])
-        if model._model.derived is None:
+        if model.model.derived is None:
             pairs = by_output(model, model.shap_interactions(NEW))
             np.testing.assert_allclose(pairs.sum(axis=-1), whole, rtol=0, atol=1e-9)
             np.testing.assert_allclose(pairs, np.swapaxes(pairs, -1, -2), rtol=0, atol=1e-12)
@@ -352,7 +352,7 @@ class TestSums:
         np.testing.assert_array_equal(again.shap_values(NEW), plain.shap_values(NEW))
 
     def test_no_rows(self, model: Booster) -> None:
-        k = model._model.objective.n_outputs
+        k = model.model.objective.n_outputs
         nothing = NEW[:0]
         assert model.predict(nothing, pred_contrib=True).shape == (0, k * (N_COLUMNS + 1))
         assert by_output(model, model.shap_values(nothing)).shape == (0, k, N_COLUMNS + 1)
@@ -368,7 +368,7 @@ class TestLinearLeaves:
     def test_sums(self, gaps: bool, scale: float) -> None:
         table = make_table(0) if gaps else np.nan_to_num(make_table(0))
         booster = linear_model(table)
-        assert booster._model.forest.linear is not None
+        assert booster.model.forest.linear is not None
         rows = np.vstack([NEW, np.nan_to_num(NEW)]) * scale
         rows[::7, 1] = np.inf
         values = booster.shap_values(rows)
@@ -446,8 +446,8 @@ class TestLinearLeaves:
             },
         )
         plain = train({"verbose": -1}, Dataset(np.zeros((9, 2)), np.zeros(9)), 1)
-        model = replace(plain._model, forest=Forest.from_trees([tree], 1, 2))
-        booster = Booster._of(model)
+        model = replace(plain.model, forest=Forest.from_trees([tree], 1, 2))
+        booster = Booster.from_model(model)
         rows = np.array([[-1.0, 4.0], [1.0, 2.0], [1.0, -3.0]])
         scores = raw_scores(booster, rows)[:, 0]
         np.testing.assert_allclose(booster.shap_values(rows).sum(axis=1), scores)
@@ -460,7 +460,7 @@ class TestLinearLeaves:
     def test_many_terms_at_their_bounds(self, n_terms: int) -> None:
         """Every set of them counts, so there is a limit."""
         booster = chain_model(n_terms)
-        forest = booster._model.forest
+        forest = booster.model.forest
         begin = np.zeros(n_terms + 2, np.int64)
         begin[-1] = n_terms  # only the last leaf is linear
         plain = forest.arrays["leaf_value"]
@@ -473,7 +473,7 @@ class TestLinearLeaves:
             "linear_coefficient": np.ones(n_terms),
             "linear_centre": np.ones(n_terms),
         }
-        booster = Booster._of(replace(booster._model, forest=replace(forest, linear=linear)))
+        booster = Booster.from_model(replace(booster.model, forest=replace(forest, linear=linear)))
         rows, background = np.ones((1, n_terms)), np.full((1, n_terms), 2.0)
         if n_terms > 20:
             with pytest.raises(NotSupportedError, match="21 terms that reach its bounds"):
@@ -582,7 +582,7 @@ class TestSparse:
         for form in (sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array):
             found = booster.predict(form(self.TABLE), pred_contrib=True)
             parts = found if isinstance(found, list) else [found]
-            assert len(parts) == booster._model.objective.n_outputs
+            assert len(parts) == booster.model.objective.n_outputs
             expected = "csc" if form is sparse.csc_matrix else "csr"
             assert all(sparse.issparse(part) and part.format == expected for part in parts)
             assert all(part.shape == (500, N_COLUMNS + 1) for part in parts)

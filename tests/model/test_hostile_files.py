@@ -161,7 +161,7 @@ def test_infinite_thresholds_are_allowed(pool: dict[str, Any]) -> None:
         arrays = dict(pool["regression"].arrays)
         _number("threshold", sign * np.inf)(arrays, {})
         model = model_file.from_bytes(files.to_bytes(arrays, pool["regression"].facts))
-        assert Booster._of(model).predict(np.zeros((2, 4))).shape == (2,)
+        assert Booster.from_model(model).predict(np.zeros((2, 4))).shape == (2,)
 
 
 def _sealed(facts_text: str) -> bytes:
@@ -202,7 +202,7 @@ def test_headers_that_promise_too_much() -> None:
 
 
 def _many_nodes(booster: Booster, n_nodes: int, left: Any, right: Any) -> bytes:
-    arrays, facts = files.from_bytes(model_file.to_bytes(booster._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(booster.model))
     for name, array in arrays.items():
         if name not in ("start", "node_begin", "leaf_begin"):
             n = n_nodes + 1 if name.startswith("leaf") else n_nodes
@@ -226,7 +226,7 @@ def test_a_chain_of_a_million_nodes_is_a_tree(booster: Booster) -> None:
     n = 10**6
     left, right = np.arange(1, n + 1), ~np.arange(n)
     left[-1] = ~n
-    model = Booster._of(model_file.from_bytes(_many_nodes(booster, n, left, right)))
+    model = Booster.from_model(model_file.from_bytes(_many_nodes(booster, n, left, right)))
     assert model.predict(TABLE[:3]).shape == (3,)
     assert model.predict(TABLE[:3], pred_leaf=True).shape == (3, 1)
 
@@ -239,7 +239,7 @@ def test_names_of_a_megabyte(booster: Booster, tmp_path: Path) -> None:
     again = Booster(model_file=tmp_path / "model")
     assert again.feature_name() == long
     assert again.dump_model()["feature_names"] == long
-    arrays, facts = files.from_bytes(model_file.to_bytes(model._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(model.model))
     for changed in (
         {"feature_names": ["x" * 10**6] * 2},
         {"objective": {"name": "x" * 10**6}},
@@ -253,7 +253,7 @@ def test_names_of_a_megabyte(booster: Booster, tmp_path: Path) -> None:
 
 def test_cut_off_at_every_length() -> None:
     model = train({**SMALL, "num_leaves": 2}, Dataset(TABLE[:, :1], TABLE[:, 0]), 1)
-    content = model_file.to_bytes(model._model)
+    content = model_file.to_bytes(model.model)
     for length in range(len(content)):
         with pytest.raises(ModelFileError, match="cannot be read"):
             formats.from_bytes(content[:length])
@@ -266,7 +266,7 @@ def test_cut_off_at_every_length() -> None:
 def test_every_altered_bit_is_noticed() -> None:
     """But for other spellings of the same header."""
     model = train({**SMALL, "num_leaves": 2}, Dataset(TABLE[:, :1], TABLE[:, 0]), 1)
-    content = model_file.to_bytes(model._model)
+    content = model_file.to_bytes(model.model)
     for place in range(len(content)):
         altered = bytearray(content)
         altered[place] ^= 1 << (place % 8)
@@ -295,7 +295,7 @@ def test_files_of_others(content: bytes, words: str, tmp_path: Path) -> None:
 
 
 def test_a_newer_version_says_what_to_do(booster: Booster) -> None:
-    arrays, facts = files.from_bytes(model_file.to_bytes(booster._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(booster.model))
     with pytest.raises(ModelFileError, match=r"got 4, expected at most 3\. Update Gossamer"):
         model_file.from_bytes(files.to_bytes(arrays, {**facts, "version": 4}))
 
@@ -377,7 +377,7 @@ def test_a_full_disk_leaves_the_old_file(booster: Booster, tiny_disk: Path) -> N
     booster.save_model(path)
     old = path.read_bytes()
     large = train({**SMALL, "num_leaves": 31}, Dataset(TABLE, TABLE[:, 0]), 200)
-    assert len(model_file.to_bytes(large._model)) > 65536
+    assert len(model_file.to_bytes(large.model)) > 65536
     with pytest.raises(OSError, match="No space left") as caught:
         large.save_model(path)
     assert caught.value.errno == errno.ENOSPC

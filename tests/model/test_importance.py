@@ -29,7 +29,7 @@ class TestTrees:
     @pytest.mark.parametrize("kind", [k for k in KINDS if k != "target statistics"])
     def test_types(self, kind: str) -> None:
         booster = fit(kind)
-        arrays = booster._model.forest.arrays
+        arrays = booster.model.forest.arrays
         found = {name: booster.feature_importance(name) for name in IMPORTANCE_TYPES}
         for column in range(4):
             own = arrays["column"] == column
@@ -58,7 +58,7 @@ class TestTrees:
 
     def test_derived_columns_count_for_their_sources(self) -> None:
         booster = fit("target statistics")
-        forest = booster._model.forest
+        forest = booster.model.forest
         for name in ("gain", "cover"):
             array = forest.arrays["gain" if name == "gain" else "node_weight"]
             total = booster.feature_importance(name)

@@ -87,7 +87,7 @@ def test_a_sum_has_both_scores(kind: str) -> None:
     both = one + other
     assert both.current_iteration() == 9
     np.testing.assert_allclose(raw(both), raw(one) + raw(other), rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(both._model.start, one._model.start + other._model.start)
+    np.testing.assert_array_equal(both.model.start, one.model.start + other.model.start)
 
 
 def test_the_best_round_does_not_matter() -> None:

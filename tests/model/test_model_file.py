@@ -115,7 +115,7 @@ def test_other_libraries_can_read_the_arrays(tmp_path: Path) -> None:
         values = file.get_tensor("leaf_value")
     assert facts["format"] == "gossamer model"
     assert facts["version"] == 1
-    np.testing.assert_array_equal(values, model._model.forest.arrays["leaf_value"])
+    np.testing.assert_array_equal(values, model.model.forest.arrays["leaf_value"])
 
 
 class TestRounds:
@@ -142,7 +142,7 @@ class TestDamage:
 
     @pytest.fixture
     def content(self) -> bytes:
-        return model_file.to_bytes(make("multiclass")._model)
+        return model_file.to_bytes(make("multiclass").model)
 
     def load(self, content: bytes, tmp_path: Path) -> Booster:
         path = tmp_path / "model"
@@ -280,7 +280,7 @@ def _drop(name: str) -> Any:
     ],
 )
 def test_what_fits_its_checksum_is_still_checked(change: Any) -> None:
-    arrays, facts = files.from_bytes(model_file.to_bytes(make("multiclass")._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(make("multiclass").model))
     change(arrays, facts)
     with pytest.raises(ModelFileError):
         model_file.from_bytes(files.to_bytes(arrays, facts))
@@ -312,7 +312,7 @@ def test_what_fits_its_checksum_is_still_checked(change: Any) -> None:
     ],
 )
 def test_linear_leaves_that_do_not_fit(change: Any) -> None:
-    arrays, facts = files.from_bytes(model_file.to_bytes(make("linear")._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(make("linear").model))
     assert facts["version"] == 2
     assert len(arrays["linear_column"]) > 0
     change(arrays, facts)
@@ -362,7 +362,7 @@ def _both(*changes: Any) -> Any:
     ],
 )
 def test_vector_leaves_that_do_not_fit(change: Any) -> None:
-    arrays, facts = files.from_bytes(model_file.to_bytes(_vector_model()._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(_vector_model().model))
     assert facts["n_values"] == 3
     change(arrays, facts)
     with pytest.raises(ModelFileError):
@@ -370,7 +370,7 @@ def test_vector_leaves_that_do_not_fit(change: Any) -> None:
 
 
 def test_scalar_leaves_said_to_be_vectors() -> None:
-    arrays, facts = files.from_bytes(model_file.to_bytes(make("multiclass")._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(make("multiclass").model))
     facts["n_values"] = facts["n_outputs"]
     with pytest.raises(ModelFileError):
         model_file.from_bytes(files.to_bytes(arrays, facts))
@@ -379,10 +379,10 @@ def test_scalar_leaves_said_to_be_vectors() -> None:
 def test_files_without_the_number_of_values_have_one() -> None:
     """As they were written before there were vector leaves."""
     model = make("multiclass")
-    arrays, facts = files.from_bytes(model_file.to_bytes(model._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(model.model))
     del facts["n_values"]
     again = model_file.from_bytes(files.to_bytes(arrays, facts))
-    assert model_file.to_bytes(again) == model_file.to_bytes(model._model)
+    assert model_file.to_bytes(again) == model_file.to_bytes(model.model)
 
 
 @pytest.mark.parametrize("how", ["file", "string", "pickle", "copy"])

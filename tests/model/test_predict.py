@@ -60,7 +60,7 @@ def test_training_scores_are_predictions(params: dict[str, Any]) -> None:
     table[RNG.random(table.shape) < 0.2] = np.nan
     table[RNG.random(table.shape) < 0.05] = np.inf
     booster = train(params, Dataset(table, LABEL), 10, keep_training_booster=True)
-    score = booster._training.train.score
+    score = booster.training.train.score
     np.testing.assert_array_equal(booster.predict(table), score)
 
 
@@ -195,9 +195,9 @@ def test_leaves(model: Booster, classifier: Booster) -> None:
     leaves = model.predict(TABLE, pred_leaf=True)
     assert leaves.shape == (500, 10)
     assert leaves.dtype == np.int32
-    forest = model._model.forest
+    forest = model.model.forest
     scores = sum(forest.tree(t).leaf_value[leaves[:, t]] for t in range(10))
-    np.testing.assert_allclose(scores + model._model.start[0], model.predict(TABLE), rtol=1e-12)
+    np.testing.assert_allclose(scores + model.model.start[0], model.predict(TABLE), rtol=1e-12)
     assert classifier.predict(TABLE, 1, 2, pred_leaf=True).shape == (500, 6)
     np.testing.assert_array_equal(model.predict(TABLE, 3, 2, pred_leaf=True), leaves[:, 3:5])
 

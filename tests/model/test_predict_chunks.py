@@ -70,7 +70,7 @@ def test_the_same_as_in_memory(
 def test_scores_for_continued_training(model: gs.Booster, tmp_path: Path) -> None:
     frame = make_frame()
     path = write(frame, tmp_path / "rows.csv")
-    inner = model._model
+    inner = model.model
     expected = predict_scores(inner, frame[["a", "town", "b"]])
     np.testing.assert_array_equal(predict_scores(inner, path), expected)
     rows = np.array([5, 600, 7])

@@ -167,7 +167,7 @@ class TestColumns:
     def test_a_million(self) -> None:
         rng = np.random.default_rng(0)
         used = np.sort(rng.choice(1_000_000, 30, replace=False))
-        few = fit("plain")._model
+        few = fit("plain").model
         wide = widen(few, used, 1_000_000)
         rows = sparse.coo_array(NEW)
         far = sparse.coo_array((rows.data, (rows.row, used[rows.col])), shape=(300, 1_000_000))
@@ -224,7 +224,7 @@ class TestBroken:
             plain.predict(sparse.coo_array(np.arange(30)))
 
     def test_the_native_forest_asks_for_sorted_rows(self, plain: Booster) -> None:
-        native, out, begin = plain._model.forest.native, np.zeros(2), np.array([0, 1, 2])
+        native, out, begin = plain.model.forest.native, np.zeros(2), np.array([0, 1, 2])
         columns = _native.SparseMatrix(np.ones(2), np.array([0, 1]), begin, 2, 2, False)
         with pytest.raises(ValueError, match="rows are needed"):
             native.predict(columns, 0, 1, out, 1)

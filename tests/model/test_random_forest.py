@@ -41,7 +41,7 @@ def make_booster(kind: str, **more: Any) -> Booster:
 
 
 def current(booster: Booster) -> list[np.ndarray]:
-    training = booster._training
+    training = booster.training
     assert training is not None
     sets = (training.train, *training.valid)
     return [training.boosting.current(training, scored) for scored in sets]
@@ -64,8 +64,8 @@ def test_metrics_see_what_the_model_predicts(kind: str) -> None:
         for own, before in zip(current(booster), score, strict=True):
             np.testing.assert_array_equal(own, before)
     booster.rollback_one_iter()
-    assert booster._training is not None
-    for k, start in enumerate(booster._training.start):
+    assert booster.training is not None
+    for k, start in enumerate(booster.training.start):
         np.testing.assert_array_equal(current(booster)[1].reshape(-1, 300)[k], start)
 
 
@@ -75,7 +75,7 @@ def test_trees_are_those_of_a_first_round(kind: str) -> None:
     booster = make_booster(kind, learning_rate=0.01)
     for _ in range(5):
         booster.update()
-    training = booster._training
+    training = booster.training
     assert training is not None
     leaf = booster.predict(TABLE[TRAIN], pred_leaf=True)
     values = []
@@ -126,19 +126,19 @@ def test_the_file_says_so() -> None:
     text = forest.model_to_string()
     assert text.startswith("gossamer model 2\n")
     np.testing.assert_array_equal(Booster(model_str=text).predict(TABLE), forest.predict(TABLE))
-    _, facts = from_bytes(model_file.to_bytes(forest._model))
+    _, facts = from_bytes(model_file.to_bytes(forest.model))
     assert facts["average_output"] is True
     # A model of sums is written as before there were averages.
     for params in ({}, {"boosting": "dart"}):
         plain = train({"verbosity": -1, **params}, data, 5)
-        _, facts = from_bytes(model_file.to_bytes(plain._model))
+        _, facts = from_bytes(model_file.to_bytes(plain.model))
         assert facts["version"] == 1 and "average_output" not in facts
         assert plain.model_to_string().startswith("gossamer model 1\n")
 
 
 def test_a_file_with_a_strange_fact() -> None:
     forest = train(FOREST, Dataset(TABLE, label=LABEL), 2)
-    arrays, facts = from_bytes(model_file.to_bytes(forest._model))
+    arrays, facts = from_bytes(model_file.to_bytes(forest.model))
     facts.pop("checksum", None)
     with pytest.raises(ModelFileError, match="average_output"):
         model_file.from_bytes(to_bytes(arrays, {**facts, "average_output": 1}))

@@ -69,7 +69,7 @@ def test_one_round_by_hand() -> None:
     model = make(params, LABEL, 1)
     other = LABEL + 3.0 * (TABLE[:, 0] > 0)
     moved = model.refit(TABLE, other, decay_rate=0.25)
-    old_start, start = model._model.start[0], moved._model.start[0]
+    old_start, start = model.model.start[0], moved.model.start[0]
     assert start == pytest.approx(0.25 * old_start + 0.75 * np.mean(other.astype(np.float32)))
     leaf = model.predict(TABLE, pred_leaf=True)[:, 0]
     for i in range(7):
@@ -83,7 +83,7 @@ def test_a_median_by_hand() -> None:
     model = make({"objective": "l1", "learning_rate": 0.5}, LABEL, 1, weight=WEIGHT)
     moved = model.refit(TABLE, LABEL + 1, decay_rate=0.0, weight=WEIGHT)
     leaf = model.predict(TABLE, pred_leaf=True)[:, 0]
-    start = moved._model.start[0]
+    start = moved.model.start[0]
     for i in range(7):
         rows = np.flatnonzero(leaf == i)
         order = rows[np.argsort(LABEL[rows])]
@@ -128,7 +128,7 @@ def test_the_model_itself_is_not_changed() -> None:
     assert moved.model_to_string() != text
     for name in ("column", "threshold", "gain", "leaf_count"):
         np.testing.assert_array_equal(
-            moved._model.forest.arrays[name], model._model.forest.arrays[name]
+            moved.model.forest.arrays[name], model.model.forest.arrays[name]
         )
 
 

@@ -26,20 +26,20 @@ def test_every_ending(model: gs.Booster, ending: str, tmp_path: Path) -> None:
         pytest.importorskip("onnx" if ending == ".onnx" else "treelite")
     path = tmp_path / f"model{ending.upper()}"
     model.save_model(path)
-    assert path.read_bytes() == to_bytes(model._model, BY_ENDING[ending])
+    assert path.read_bytes() == to_bytes(model.model, BY_ENDING[ending])
 
 
 @pytest.mark.parametrize("name", ["model", "model.gsm", "model.bin", "model.v2", ".json"])
 def test_other_names_are_our_own_format(model: gs.Booster, name: str, tmp_path: Path) -> None:
     model.save_model(tmp_path / name)
-    assert (tmp_path / name).read_bytes() == to_bytes(model._model, OWN)
+    assert (tmp_path / name).read_bytes() == to_bytes(model.model, OWN)
 
 
 def test_the_format_by_name_wins(model: gs.Booster, tmp_path: Path) -> None:
     model.save_model(tmp_path / "model.json", format="xgboost")
-    assert (tmp_path / "model.json").read_bytes() == to_bytes(model._model, "xgboost")
+    assert (tmp_path / "model.json").read_bytes() == to_bytes(model.model, "xgboost")
     model.save_model(tmp_path / "model.txt", format="gossamer")
-    assert (tmp_path / "model.txt").read_bytes() == to_bytes(model._model, OWN)
+    assert (tmp_path / "model.txt").read_bytes() == to_bytes(model.model, OWN)
 
 
 def test_formats_that_are_only_read(model: gs.Booster, tmp_path: Path) -> None:

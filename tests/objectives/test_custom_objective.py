@@ -98,7 +98,7 @@ def test_squares_equal_the_built_in_loss_bit_for_bit() -> None:
     start = CustomObjective(squares, start=2.0)
     own = fit(start, y, 1, learning_rate=1.0)
     built_in = fit("regression", y, 1, learning_rate=1.0, base_score=2.0)
-    thresholds = [m._model.forest.arrays["threshold"] for m in (own, built_in)]
+    thresholds = [m.model.forest.arrays["threshold"] for m in (own, built_in)]
     np.testing.assert_array_equal(*thresholds)
     np.testing.assert_allclose(own.predict(X), built_in.predict(X), rtol=1e-6)
 
@@ -287,7 +287,7 @@ def test_start_of_several_outputs() -> None:
     model = fit(objective, CLASSES, 0)
     assert model.predict(X).shape == (N_ROWS, 3)
     one = fit(CustomObjective(softmax_loss, start=0.5, n_outputs=3), CLASSES, 1)
-    np.testing.assert_array_equal(one._model.start, [0.5] * 3)
+    np.testing.assert_array_equal(one.model.start, [0.5] * 3)
 
 
 @pytest.mark.parametrize(
@@ -379,9 +379,9 @@ def test_base_score_is_what_a_model_starts_from(
 
 def test_base_score_and_others() -> None:
     away = fit("regression", COUNTS, 1, base_score=3.5, boost_from_average=False)
-    assert away._model.start == [3.5]
+    assert away.model.start == [3.5]
     data = Dataset(X, COUNTS, init_score=np.full(N_ROWS, 2.0))
-    assert train({**QUIET, "base_score": 3.5}, data, 1)._model.start == [0]
+    assert train({**QUIET, "base_score": 3.5}, data, 1).model.start == [0]
 
 
 @pytest.mark.parametrize(

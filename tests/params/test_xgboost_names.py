@@ -71,7 +71,7 @@ def test_max_leaves_0_is_no_limit(zero: Any) -> None:
     many = {"max_leaves": zero, "min_data_in_leaf": 1, "min_child_weight": 0.0, "verbosity": -1}
     data = Dataset(TABLE, TABLE[:, 0], params={"min_data_in_bin": 1})
     booster = train(many, data, 1)
-    assert booster._model.forest.tree(0).n_leaves > 150
+    assert booster.model.forest.tree(0).n_leaves > 150
     # LightGBM's name has no such meaning.
     with pytest.raises(ParameterError, match="num_leaves"):
         resolve({"num_leaves": 0})
@@ -93,12 +93,12 @@ def test_fractions_of_columns_multiply() -> None:
     }
     # Column 0 alone tells anything: it splits wherever it is to be had.
     booster = train(params, Dataset(table, np.sign(table[:, 0])), 600)
-    first = [booster._model.forest.tree(t).column for t in range(600)]
+    first = [booster.model.forest.tree(t).column for t in range(600)]
     share = np.mean([column[0] == 0 for column in first if len(column)])
     assert 0.08 < share < 0.17  # 1/8
     for name in ("colsample_bytree", "colsample_bylevel", "colsample_bynode"):
         alone = {"max_depth": 1, "verbosity": -1, name: 0.5, "learning_rate": 1e-3}
-        forest = train(alone, Dataset(table, np.sign(table[:, 0])), 200)._model.forest
+        forest = train(alone, Dataset(table, np.sign(table[:, 0])), 200).model.forest
         assert 0.4 < np.mean(forest.arrays["column"] == 0) < 0.6
 
 

@@ -210,7 +210,7 @@ def test_same_trees(make: Any) -> None:
     booster, (peer, data) = train_ours(case), train_peer(case)
     values = values_of(case["table"])
     dumped = peer.get_dump(dump_format="json", with_stats=True)
-    trees = [booster._model.forest.tree(t) for t in range(booster.num_trees())]
+    trees = [booster.model.forest.tree(t) for t in range(booster.num_trees())]
     assert len(trees) == len(dumped) == N_ROUNDS
     for tree, other in zip(trees, dumped, strict=True):
         assert check_tree(tree, json.loads(other), values) >= DEPTH
@@ -237,7 +237,7 @@ def test_thresholds_lie_halfway_between_the_values_of_the_leaf(make: Any) -> Non
     case = make()
     booster, values, n_checked = train_ours(case), case["table"].astype(np.float64), 0
     for t in range(booster.num_trees()):
-        tree = booster._model.forest.tree(t)
+        tree = booster.model.forest.tree(t)
         waiting = [(0, np.arange(N_ROWS))]
         while waiting:
             node, rows = waiting.pop()

@@ -49,4 +49,4 @@ def booster_of(*trees: Tree) -> Booster:
     """A model of regression, of these trees."""
     rows = np.arange(30.0).reshape(10, 3)
     small = train({"verbose": -1}, Dataset(rows, rows[:, 0], feature_name=NAMES), 1)
-    return Booster._of(replace(small._model, forest=Forest.from_trees(trees, 1, 3)))
+    return Booster.from_model(replace(small.model, forest=Forest.from_trees(trees, 1, 3)))

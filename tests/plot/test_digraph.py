@@ -29,7 +29,7 @@ def test_nodes_and_edges() -> None:
     model = train()
     graph = gs.create_tree_digraph(model, 1, name="mine")
     assert isinstance(graph, graphviz.Digraph) and graph.name == "mine"
-    tree = model._model.forest.tree(1)
+    tree = model.model.forest.tree(1)
     for i in range(5):
         for child, answer in ((tree.left[i], "yes"), (tree.right[i], "no")):
             name = f"leaf{~child}" if child < 0 else f"split{child}"

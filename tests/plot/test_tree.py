@@ -114,7 +114,7 @@ def test_letters_fit_a_figure_of_any_size(model: Any, figsize: Any) -> None:
 
 def test_what_is_written(model: Any) -> None:
     ax = gs.plot_tree(model, tree_index=2, precision=5)
-    forest = model._model.forest
+    forest = model.model.forest
     tree = forest.tree(2)
     names = model.feature_name()
     found = texts(ax)
@@ -133,7 +133,7 @@ def test_what_is_written(model: Any) -> None:
 
 def test_leaves_are_coloured_by_value(model: Any) -> None:
     ax = gs.plot_tree(model)
-    values = {f"{v:.3f}": v for v in model._model.forest.tree(0).leaf_value}
+    values = {f"{v:.3f}": v for v in model.model.forest.tree(0).leaf_value}
     n_leaves = 0
     for box in boxes(ax):
         inside = [t for t in ax.texts if box.get_bbox().contains(*t.get_position())]
@@ -164,7 +164,7 @@ def test_the_path_of_an_example(model: Any) -> None:
 
 def test_wide_ways_have_many_rows(model: Any) -> None:
     ax = gs.plot_tree(model, show_info=["internal_count", "leaf_count"])
-    tree = model._model.forest.tree(0)
+    tree = model.model.forest.tree(0)
     widths = sorted(way.get_linewidth() for way in ways(ax))
     counts = sorted([*tree.node_count[1:], *tree.leaf_count])
     assert np.corrcoef(widths, counts)[0, 1] == pytest.approx(1)
@@ -181,7 +181,7 @@ def test_max_depth(model: Any) -> None:
 
 
 def test_info(model: Any) -> None:
-    tree = model._model.forest.tree(0)
+    tree = model.model.forest.tree(0)
     everything = (
         *("split_gain", "internal_value", "internal_weight", "internal_count"),
         *("leaf_weight", "leaf_count", "data_percentage"),

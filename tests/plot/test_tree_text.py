@@ -53,7 +53,7 @@ def ask(**arrays: Any) -> Any:
     tree = random_tree(2, 0)
     changed = {name: np.array([value], getattr(tree, name).dtype) for name, value in arrays.items()}
     tree = replace(tree, **changed)
-    return condition_of(booster_of(tree)._model, tree, 0, 3, 10)
+    return condition_of(booster_of(tree).model, tree, 0, 3, 10)
 
 
 def test_where_missing_values_go() -> None:
@@ -82,6 +82,6 @@ def test_categories_go_where_missing_values_do_not(default_left: int, sign: str)
         category_begin=np.array([0, 2]),
         category=np.array([3, 7], np.int32),
     )
-    found = condition_of(booster_of(tree)._model, tree, 0, 3, 10)
+    found = condition_of(booster_of(tree).model, tree, 0, 3, 10)
     assert (found.sign, found.operand) == (sign, "3, 7")
     assert found.edge("yes") == ("yes, missing" if default_left else "yes")

@@ -229,7 +229,7 @@ def train(task: Task, storage: Storage) -> tuple[Booster, list[Any]]:
 
 def model_bytes(booster: Booster) -> bytes:
     """The model without the parameters, which tell how the table was kept."""
-    return model_file.to_bytes(replace(booster._model, params={}))
+    return model_file.to_bytes(replace(booster.model, params={}))
 
 
 @settings(max_examples=40, deadline=None)
@@ -248,9 +248,9 @@ def test_the_model_does_not_depend_on_the_storage(task: Task) -> None:
 def test_scores_are_those_of_the_model(task: Task, storage: Storage) -> None:
     """Of the training rows and of others, which hold what training never saw."""
     booster, _ = train(task, storage)
-    assert booster._training is not None
+    assert booster.training is not None
     tables = [task.shape.table(0), task.shape.table(1), task.shape.table(2, 0.1)]
-    scored = [booster._training.train, *booster._training.valid]
+    scored = [booster.training.train, *booster.training.valid]
     for table, own in zip(tables, scored, strict=True):
         predicted = booster.predict(table, raw_score=True)
         np.testing.assert_array_equal(predicted.ravel(order="F"), own.score)

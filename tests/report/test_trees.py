@@ -82,13 +82,13 @@ def test_many_trees_stay_within_the_budget(tmp_path: Path, monkeypatch: Any) -> 
 def test_large_trees_are_cut(monkeypatch: Any) -> None:
     x = table()
     model = fit({"num_leaves": 60, "min_data_in_leaf": 1}, x, x[:, 0] * x[:, 1], 1)
-    whole = TreeEmbedder(model._model).embed(0)
+    whole = TreeEmbedder(model.model).embed(0)
     assert not whole.is_cut and len(whole.facts["nodes"]) == 119
     assert sorted(whole.node_of_leaf) == [
         i for i, node in enumerate(whole.facts["nodes"]) if len(node) < 8
     ]
     monkeypatch.setattr(tree_data, "_MOST_NODES", 20)
-    cut = TreeEmbedder(model._model).embed(0)
+    cut = TreeEmbedder(model.model).embed(0)
     nodes = cut.facts["nodes"]
     assert cut.is_cut and len(nodes) == 19 and max(cut.node_of_leaf) < 19
     for node in nodes:

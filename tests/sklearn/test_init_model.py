@@ -38,11 +38,11 @@ def test_two_halves_make_the_whole(kind: Any, label: Any, fields: Any, tmp_path:
     whole = kind(n_estimators=10, **SMALL).fit(TABLE, label, **fields)
     half = kind(n_estimators=4, **SMALL).fit(TABLE, label, **fields)
     half.booster_.save_model(tmp_path / "half")
-    expected = whole.booster_._model.forest.arrays
+    expected = whole.booster_.model.forest.arrays
     for init_model in (half, half.booster_, tmp_path / "half", str(tmp_path / "half")):
         more = kind(n_estimators=6, **SMALL).fit(TABLE, label, init_model=init_model, **fields)
         assert more.n_estimators_ == 10
-        for name, array in more.booster_._model.forest.arrays.items():
+        for name, array in more.booster_.model.forest.arrays.items():
             np.testing.assert_array_equal(array, expected[name])
         np.testing.assert_array_equal(more.predict(TABLE), whole.predict(TABLE))
 

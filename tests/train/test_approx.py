@@ -36,7 +36,7 @@ def fit(table: Any, label: Floats, weight: Floats | None = None, **params: Any) 
 
 def first_threshold(table: Any, label: Floats, weight: Floats | None, **params: Any) -> float:
     booster = fit(table, label, weight, num_leaves=2, **params)
-    tree = booster._model.forest.tree(0)
+    tree = booster.model.forest.tree(0)
     return float(tree.threshold[0]) if tree.n_leaves > 1 else np.nan
 
 
@@ -215,7 +215,7 @@ def test_large_steps(eps: float, proposal: str) -> None:
         float(t)
         for i in range(5)
         for c, t in zip(
-            *(getattr(booster._model.forest.tree(i), n) for n in ("column", "threshold")),
+            *(getattr(booster.model.forest.tree(i), n) for n in ("column", "threshold")),
             strict=True,
         )
         if c == 0
@@ -261,7 +261,7 @@ def test_candidates_follow_the_hessians() -> None:
     label = (values + 0.05 * rng.normal(size=2000) > 0).astype(float)
     params: dict[str, Any] = {"objective": "binary", "num_leaves": 2, "sketch_eps": 0.2}
     booster = fit(values[:, None], label, n_rounds=6, **params)
-    thresholds = [float(booster._model.forest.tree(t).threshold[0]) for t in range(6)]
+    thresholds = [float(booster.model.forest.tree(t).threshold[0]) for t in range(6)]
     assert len(set(thresholds)) > 2  # proposed anew for every tree
 
 
@@ -277,12 +277,12 @@ def test_categories(proposal: str, params: dict[str, Any]) -> None:
     valid = Dataset(other, label[::2], reference=data)
     every = {**PLAIN, **params, "proposal": proposal, "learning_rate": 0.3, "min_data_per_group": 5}
     booster = train(every, data, 5, valid, keep_training_booster=True)
-    assert booster._training is not None
+    assert booster.training is not None
     for scored, own in zip(
-        (booster._training.train, *booster._training.valid), (table, other), strict=True
+        (booster.training.train, *booster.training.valid), (table, other), strict=True
     ):
         np.testing.assert_array_equal(booster.predict(own, raw_score=True), scored.score)
-    used = np.concatenate([booster._model.forest.tree(t).column for t in range(5)])
+    used = np.concatenate([booster.model.forest.tree(t).column for t in range(5)])
     assert {0, 2} <= set(used.tolist())
 
 

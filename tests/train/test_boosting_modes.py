@@ -67,7 +67,7 @@ def test_schedules() -> None:
     booster = train(
         {**DART, "verbosity": -1}, data, 10, callbacks=[schedule], keep_training_booster=True
     )
-    training = booster._training
+    training = booster.training
     assert training is not None
     found = training.boosting.state()["rates"]
     assert all(0 < own <= rate for own, rate in zip(found, rates, strict=True))

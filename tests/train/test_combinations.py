@@ -236,9 +236,9 @@ def check_training(case: Case, pair: tuple[str, ...], text: str) -> None:
     if "statistics" not in pair:  # rows see the labels of rows before only
         assert [r.metric_value for r in booster.eval_train()] == [r.metric_value for r in found]
     if "rf" not in pair:  # scores are sums there
-        assert booster._training is not None
+        assert booster.training is not None
         raw = booster.predict(case.table, raw_score=True)
-        score = booster._training.valid[0].score
+        score = booster.training.valid[0].score
         np.testing.assert_array_equal(raw.T.reshape(-1), score)
     booster.rollback_one_iter()
     booster.update()
@@ -363,9 +363,9 @@ def test_categories_with_other_missing_values(
     data = case.data()
     valid = Dataset(case.table, case.label, reference=data)
     booster = train(case.params, data, N_ROUNDS, valid, keep_training_booster=True)
-    assert booster._training is not None
+    assert booster.training is not None
     np.testing.assert_array_equal(
-        booster.predict(case.table, raw_score=True), booster._training.valid[0].score
+        booster.predict(case.table, raw_score=True), booster.training.valid[0].score
     )
     if "zero_as_missing" in params:
         table = case.table.copy()

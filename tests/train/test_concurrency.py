@@ -60,11 +60,11 @@ def in_training(n_rounds: int = 0, **params: Any) -> Booster:
 
 def check_scores(booster: Booster) -> None:
     """The scores of the training must be those of its trees."""
-    assert booster._training is not None
+    assert booster.training is not None
     raw = booster.predict(TABLE, raw_score=True)
-    np.testing.assert_allclose(booster._training.train.score, raw, atol=1e-9)
+    np.testing.assert_allclose(booster.training.train.score, raw, atol=1e-9)
     valid = booster.predict(TABLE[::3], raw_score=True)
-    np.testing.assert_allclose(booster._training.valid[0].score, valid, atol=1e-9)
+    np.testing.assert_allclose(booster.training.valid[0].score, valid, atol=1e-9)
 
 
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
@@ -139,9 +139,9 @@ def test_an_evaluation_sees_whole_rounds_only() -> None:
 
     def evaluate() -> set[tuple[float, float]]:
         found = set()
-        assert booster._training is not None
+        assert booster.training is not None
         while not is_done.is_set():
-            with booster._training.lock:
+            with booster.training.lock:
                 values = (
                     booster.eval_train()[0].metric_value,
                     booster.eval_valid()[0].metric_value,

@@ -92,7 +92,7 @@ def test_scores_of_all_data_sets(case: str) -> None:
         init_model=old,
         keep_training_booster=True,
     )
-    training = booster._training
+    training = booster.training
     assert training is not None
     for scored, rows in ((training.train, TABLE[:300]), (training.valid[0], TABLE[300:])):
         expected = np.atleast_2d(booster.predict(rows, raw_score=True).T).ravel()
@@ -247,7 +247,7 @@ def test_the_old_model_is_not_changed() -> None:
     booster.set_leaf_output(0, 0, 100.0)
     assert old.model_to_string() == text
     assert booster.get_leaf_output(0, 0) == 100.0
-    score = booster._in_training("").train.score
+    score = booster.training.train.score
     np.testing.assert_allclose(score, booster.predict(TABLE), rtol=1e-12)
 
 

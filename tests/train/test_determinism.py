@@ -407,7 +407,7 @@ def train_bytes(case: dict[str, Any], num_threads: int, n_rounds: int = 3) -> by
     fields = {name: case.pop(name, None) for name in ("weight", "group", "position")}
     data = Dataset(case.pop("table", TABLE), case.pop("label"), **fields)
     booster = train({**case, "num_threads": num_threads, "verbosity": -1}, data, n_rounds)
-    return model_file.to_bytes(booster._model)
+    return model_file.to_bytes(booster.model)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -439,7 +439,7 @@ def test_the_model_does_not_depend_on_the_storage(storage: str, table: np.ndarra
     def trees(data: Any, num_threads: int, params: dict[str, Any]) -> bytes:
         settings = {"num_threads": num_threads, "num_leaves": 63, "verbosity": -1, **params}
         booster = train(settings, Dataset(data, SPARSE_SIGNAL), 5)
-        return model_file.to_bytes(replace(booster._model, params={}))
+        return model_file.to_bytes(replace(booster.model, params={}))
 
     expected = trees(table, 1, {"enable_bundle": False, "is_enable_sparse": False})
     for num_threads, read in enumerate((np.asarray, csr_array, csc_array), start=1):
@@ -453,7 +453,7 @@ def test_vector_leaves_do_not_depend_on_the_storage(storage: str) -> None:
     def trees(data: Any, params: dict[str, Any]) -> bytes:
         settings = {**VECTOR, "num_threads": 2, "num_leaves": 40, "verbosity": -1, **params}
         booster = train(settings, Dataset(data, label), 3)
-        return model_file.to_bytes(replace(booster._model, params={}))
+        return model_file.to_bytes(replace(booster.model, params={}))
 
     expected = trees(SPARSE_HOLES, {"enable_bundle": False, "is_enable_sparse": False})
     for read in (np.asarray, csr_array):

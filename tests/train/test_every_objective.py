@@ -107,7 +107,7 @@ every_case = pytest.mark.parametrize("name", CASES)
 
 
 def score_of(booster: gs.Booster) -> list[npt.NDArray[np.float64]]:
-    training = booster._training
+    training = booster.training
     assert training is not None
     return [scored.score.copy() for scored in (training.train, *training.valid)]
 

@@ -162,11 +162,11 @@ def check_training(
         data.params = {**params, "linear_tree": True, "max_bin": 2, "min_data_in_bin": 1}
         data.construct()
     booster = train(settings, data, 1, data, keep_training_booster=True)
-    assert booster._training is not None
-    score = booster._training.train.score
+    assert booster.training is not None
+    score = booster.training.train.score
     np.testing.assert_array_equal(booster.predict(table, raw_score=True), score)
     seen = as_seen(values, params)
-    tree = booster._model.forest.tree(0)
+    tree = booster.model.forest.tree(0)
     if tree.n_leaves == 1:
         scale = (case[0] ** 2 / hessian).sum()
         assert best_gain(seen, *case, rules) <= 1e-6 * scale + 1e-9

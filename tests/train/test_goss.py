@@ -55,12 +55,12 @@ def update(booster: Booster, n_rounds: int) -> Booster:
 
 def scores(booster: Booster) -> np.ndarray:
     """A copy of the raw scores of the training rows, class-major."""
-    assert booster._training is not None
-    return booster._training.train.score.copy()
+    assert booster.training is not None
+    return booster.training.train.score.copy()
 
 
 def trees(booster: Booster) -> dict[str, np.ndarray]:
-    return dict(booster._model.forest.arrays)
+    return dict(booster.model.forest.arrays)
 
 
 def assert_same_trees(first: Booster, second: Booster) -> None:
@@ -69,7 +69,7 @@ def assert_same_trees(first: Booster, second: Booster) -> None:
 
 
 def n_rows_of_trees(booster: Booster) -> list[int]:
-    forest = booster._model.forest
+    forest = booster.model.forest
     return [int(forest.tree(t).leaf_count.sum()) for t in range(forest.n_trees)]
 
 
@@ -199,7 +199,7 @@ def test_the_strategy_can_change() -> None:
     # The last tree is that of a training that never weighted a row.
     data = Dataset(TABLE, REGRESSION, init_score=scores(booster.rollback_one_iter()))
     plain = update(Booster({"learning_rate": 0.25, "verbosity": -1}, data), 1)
-    last = update(booster, 1)._model.forest.tree(6)
+    last = update(booster, 1).model.forest.tree(6)
     for name, array in trees(plain).items():
         np.testing.assert_array_equal(getattr(last, name), array, err_msg=name)
 

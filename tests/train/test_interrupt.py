@@ -228,7 +228,7 @@ class TestInARound:
             booster.update()
         assert booster.num_trees() == 0
         # The tree was not grown to its end.
-        stats = booster._in_training("").stage_stats()
+        stats = booster.training.stage_stats()
         assert stats["rounds"] == 1 and stats["committed"] == 0
 
     def test_other_signals_raise_what_they_want(self) -> None:
@@ -257,7 +257,7 @@ def test_scores_that_were_half_made_again(monkeypatch: pytest.MonkeyPatch) -> No
             booster.update()
         boosters.append(booster)
     booster, expected = boosters
-    training = booster._in_training("")
+    training = booster.training
 
     def press(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -65,7 +65,7 @@ def _check_against_numpy(
 ) -> int:
     """Fit every leaf of every tree again, on complete rows; returns how many leaves are linear."""
     leaves = model.predict(x, pred_leaf=True)
-    forest, n_linear = model._model.forest, 0
+    forest, n_linear = model.model.forest, 0
     for t in range(1, forest.n_trees):
         before = model.predict(x, num_iteration=t, raw_score=True)
         added = model.predict(x, start_iteration=t, num_iteration=1, raw_score=True)
@@ -124,7 +124,7 @@ class TestFit:
         plain = gs.train({**LINEAR, "linear_tree": False}, gs.Dataset(x, label=y), 1)
         first = model.predict(x, num_iteration=1)
         np.testing.assert_array_equal(first, plain.predict(x))
-        forest = model._model.forest
+        forest = model.model.forest
         assert forest.tree(0).linear is None
         assert forest.tree(1).linear is not None
 
@@ -215,7 +215,7 @@ class TestBounds:
         model = gs.train(params, gs.Dataset(x, label=y), 5)
         for t in range(5):
             step = model.predict(x, start_iteration=t, num_iteration=1, raw_score=True)
-            assert np.abs(step - (t == 0) * model._model.start[0]).max() <= 0.1 + 1e-12
+            assert np.abs(step - (t == 0) * model.model.start[0]).max() <= 0.1 + 1e-12
 
     def test_log_loss_of_separable_rows(self) -> None:
         """Confident rows have next to no hessian: an unbounded step would be without measure."""
@@ -261,7 +261,7 @@ class TestTraining:
         model = gs.Booster({**LINEAR, **more}, data).add_valid(valid, "valid")
         for _ in range(8):
             model.update()
-        training = model._training
+        training = model.training
         assert training is not None
         for scored, part in ((training.train, x[:600]), (training.valid[0], x[600:])):
             expected = model.predict(part, raw_score=True)
@@ -273,7 +273,7 @@ class TestTraining:
         for _ in range(4):
             model.update()
         before = model.model_to_string()
-        training = model._training
+        training = model.training
         assert training is not None
         score = training.train.score.copy()
         model.update()
@@ -288,7 +288,7 @@ class TestTraining:
         for _ in range(4):
             model.update()
         model.add_valid(data.create_valid(x[:50], y[:50]), "late")
-        training = model._training
+        training = model.training
         assert training is not None
         np.testing.assert_array_equal(training.valid[0].score, model.predict(x[:50]))
 
@@ -383,8 +383,8 @@ class TestDataset:
         rows = np.arange(0, 600, 2)
         whole = gs.Dataset(x, label=y, params={"linear_tree": True})
         model = gs.train(LINEAR, whole.subset(rows), 5, keep_training_booster=True)
-        assert model._training is not None
-        np.testing.assert_array_equal(model._training.train.score, model.predict(x[rows]))
+        assert model.training is not None
+        np.testing.assert_array_equal(model.training.train.score, model.predict(x[rows]))
 
     def test_frames_in_another_order(self) -> None:
         pandas = pytest.importorskip("pandas")
@@ -425,8 +425,8 @@ class TestRefused:
         x, y = _rows()
         data = gs.Dataset(x, label=y, params={"linear_tree": True})
         model = gs.train(LINEAR, data, 3, keep_training_booster=True)
-        assert model._training is not None
-        tree, bins, score = model._training.trees[-1], data.binned.bins, np.zeros(600)
+        assert model.training is not None
+        tree, bins, score = model.training.trees[-1], data.binned.bins, np.zeros(600)
         rows = "raw must have the rows"
         for raw, what in ((None, "need the raw"), (x[:5], rows), (x[:, :2], rows), (7, "raw")):
             with pytest.raises(ValueError, match=what):
@@ -510,9 +510,9 @@ class TestDeterminism:
         y = np.random.default_rng(seed).normal(size=len(x))
         params = {**LINEAR, "min_data_in_leaf": 2, "linear_lambda": penalty, "min_data_in_bin": 1}
         model = gs.train(params, gs.Dataset(x, label=y), 5, keep_training_booster=True)
-        assert model._training is not None
+        assert model.training is not None
         prediction = model.predict(x)
-        np.testing.assert_array_equal(prediction, model._training.train.score)
+        np.testing.assert_array_equal(prediction, model.training.train.score)
         assert np.isfinite(prediction).all()
         assert (prediction >= model.lower_bound()).all()
         assert (prediction <= model.upper_bound()).all()

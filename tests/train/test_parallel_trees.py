@@ -88,7 +88,7 @@ def test_counts_and_slices(name: str) -> None:
         first = model.predict(TABLE, raw_score=True, num_iteration=2)
         rest = model.predict(TABLE, raw_score=True, start_iteration=2)
         if "rf" in name:
-            start = model._model.start
+            start = model.model.start
             np.testing.assert_allclose((2 * (first - start) + 3 * (rest - start)) / 5, raw - start)
         else:
             np.testing.assert_allclose(first + rest, raw, atol=1e-12)
@@ -105,7 +105,7 @@ def test_scores_are_those_of_the_model_and_rounds_can_be_taken_back(name: str) -
     data = Dataset(TABLE, label_of(params))
     valid = Dataset(TABLE, label_of(params), reference=data)
     booster = train(params, data, 4, valid, keep_training_booster=True)
-    training = booster._training
+    training = booster.training
     assert training is not None
     text, before = booster.model_to_string(), training.train.score.copy()
     np.testing.assert_array_equal(training.train.score, training.valid[0].score)
@@ -136,8 +136,8 @@ def test_one_tree_is_what_it_always_was(name: str) -> None:
     params |= CASES[name]
     plain = train(params, Dataset(TABLE, label_of(params)), 5)
     np.testing.assert_array_equal(one.predict(TABLE), plain.predict(TABLE))
-    one._model.params.pop("num_parallel_tree")
-    assert model_file.to_bytes(one._model) == model_file.to_bytes(plain._model)
+    one.model.params.pop("num_parallel_tree")
+    assert model_file.to_bytes(one.model) == model_file.to_bytes(plain.model)
 
 
 @pytest.mark.parametrize("name", ["l2", "multiclass", "l1"])
@@ -148,7 +148,7 @@ def test_trees_of_a_round_know_nothing_of_each_other(name: str) -> None:
     one = make(name, changes={**plain, "num_parallel_tree": 1})
     np.testing.assert_allclose(many.predict(TABLE), one.predict(TABLE), rtol=1e-5, atol=1e-5)
     k = trees_per_set(name)
-    forest = many._model.forest
+    forest = many.model.forest
     for t in range(0, forest.n_trees, 3 * k):
         for other in (t + k, t + 2 * k):
             a, b = forest.tree(t), forest.tree(other)
@@ -162,7 +162,7 @@ def test_trees_of_a_round_know_nothing_of_each_other(name: str) -> None:
     ids=str,
 )
 def test_trees_of_a_round_differ_by_chance(chance: dict[str, Any]) -> None:
-    forest = make("l2", 1, changes=chance)._model.forest
+    forest = make("l2", 1, changes=chance).model.forest
     values = [forest.tree(t).leaf_value.tobytes() for t in range(3)]
     assert len(set(values)) == 3
 
@@ -256,16 +256,16 @@ def test_refit(name: str) -> None:
 
 
 def test_every_tree_weighs_a_third() -> None:
-    forest = make("l2", 1, changes={"subsample": 1.0, "colsample_bynode": 1.0})._model.forest
+    forest = make("l2", 1, changes={"subsample": 1.0, "colsample_bynode": 1.0}).model.forest
     one = make("l2", 1, changes={"num_parallel_tree": 1, "subsample": 1.0, "colsample_bynode": 1})
     np.testing.assert_allclose(
-        forest.tree(0).leaf_value * 3, one._model.forest.tree(0).leaf_value, rtol=1e-12
+        forest.tree(0).leaf_value * 3, one.model.forest.tree(0).leaf_value, rtol=1e-12
     )
 
 
 def test_model_file_says_how_many() -> None:
     booster = make("multiclass")
-    arrays, facts = files.from_bytes(model_file.to_bytes(booster._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(booster.model))
     assert (facts["version"], facts["n_parallel"]) == (3, 3)
     for broken in (0, -1, 2, 3.0, "3", True, 10**30):
         content = files.to_bytes(arrays, {**facts, "n_parallel": broken})
@@ -274,7 +274,7 @@ def test_model_file_says_how_many() -> None:
     with pytest.raises(ModelFileError):
         model_file.from_bytes(files.to_bytes(arrays, {**facts, "version": 2}))
     _, facts = files.from_bytes(
-        model_file.to_bytes(make("l2", changes={"num_parallel_tree": 1})._model)
+        model_file.to_bytes(make("l2", changes={"num_parallel_tree": 1}).model)
     )
     assert facts["version"] == 1 and "n_parallel" not in facts
 

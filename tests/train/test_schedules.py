@@ -46,7 +46,7 @@ CHANGES: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 def trees(booster: Booster) -> list[bytes]:
-    forest = booster._model.forest
+    forest = booster.model.forest
     return [forest.tree(t).leaf_value.tobytes() for t in range(forest.n_trees)]
 
 
@@ -86,7 +86,7 @@ def test_several_at_once_and_by_alias() -> None:
         callbacks=[reset_parameter(eta=[0.4, 0.3, 0.2, 0.1], max_leaves=lambda i: 3 + i)],
     )
     assert model.resolved_params.learning_rate == 0.1
-    assert [model._model.forest.tree(t).n_leaves for t in range(4)] == [3, 4, 5, 6]
+    assert [model.model.forest.tree(t).n_leaves for t in range(4)] == [3, 4, 5, 6]
 
 
 OTHER_VALUES: dict[str, Any] = {

@@ -71,18 +71,18 @@ class TestRounds:
         table = np.column_stack([np.arange(100) % 2, np.arange(100) >= 99, np.arange(100) >= 99])
         params = {"feature_fraction": 0.3, "min_data_in_leaf": 10, "learning_rate": 0.5}
         model = train(params, Dataset(table, table[:, 0]), 12)
-        n_leaves = np.diff(model._model.forest.leaf_begin)
+        n_leaves = np.diff(model.model.forest.leaf_begin)
         assert model.num_trees() == 12
         assert set(n_leaves) == {1, 2}
         for t in np.flatnonzero(n_leaves == 1):
-            assert model._model.forest.tree(t).leaf_value.tolist() == [0]
+            assert model.model.forest.tree(t).leaf_value.tolist() == [0]
 
     def test_a_class_that_cannot_be_split_keeps_its_place(self) -> None:
         label = np.r_[np.zeros(298), np.ones(300), 2, 2]
         params = {"objective": "multiclass", "num_class": 3, "min_sum_hessian_in_leaf": 3}
         table = label.reshape(-1, 1).copy()
         model = train(params, Dataset(table, label), 5)
-        n_leaves = np.diff(model._model.forest.leaf_begin).reshape(-1, 3)
+        n_leaves = np.diff(model.model.forest.leaf_begin).reshape(-1, 3)
         assert model.num_trees() == 15
         assert (n_leaves[:, 2] == 1).all()
         assert (n_leaves[:, :2] == 2).all()
@@ -233,7 +233,7 @@ class TestCallbacks:
         model = train(
             {}, make_train(), 3, callbacks=[gossamer.reset_parameter(learning_rate=rates)]
         )
-        sizes = [np.abs(model._model.forest.tree(t).leaf_value).max() for t in range(3)]
+        sizes = [np.abs(model.model.forest.tree(t).leaf_value).max() for t in range(3)]
         assert sizes[0] > 2 * sizes[1] > 10 * sizes[2]
 
     @pytest.mark.parametrize("error", [None, SystemExit, RuntimeError])
@@ -357,7 +357,7 @@ class TestOptions:
         data = make_train()
         rows = np.arange(0, 600, 2)
         part = train({}, data.subset(rows), 3, [data.subset(rows + 1)])
-        assert part._model.forest.tree(0).leaf_count.sum() == 300
+        assert part.model.forest.tree(0).leaf_count.sum() == 300
         assert "valid_0" in part.best_score
 
     def test_bad_parameters_before_anything_else(self) -> None:

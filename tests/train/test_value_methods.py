@@ -68,7 +68,7 @@ def fit(params: dict[str, Any], n_rounds: int = 4, table: Any = NUMBERS, **more:
 
 def check_scores(booster: Booster, tables: list[Any]) -> None:
     """Scores of training and of all validation sets are what the model predicts, bit for bit."""
-    training = booster._training
+    training = booster.training
     assert training is not None
     scored = [training.train, *training.valid]
     for one, table in zip(scored, tables, strict=True):
@@ -218,7 +218,7 @@ def test_every_objective(method: dict[str, Any], objective: str) -> None:
     data = Dataset(WITH_HOLES, label, weight=None, **fields)
     booster = train(params, data, 3, keep_training_booster=True)
     assert booster.num_trees() >= 3
-    assert max(booster._model.forest.tree(t).n_leaves for t in range(3)) > 2
+    assert max(booster.model.forest.tree(t).n_leaves for t in range(3)) > 2
     check_scores(booster, [WITH_HOLES])
 
 
@@ -255,15 +255,15 @@ def test_leaves_hold_the_rows_that_reach_them(method: dict[str, Any]) -> None:
         booster = fit(method, 3, table)
         leaf = booster.predict(table, pred_leaf=True)
         for t in range(3):
-            tree = booster._model.forest.tree(t)
+            tree = booster.model.forest.tree(t)
             counts = np.bincount(leaf[:, t], minlength=tree.n_leaves)
             np.testing.assert_array_equal(counts, tree.leaf_count, err_msg=name)
     booster = Booster({**SMALL, **method, "bagging_fraction": 0.5}, Dataset(NUMBERS, LABEL))
-    assert booster._training is not None
+    assert booster.training is not None
     booster.update()
-    inside = booster._training._sampler.draw(0, booster._training._gradients, 1).inside
+    inside = booster.training._sampler.draw(0, booster.training._gradients, 1).inside
     leaf = booster.predict(NUMBERS[inside], pred_leaf=True)[:, 0]
-    counts = booster._model.forest.tree(0).leaf_count
+    counts = booster.model.forest.tree(0).leaf_count
     np.testing.assert_array_equal(np.bincount(leaf, minlength=len(counts)), counts)
     assert counts.sum() < 0.6 * N_ROWS
 
@@ -278,7 +278,7 @@ def test_random_forests(method: dict[str, Any]) -> None:
 def test_interaction_constraints(method: dict[str, Any]) -> None:
     booster = fit({**method, "interaction_constraints": [[0, 1], [2, 3, 4]], "num_leaves": 15})
     for t in range(booster.num_trees()):
-        tree = booster._model.forest.tree(t)
+        tree = booster.model.forest.tree(t)
         first = {0, 1} if tree.column[0] < 2 else {2, 3, 4}
         assert set(tree.column.tolist()) <= first
 
@@ -305,7 +305,7 @@ def test_monotone_constraints(method: dict[str, Any], params: dict[str, Any], na
     full = table.toarray() if sparse.issparse(table) else table
     rows, used = full[:25], set()
     for t in range(booster.num_trees()):
-        used |= set(booster._model.forest.tree(t).column.tolist())
+        used |= set(booster.model.forest.tree(t).column.tolist())
     assert used & {0, 1, 4}
     for column, direction in enumerate(directions):
         if direction == 0:
@@ -387,7 +387,7 @@ def test_training_goes_on_from_a_model_of_another_method(
 def test_rounds_are_taken_back(method: dict[str, Any]) -> None:
     params = {**SMALL, **method, "bagging_fraction": 0.7, "bagging_freq": 1}
     booster = Booster(params, Dataset(WITH_HOLES, LABEL))
-    booster.add_valid(Dataset(BETWEEN, LABEL[:300], reference=booster._training.train.data), "v")  # type: ignore[union-attr]
+    booster.add_valid(Dataset(BETWEEN, LABEL[:300], reference=booster.training.train.data), "v")  # type: ignore[union-attr]
     texts = []
     for _ in range(3):
         booster.update()
@@ -422,7 +422,7 @@ def test_parameters_can_change_during_a_training(method: dict[str, Any]) -> None
     booster.update()
     booster.reset_parameter({"learning_rate": 0.1, "num_leaves": 4, "bagging_fraction": 0.5})
     booster.update()
-    assert booster._model.forest.tree(1).n_leaves == 4
+    assert booster.model.forest.tree(1).n_leaves == 4
     for name, value in {"tree_method": "hist", "sketch_eps": 0.5, "proposal": "local"}.items():
         if {**METHODS["global"], **method}.get(name, "global") == value:
             continue

@@ -72,7 +72,7 @@ def fit(problem: str, params: dict[str, Any], weighted: bool = False, **options:
 def test_the_parts_of_a_model_fit_each_other(problem: str, setting: str, weighted: bool) -> None:
     own, _ = PROBLEMS[problem]
     booster = fit(problem, SETTINGS[setting], weighted, keep_training_booster=True)
-    forest = booster._model.forest
+    forest = booster.model.forest
     k = forest.n_outputs
     assert booster.num_trees() == booster.current_iteration() == N_ROUNDS
     assert booster.num_model_per_iteration() == 1
@@ -80,7 +80,7 @@ def test_the_parts_of_a_model_fit_each_other(problem: str, setting: str, weighte
     assert raw.shape == (len(TABLE), k)
 
     # Scores kept while training are those of prediction, on both data sets.
-    training = booster._training
+    training = booster.training
     for scored, rows in (
         (training.train, slice(N_TRAIN)),
         (training.valid[0], slice(N_TRAIN, None)),
@@ -90,7 +90,7 @@ def test_the_parts_of_a_model_fit_each_other(problem: str, setting: str, weighte
     # Leaves, and rounds, add up.
     leaves = booster.predict(TABLE, pred_leaf=True)
     assert leaves.shape == (len(TABLE), N_ROUNDS)
-    total = np.tile(booster._model.start, (len(TABLE), 1))
+    total = np.tile(booster.model.start, (len(TABLE), 1))
     for t in range(N_ROUNDS):
         values = np.stack([booster.get_leaf_output(t, i) for i in range(forest.tree(t).n_leaves)])
         assert values.shape[1] == k
@@ -118,10 +118,10 @@ def test_values_are_newton_steps_of_each_output(weighted: bool, lambda_l2: float
     booster = fit("regression", {"lambda_l2": lambda_l2, "learning_rate": 0.3}, weighted)
     leaves = booster.predict(TABLE[:N_TRAIN], pred_leaf=True, num_iteration=1)[:, 0]
     weight = WEIGHT[:N_TRAIN].astype(np.float32).astype(float) if weighted else np.ones(N_TRAIN)
-    start = booster._model.start
+    start = booster.model.start
     np.testing.assert_allclose(start, np.average(NUMBERS[:N_TRAIN], 0, weight), rtol=1e-6)
     gradient = (start - NUMBERS[:N_TRAIN]) * weight[:, None]
-    tree = booster._model.forest.tree(0)
+    tree = booster.model.forest.tree(0)
     for leaf in np.unique(leaves):
         rows = leaves == leaf
         expected = -0.3 * gradient[rows].sum(0) / (weight[rows].sum() + lambda_l2)
@@ -155,7 +155,7 @@ def test_one_output_has_plain_leaves() -> None:
         booster = train({**BASE}, Dataset(TABLE, label), 3)
         plain = train({**BASE, "multi_strategy": "one_output_per_tree"}, Dataset(TABLE, label), 3)
         np.testing.assert_array_equal(booster.predict(TABLE), plain.predict(TABLE))
-        assert booster._model.forest.n_values == 1
+        assert booster.model.forest.n_values == 1
 
 
 def test_an_output_without_gradients_keeps_its_start() -> None:

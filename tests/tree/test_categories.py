@@ -71,7 +71,7 @@ def data_set(x: Array, label: Array, categories: list[int] | None = None, **kwar
 
 
 def first_tree(booster: gs.Booster) -> Tree:
-    return booster._model.forest.tree(0)
+    return booster.model.forest.tree(0)
 
 
 @settings(max_examples=60, deadline=None)
@@ -138,7 +138,7 @@ def test_model_is_the_same_for_any_number_of_threads(
     ]
     texts = {model.model_to_string() for model in models}
     assert len(texts) == 1
-    assert models[0]._model.forest.arrays["category"].size > 0
+    assert models[0].model.forest.arrays["category"].size > 0
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_subsets_keep_categories() -> None:
     x, label = make(10)
     data = data_set(x, label, [0, 2])
     model = gs.train(PARAMS, data.subset(np.arange(0, 3000, 2)), 5)
-    assert model._model.forest.arrays["category"].size > 0
+    assert model.model.forest.arrays["category"].size > 0
 
 
 def test_slices_and_parts_of_forests_keep_categories() -> None:
@@ -278,7 +278,7 @@ def test_slices_and_parts_of_forests_keep_categories() -> None:
     for _ in range(4):
         booster.update()
         booster.predict(x[:3])  # the forest grows round by round
-    whole = booster._model.forest
+    whole = booster.model.forest
     for t in range(4):
         tree = whole.tree(t)
         parts = [gs.tree.Forest.from_trees([whole.tree(k) for k in range(t + 1)], 1, 3)]
@@ -327,6 +327,6 @@ def test_bins_by_column_are_those_of_the_users_columns() -> None:
     names = ["city", "size"]
     data = gs.Dataset(x, x[:, 0] % 7 + x[:, 1], feature_name=names, categorical_feature=[0])
     model = gs.train({**params, "forced_bins": {"size": [0.25]}}, data, 3)
-    assert 0.25 in model._model.forest.arrays["threshold"]
-    assert model._model.derived is not None
-    assert len(set(model._model.forest.arrays["threshold"].tolist())) > 6  # of the statistics
+    assert 0.25 in model.model.forest.arrays["threshold"]
+    assert model.model.derived is not None
+    assert len(set(model.model.forest.arrays["threshold"].tolist())) > 6  # of the statistics

@@ -17,7 +17,7 @@ def forest() -> Forest:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(300, 3))
     booster = gossamer.train({}, gossamer.Dataset(table, table[:, 0]), 6)
-    forest: Forest = booster._model.forest
+    forest: Forest = booster.model.forest
     return forest
 
 

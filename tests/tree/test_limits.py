@@ -57,7 +57,7 @@ def train(n_rounds: int = 4, label: Any = LABEL, **params: Any) -> Booster:
 
 
 def trees_of(booster: Booster) -> list[Any]:
-    forest = booster._model.forest
+    forest = booster.model.forest
     return [forest.tree(t) for t in range(forest.n_trees)]
 
 

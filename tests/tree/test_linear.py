@@ -18,7 +18,7 @@ def forest() -> Forest:
     table = rng.normal(size=(300, 3))
     params = {"linear_tree": True, "min_data_in_leaf": 5}
     booster = gossamer.train(params, gossamer.Dataset(table, np.sin(table[:, 0])), 6)
-    forest: Forest = booster._model.forest
+    forest: Forest = booster.model.forest
     return forest
 
 

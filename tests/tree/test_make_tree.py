@@ -27,7 +27,7 @@ def data() -> Dataset:
 @pytest.fixture
 def arrays(data: Dataset) -> dict[str, Any]:
     """The arrays of a tree that was grown on them."""
-    return dict(vars(train({"num_leaves": 9, "verbosity": -1}, data, 1)._model.forest.tree(0)))
+    return dict(vars(train({"num_leaves": 9, "verbosity": -1}, data, 1).model.forest.tree(0)))
 
 
 def test_there_and_back(data: Dataset, arrays: dict[str, Any]) -> None:

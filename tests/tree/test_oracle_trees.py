@@ -139,7 +139,7 @@ def check(table: np.ndarray, label: np.ndarray, params: dict[str, Any]) -> Tree:
     """Grow one tree for squared error from zero: gradients are minus the labels, hessians 1."""
     fixed = {"boost_from_average": False, "learning_rate": 1.0}
     booster = gossamer.train(params | fixed | {"verbosity": -1}, gossamer.Dataset(table, label), 1)
-    forest = booster._model.forest
+    forest = booster.model.forest
     tree = forest.tree(0) if forest.n_trees else Tree.constant(0.0)
     leaves = Checker(table, -label, params).check(tree)
     expected = np.zeros(len(table))
@@ -239,7 +239,7 @@ def test_the_second_round_follows_the_first() -> None:
         np.ones(len(label)),
         SplitParams(min_data_in_leaf=5),
     )
-    tree = booster._model.forest.tree(1)
+    tree = booster.model.forest.tree(1)
     assert root.split is not None
     assert (tree.column[0], tree.threshold[0]) == (root.split.feature, root.threshold)
     assert tree.gain[0] == pytest.approx(root.split.gain, rel=1e-5)

@@ -35,7 +35,7 @@ def reference(tree: Tree, gamma: float, place: int = 0) -> Node:
 
 
 def first_tree(params: dict[str, Any], label: Any = LABEL, table: Any = TABLE) -> Tree:
-    forest = train(params, Dataset(table, label), 1)._model.forest
+    forest = train(params, Dataset(table, label), 1).model.forest
     return forest.tree(0) if forest.n_trees else Tree.constant(0.0)  # none: it could not split
 
 
@@ -122,13 +122,13 @@ def test_scores_of_the_rows_are_what_the_model_predicts(
     valid = Dataset(TABLE, LABEL, reference=data)
     params = {**BASE, **policy, **params, "prune": True, "gamma": 1.5}
     booster = train(params, data, 8, valid, keep_training_booster=True)
-    training = booster._training
+    training = booster.training
     assert training is not None
     raw = booster.predict(TABLE, raw_score=True)
     np.testing.assert_array_equal(training.valid[0].score, raw)
     np.testing.assert_allclose(training.train.score, raw, rtol=1e-12, atol=1e-12)
     leaves = booster.predict(TABLE, pred_leaf=True)
-    forest = booster._model.forest
+    forest = booster.model.forest
     for t in range(forest.n_trees):
         tree = forest.tree(t)
         if "bagging_fraction" not in params:  # numbers of leaves have no gaps
@@ -190,7 +190,7 @@ def test_as_xgboost() -> None:
         np.testing.assert_allclose(ours.predict(table), expected, rtol=1e-4, atol=1e-4)
         frame = theirs.trees_to_dataframe()
         n_theirs = (frame.Feature == "Leaf").groupby(frame.Tree).sum()
-        n_ours = [ours._model.forest.tree(t).n_leaves for t in range(ours.num_trees())]
+        n_ours = [ours.model.forest.tree(t).n_leaves for t in range(ours.num_trees())]
         assert n_ours == n_theirs.tolist()[: len(n_ours)]
         n_pruned += sum(n < 32 for n in n_ours)
     assert n_pruned > 5

@@ -70,7 +70,7 @@ def _as_model(files: tuple[str, ...]) -> Booster | None:
 
 def model_facts(model: Booster, path: str) -> dict[str, Any]:
     """Return what a model file holds."""
-    inner = model._model
+    inner = model.model
     gain = model.feature_importance("gain")
     share = gain / max(gain.sum(), 1e-300)
     order = (-share).argsort(kind="stable")

@@ -102,7 +102,7 @@ def command(
 def _output(model: Booster, class_name: str | None) -> int | None:
     """Return which output is explained: that of the class asked for; None: nobody asked."""
     classes = classes_of(model)
-    n_outputs = model._model.objective.n_outputs
+    n_outputs = model.model.objective.n_outputs
     if class_name is None:
         return None
     names = [] if classes is None or n_outputs == 1 else [str(name) for name in classes]
@@ -284,7 +284,7 @@ class _Dependence(_Explanation):
         self, model: Booster, rows: Any, column: str, output: int | None, options: dict[str, Any]
     ) -> None:
         names = model.feature_name()
-        if output is None and classes_of(model) and model._model.objective.n_outputs > 1:
+        if output is None and classes_of(model) and model.model.objective.n_outputs > 1:
             listed = ", ".join(map(str, classes_of(model) or ()))
             raise click.UsageError(f"--pdp: of which class? Add --class, with one of {listed}.")
         output = output or 0
@@ -319,7 +319,7 @@ class _Dependence(_Explanation):
         from gossamer.plot import plot_partial_dependence
 
         ax = _axes()
-        several = self._model._model.objective.n_outputs > 1
+        several = self._model.model.objective.n_outputs > 1
         plot_partial_dependence(
             self._model, self._rows, self._column, output=self._output if several else None, ax=ax
         )

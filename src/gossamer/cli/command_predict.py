@@ -129,7 +129,7 @@ class _Predictor:
             raise NotSupportedError(
                 message(
                     "--labels is for models of classes",
-                    got=f"objective={model._model.objective.name}",
+                    got=f"objective={model.model.objective.name}",
                     hint="Leave it out.",
                 )
             )
@@ -148,7 +148,7 @@ class _Predictor:
 
     def _features(self, source: Source) -> list[str] | None:
         """Return the columns of the file that the model knows, in its order."""
-        at = find_features(self._model._model, source)
+        at = find_features(self._model.model, source)
         return None if at is None or source.names is None else [source.names[i] for i in at]
 
     def _rows_of(self, chunk: Any, features: list[str]) -> Any:
@@ -194,7 +194,7 @@ class _Predictor:
         assert self._classes is not None
         if values.shape[1] > 1:
             codes = values.argmax(axis=1)
-        elif self._model._model.objective.n_outputs > 1:  # multi:softmax
+        elif self._model.model.objective.n_outputs > 1:  # multi:softmax
             codes = values[:, 0].astype(np.int64)
         else:
             codes = (values[:, 0] > self._threshold()).astype(np.int64)

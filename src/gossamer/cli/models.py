@@ -47,7 +47,7 @@ def text_columns(model: Booster) -> list[str]:
 
 def classes_of(model: Booster) -> list[Level] | None:
     """Return what classes 0, 1, ... stand for; None: the model has none."""
-    n_classes = model._model.objective.n_classes
+    n_classes = model.model.objective.n_classes
     if n_classes < 2:
         return None
     return model.class_names or list(range(n_classes))
@@ -55,7 +55,7 @@ def classes_of(model: Booster) -> list[Level] | None:
 
 def gives_probabilities(model: Booster) -> bool:
     """Whether predictions are probabilities of classes, rather than scores or the classes."""
-    objective = model._model.objective
+    objective = model.model.objective
     return objective.n_classes > 0 and objective.traits.gives_probabilities
 
 
@@ -69,7 +69,7 @@ def output_names(model: Booster, word: str) -> list[str]:
         >>> output_names(train(params, data, 1), "probability")
         ['probability_0', 'probability_1']
     """
-    objective: Any = model._model.objective
+    objective: Any = model.model.objective
     if objective.n_outputs == 1:
         return [word]
     names = classes_of(model) or list(range(objective.n_outputs))

@@ -61,7 +61,7 @@ def training_summary(
     return {
         "task": loaded.task.name,
         "reason": loaded.task.reason,
-        "objective": model._model.objective.name,
+        "objective": model.model.objective.name,
         "classes": None if loaded.task.classes is None else list(loaded.task.classes),
         "rows": train_set.num_data(),
         "valid_rows": None if valid_set is None else valid_set.num_data(),

@@ -42,6 +42,7 @@ from gossamer.model.edit import (
 )
 from gossamer.model.explain import shap_values
 from gossamer.model.explaining import Explaining
+from gossamer.model.given_params import given_params
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
@@ -77,6 +78,7 @@ class Booster(Explaining, Storing):
             for.
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
         train_set: Training data, until freed.
+        training: The training under way: its data, trees and scores; None once data is released.
         name_valid_sets: Names of the validation sets.
         train_set_version: How often a field of the training data had been set when it was used.
         was_interrupted: Whether `train()` was left by Ctrl-C, with the rounds done until then.
@@ -94,7 +96,7 @@ class Booster(Explaining, Storing):
     best_score: dict[str, dict[str, float]]
     train_set: Dataset | None
     name_valid_sets: list[str]
-    _training: Training | None
+    training: Training | None
     _trained: Model | None
     _resolved: Params | None
 
@@ -122,7 +124,7 @@ class Booster(Explaining, Storing):
                     )
                 )
             base = None if init_model is None else BaseModel(_model_of(init_model))
-            self._training = Training(resolve(self.params), train_set, base)
+            self.training = Training(resolve(self.params), train_set, base)
             self.train_set = train_set
             self.train_set_version = train_set.version
             given = {CANONICAL[name] for name in self.params}
@@ -150,7 +152,7 @@ class Booster(Explaining, Storing):
         self.train_set_version = -1
         self.was_interrupted = False
         self._train_data_name = "training"
-        self._training = None
+        self.training = None
         self._trained = None
         self._resolved = None
 
@@ -196,13 +198,13 @@ class Booster(Explaining, Storing):
                     expected="a CustomObjective",
                 )
             )
-        model = self._model
-        if self._training is not None or not isinstance(model.objective, Custom):
+        model = self.model
+        if self.training is not None or not isinstance(model.objective, Custom):
             raise DataError(
                 message(
                     "set_objective() is for models that were trained with an objective of one's "
                     "own, and loaded",
-                    got="a model in training" if self._training else model.objective.name,
+                    got="a model in training" if self.training else model.objective.name,
                 )
             )
         found = make_custom(objective, None, model.objective.n_outputs).for_prediction()
@@ -210,34 +212,42 @@ class Booster(Explaining, Storing):
         return self
 
     @property
-    def _model(self) -> Model:
-        training = self._training
+    def model(self) -> Model:
+        """Trees, names, objective and all else that predictions need, as they are now.
+
+        Once the data is released another model may be assigned.
+
+        Example:
+            >>> booster = Booster({}, Dataset([[1.0], [2.0]], label=[0, 1]))
+            >>> booster.model.names, booster.model.forest.n_trees
+            (['Column_0'], 0)
+        """
+        training = self.training
         if training is not None:
             return training.to_model()
         assert self._trained is not None
         return self._trained
 
+    @model.setter
+    def model(self, model: Model) -> None:
+        if self.training is not None:
+            raise DataError(
+                message(
+                    "the model of a training cannot be replaced",
+                    hint="Call free_dataset() first.",
+                )
+            )
+        self._trained = model
+
     @property
     def resolved_params(self) -> Params:
         """The parameters, checked and complete."""
-        training = self._training
+        training = self.training
         if training is not None:
             return training.params
         if self._resolved is None:
             self._resolved = resolve(self.params, context="predict")
         return self._resolved
-
-    def _in_training(self, action: str) -> Training:
-        training = self._training
-        if training is None:
-            raise DataError(
-                message(
-                    f"data set used after being freed: {action} needs the training data",
-                    hint="Train with keep_training_booster=True, or make the Booster with "
-                    "train_set.",
-                )
-            )
-        return training
 
     # ---- training ----
 
@@ -253,7 +263,7 @@ class Booster(Explaining, Storing):
         Returns:
             Whether training is finished because nothing could be split.
         """
-        training = self._in_training("update()")
+        training = training_of(self, "update()")
         if train_set is not None and not isinstance(train_set, Dataset):
             raise DataTypeError(
                 message("train_set must be a Dataset", got=type(train_set).__name__)
@@ -269,12 +279,12 @@ class Booster(Explaining, Storing):
 
     def rollback_one_iter(self) -> Booster:
         """Take the last round back."""
-        self._in_training("rollback_one_iter()").rollback()
+        training_of(self, "rollback_one_iter()").rollback()
         return self
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Booster:
         """Change parameters for the rounds to come."""
-        training = self._in_training("reset_parameter()")
+        training = training_of(self, "reset_parameter()")
         with training.lock:
             training.reset_params(training.params.replace(**params))
             self.params.update(params)
@@ -290,7 +300,7 @@ class Booster(Explaining, Storing):
                     expected="train_set.create_valid(data, label)",
                 )
             )
-        training = self._in_training("add_valid()")
+        training = training_of(self, "add_valid()")
         with training.lock:
             training.add_valid(data, name)
             self.name_valid_sets.append(name)
@@ -298,7 +308,7 @@ class Booster(Explaining, Storing):
 
     def eval(self, data: Dataset, name: str, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on a data set; one not seen before becomes a validation set."""
-        training = self._in_training("eval()")
+        training = training_of(self, "eval()")
         with training.lock:
             if data is training.train.data:
                 return training.evaluate(training.train, name, feval)
@@ -310,19 +320,24 @@ class Booster(Explaining, Storing):
 
     def eval_train(self, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on the training data."""
-        training = self._in_training("eval_train()")
+        training = training_of(self, "eval_train()")
         with training.lock:
             return training.evaluate(training.train, self._train_data_name, feval)
 
     def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on every validation set."""
-        training = self._in_training("eval_valid()")
+        training = training_of(self, "eval_valid()")
         with training.lock:
             return [
                 result
                 for scored in training.valid
                 for result in training.evaluate(scored, scored.name, feval)
             ]
+
+    @property
+    def train_data_name(self) -> str:
+        """The name under which the training data is evaluated."""
+        return self._train_data_name
 
     def set_train_data_name(self, name: str) -> Booster:
         """Set the name under which the training data is evaluated."""
@@ -331,32 +346,15 @@ class Booster(Explaining, Storing):
 
     def free_dataset(self) -> Booster:
         """Let go of the data; the model stays, but can no longer be trained."""
-        training = self._training
+        training = self.training
         if training is not None:
             with training.lock:
                 self._trained = training.to_model()
                 self._resolved = training.params
-                self._training = None
+                self.training = None
         self.train_set = None
         self.name_valid_sets = []
         return self
-
-    def _restore_best(self, with_scores: bool) -> None:
-        """Go back to the best round where later rounds have changed its trees.
-
-        Elsewhere its trees are the first ones of the model, whatever came later.
-        """
-        training = self._training
-        if training is None or not training.boosting.rescales:
-            return
-        with training.lock:
-            n_base = self.current_iteration() - training.n_rounds
-            if n_base < self.best_iteration < n_base + training.n_rounds:
-                training.rewind(self.best_iteration - n_base, with_scores=with_scores)
-
-    def _keep_best(self) -> None:
-        """Drop the rounds after the best one, as LightGBM does at the end of a training."""
-        self._trained = self._first_rounds(None)
 
     # ---- prediction ----
 
@@ -427,7 +425,7 @@ class Booster(Explaining, Storing):
             with one for each class.
         """
         n_rounds = self._n_rounds(num_iteration)
-        model = self._model
+        model = self.model
         if not (pred_leaf or pred_contrib) and says_nothing_of_one_row(kwargs) and is_one_row(data):
             wanted = (start_iteration, n_rounds, raw_score, self.resolved_params)
             found = self._one_row.predict(model, wanted, data)
@@ -446,7 +444,7 @@ class Booster(Explaining, Storing):
         return self._predict_table(data, options, pred_contrib=pred_contrib or options.pred_contrib)
 
     def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:
-        model = self._model
+        model = self.model
         if not pred_contrib:
             return predict(model, data, options)
         values = shap_values(model, data, options)
@@ -485,7 +483,7 @@ class Booster(Explaining, Storing):
             True
         """
         options = self._options(start_iteration, num_iteration, {}, raw_score)
-        return Predictor(self._model, options)
+        return Predictor(self.model, options)
 
     def _options(
         self,
@@ -512,29 +510,29 @@ class Booster(Explaining, Storing):
 
     def num_trees(self) -> int:
         """Return the number of trees in the model."""
-        training = self._training
+        training = self.training
         if training is not None:
             return training.n_base_trees + len(training.trees)
-        return self._model.forest.n_trees
+        return self.model.forest.n_trees
 
     def num_model_per_iteration(self) -> int:
         """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
-        training = self._training
+        training = self.training
         if training is not None:
             return training.trees_per_round
-        return self._model.forest.trees_per_round
+        return self.model.forest.trees_per_round
 
     def num_feature(self) -> int:
         """Return the number of columns."""
-        return self._model.n_columns
+        return self.model.n_columns
 
     def feature_name(self) -> list[str]:
         """Return the names of the columns."""
-        return list(self._model.names)
+        return list(self.model.names)
 
     def _facts(self) -> dict[str, object]:
         """What to show of it."""
-        model = self._model
+        model = self.model
         facts: dict[str, object] = {
             "objective": model.objective.name,
             "rounds": self.current_iteration(),
@@ -551,18 +549,18 @@ class Booster(Explaining, Storing):
 
     def _repr_html_(self) -> str:
         facts = {**self._facts(), "trees": self.num_trees(), "names": shorten(self.feature_name())}
-        given = (f"{name}={value!r}" for name, value in self._given_params().items())
+        given = (f"{name}={value!r}" for name, value in given_params(self.params).items())
         return to_html("Booster", {**facts, "parameters": shorten(list(given), most=20)})
 
     @property
     def levels(self) -> Levels | None:
         """What the codes of text and categories stand for; None: all columns are numbers."""
-        return self._model.levels
+        return self.model.levels
 
     @property
     def class_names(self) -> list[Level] | None:
         """What classes 0, 1, ... stand for; None: `set_class_names` was not called."""
-        names = self._model.class_names
+        names = self.model.class_names
         return None if names is None else list(names)
 
     def set_class_names(self, names: Sequence[Level]) -> Booster:
@@ -582,14 +580,14 @@ class Booster(Explaining, Storing):
             >>> booster.free_dataset().set_class_names(["early", "late"]).class_names
             ['early', 'late']
         """
-        if self._training is not None:
+        if self.training is not None:
             raise DataError(
                 message(
                     "names of classes belong to a finished model",
                     hint="Call free_dataset() first, or leave keep_training_booster out.",
                 )
             )
-        model = self._model
+        model = self.model
         self._trained = replace(model, class_names=check_class_names(names, model.objective))
         return self
 
@@ -610,7 +608,7 @@ class Booster(Explaining, Storing):
                 "mean_gain" and "mean_cover" are these by split.
             iteration: Number of rounds to look at; None: up to the best one, else all.
         """
-        model = self._first_rounds(iteration)
+        model = self.used_model(iteration)
         return feature_importance(model.forest, importance_type, model.derived)
 
     def lower_bound(self) -> float:
@@ -622,7 +620,7 @@ class Booster(Explaining, Storing):
         return self._bound(np.maximum)
 
     def _bound(self, choose: np.ufunc) -> float:
-        model = self._model
+        model = self.model
         forest = model.forest
         start = np.zeros_like(model.start) if model.average_output else model.start
         values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
@@ -642,7 +640,7 @@ class Booster(Explaining, Storing):
 
         With `linear_tree` it is what rows get in which a value is missing.
         """
-        values = leaf_values(self._model.forest, tree_id, leaf_id)
+        values = leaf_values(self.model.forest, tree_id, leaf_id)
         return values[leaf_id].copy() if values.shape[1] > 1 else float(values[leaf_id, 0])
 
     def set_leaf_output(self, tree_id: int, leaf_id: int, value: Any) -> Booster:
@@ -664,9 +662,9 @@ class Booster(Explaining, Storing):
             >>> booster.set_leaf_output(0, 1, 0.5).get_leaf_output(0, 1)
             0.5
         """
-        training = self._training
+        training = self.training
         with nullcontext() if training is None else training.lock:
-            model = self._model
+            model = self.model
             values = leaf_values(model.forest, tree_id, leaf_id).copy()
             values[leaf_id] = check_leaf_value(value, model.forest.n_values)
             if training is not None and tree_id >= training.n_base_trees:
@@ -692,9 +690,9 @@ class Booster(Explaining, Storing):
         Raises:
             ParameterError: If there are no such rounds.
         """
-        training = self._training
+        training = self.training
         with nullcontext() if training is None else training.lock:
-            model = self._model
+            model = self.model
             order = shuffled_rounds(model.forest.n_rounds, start_iteration, end_iteration)
             if training is None:
                 self._trained = replace(model, forest=permute_rounds(model.forest, order))
@@ -735,7 +733,7 @@ class Booster(Explaining, Storing):
             >>> counts
             array([1])
         """
-        return split_value_histogram(self._first_rounds(None), feature, bins, xgboost_style)
+        return split_value_histogram(self.used_model(None), feature, bins, xgboost_style)
 
     def refit(
         self,
@@ -792,7 +790,7 @@ class Booster(Explaining, Storing):
             >>> bool(moved.predict([[99.0]]) > booster.predict([[99.0]]))
             True
         """
-        params = self._given_params()
+        params = given_params(self.params)
         data = whole_table(data)
         if validate_features is False and isinstance(feature_name, str):
             feature_name = self.feature_name()
@@ -811,9 +809,7 @@ class Booster(Explaining, Storing):
         resolved = resolve(params).replace(**kwargs)
         booster = copy.copy(self)
         booster.params = {**params, **kwargs}
-        booster._trained = refit(
-            self._model, resolved, new_set, data, decay_rate, validate_features
-        )
+        booster.model = refit(self.model, resolved, new_set, data, decay_rate, validate_features)
         return booster
 
     # ---- machines ----
@@ -847,11 +843,23 @@ class Booster(Explaining, Storing):
 
     # ---- files ----
 
-    def _given_params(self) -> dict[str, Any]:
-        return {name: v for name, v in self.params.items() if not _is_placeholder(name, v)}
+    def used_model(self, num_iteration: int | None = None, start_iteration: int = 0) -> Model:
+        """Return the rounds of the model that predictions use.
 
-    def _first_rounds(self, num_iteration: int | None, start_iteration: int = 0) -> Model:
-        model = self._model
+        Args:
+            num_iteration: Number of rounds, as for `predict`.
+            start_iteration: First round.
+
+        Example:
+            >>> x = np.arange(100.0).reshape(-1, 1)
+            >>> booster = Booster({}, Dataset(x, label=x[:, 0]))
+            >>> booster.update(), booster.update()
+            (False, False)
+            >>> booster.best_iteration = 1
+            >>> booster.used_model().forest.n_trees, booster.used_model(0).forest.n_trees
+            (1, 2)
+        """
+        model = self.model
         n_rounds, wanted = model.forest.n_rounds, self._n_rounds(num_iteration)
         first = min(max(start_iteration, 0), n_rounds)
         last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
@@ -899,7 +907,7 @@ class Booster(Explaining, Storing):
         state["params"] = {
             name: "custom" if callable(value) else value for name, value in self.params.items()
         }
-        model = self._model
+        model = self.model
         link = model.objective.link if isinstance(model.objective, CustomWithLink) else None
         return {**state, "model": model_file.to_bytes(model), "link": link}
 
@@ -931,7 +939,7 @@ def _model_of(init_model: object) -> Model:
         ParameterError: If it is neither.
     """
     if isinstance(init_model, Booster):
-        return init_model._first_rounds(None)
+        return init_model.used_model()
     if isinstance(init_model, (str, os.PathLike)):
         return formats.load(init_model)
     raise ParameterError(
@@ -946,3 +954,42 @@ def _model_of(init_model: object) -> Model:
 def _is_placeholder(name: str, value: object) -> bool:
     """Whether this stands for an objective of the user's that a model file could not keep."""
     return CANONICAL.get(name) == "objective" and value == Custom.name
+
+
+def training_of(booster: Booster, action: str) -> Training:
+    """Return the training of a booster that still has its data.
+
+    Raises:
+        DataError: If the data is released; `action` names what needed it.
+
+    Example:
+        >>> booster = Booster({}, Dataset([[1.0], [2.0]], label=[0, 1]))
+        >>> training_of(booster, "an example").n_rounds
+        0
+    """
+    if booster.training is None:
+        raise DataError(
+            message(
+                f"data set used after being freed: {action} needs the training data",
+                hint="Train with keep_training_booster=True, or make the Booster with train_set.",
+            )
+        )
+    return booster.training
+
+
+def restore_best(booster: Booster, *, with_scores: bool) -> None:
+    """Go back to the best round where later rounds have changed its trees.
+
+    Elsewhere its trees are the first ones of the model, whatever came later.
+
+    Args:
+        booster: A booster whose `best_iteration` is known.
+        with_scores: Whether training or evaluation will resume from there.
+    """
+    training = booster.training
+    if training is None or not training.boosting.rescales:
+        return
+    with training.lock:
+        n_base = booster.current_iteration() - training.n_rounds
+        if n_base < booster.best_iteration < n_base + training.n_rounds:
+            training.rewind(booster.best_iteration - n_base, with_scores=with_scores)

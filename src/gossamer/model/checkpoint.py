@@ -19,7 +19,7 @@ from gossamer.errors import (
 )
 from gossamer.metrics import EvalResult
 from gossamer.model import model_file
-from gossamer.model.booster import Booster
+from gossamer.model.booster import Booster, training_of
 from gossamer.model.change_training import get_state, set_state
 from gossamer.model.fingerprint import describe_data, describe_params
 from gossamer.model.pack import pack, unpack
@@ -70,7 +70,7 @@ class Run:
         """What the training depends on; to be asked for before the first round."""
         from hashlib import sha256  # takes its time, as everywhere
 
-        training = self.booster._in_training("a checkpoint")
+        training = training_of(self.booster, "a checkpoint")
         base = training.base
         return {
             "version": _library_version(),
@@ -103,7 +103,7 @@ def save(run: Run, path: Path) -> None:
         ParameterError: If a callback's state cannot be.
     """
     arrays: files.Arrays = {}
-    training = run.booster._in_training("a checkpoint")
+    training = training_of(run.booster, "a checkpoint")
     now = training.params.to_dict(given_only=True)
     state = {
         "n_done": run.n_done,
@@ -256,7 +256,7 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
                 hint="Raise num_boost_round, or delete the file to start anew.",
             )
         )
-    training = run.booster._in_training("a checkpoint")
+    training = training_of(run.booster, "a checkpoint")
     if state["params"]:
         run.booster.reset_parameter(state["params"])
     run.params.update(state["env"])

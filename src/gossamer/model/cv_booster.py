@@ -74,7 +74,7 @@ class CVBooster:
     # ---- files ----
 
     def _first_rounds(self, num_iteration: int | None, start_iteration: int) -> list[Model]:
-        return [each._first_rounds(num_iteration, start_iteration) for each in self.boosters]
+        return [each.used_model(num_iteration, start_iteration) for each in self.boosters]
 
     def save_model(
         self,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset
 from gossamer.data.sources import whole_table
 from gossamer.model.explain import shap_interactions, shap_values
+from gossamer.model.given_params import given_params
 from gossamer.model.model import Model
 from gossamer.model.partial import PartialDependence, partial_dependence
 from gossamer.model.permutation import PermutationImportance, permutation_importance
@@ -26,9 +27,11 @@ from gossamer.params import resolve
 class Explaining(ABC):
     """Shapley values, permutation importance and partial dependence of a model."""
 
+    params: dict[str, Any]
+
     @property
     @abstractmethod
-    def _model(self) -> Model:
+    def model(self) -> Model:
         """The model as it is now."""
 
     @abstractmethod
@@ -43,12 +46,8 @@ class Explaining(ABC):
         """Make options from the arguments of a prediction."""
 
     @abstractmethod
-    def _first_rounds(self, num_iteration: int | None) -> Model:
+    def used_model(self, num_iteration: int | None) -> Model:
         """Return the model up to a round."""
-
-    @abstractmethod
-    def _given_params(self) -> dict[str, Any]:
-        """Return the parameters as given, as far as they are known."""
 
     def shap_values(
         self,
@@ -81,7 +80,7 @@ class Explaining(ABC):
             array([[0.5, 0. , 0.5]])
         """
         options = self._options(start_iteration, num_iteration, kwargs)
-        values: Any = shap_values(self._model, data, options, background)
+        values: Any = shap_values(self.model, data, options, background)
         if isinstance(values, list):
             values = np.stack([part.toarray() for part in values], axis=1)
         found: npt.NDArray[np.float64] = values[:, 0] if values.shape[1] == 1 else values
@@ -104,7 +103,7 @@ class Explaining(ABC):
             Shapley value.
         """
         options = self._options(start_iteration, num_iteration, kwargs)
-        values = shap_interactions(self._model, data, options)
+        values = shap_interactions(self.model, data, options)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def to_shap(self, num_iteration: int | None = None) -> dict[str, Any]:
@@ -126,7 +125,7 @@ class Explaining(ABC):
             >>> booster.to_shap()["trees"][0]["children_left"]
             array([ 1, -1, -1])
         """
-        return to_shap(self._first_rounds(num_iteration))
+        return to_shap(self.used_model(num_iteration))
 
     def to_explanation(
         self,
@@ -150,7 +149,7 @@ class Explaining(ABC):
         Raises:
             ImportError: If the package is not installed.
         """
-        model = self._model
+        model = self.model
         data = whole_table(data)
         values = self.shap_values(data, background, start_iteration, num_iteration, **kwargs)
         options = self._options(start_iteration, num_iteration, kwargs)
@@ -200,14 +199,14 @@ class Explaining(ABC):
             >>> bool(found.mean[0] > 0), bool(found.mean[1] == 0)
             (True, True)
         """
-        resolved = resolve(self._given_params())
+        resolved = resolve(given_params(self.params))
         if metric is not None:
             resolved = resolved.replace(metric=metric)
         options = self._options(start_iteration, num_iteration, kwargs)
         n_rows = len(label) if hasattr(label, "__len__") else 0
         rows = np.zeros((n_rows, 1), np.int8)
         given = Dataset(rows, label, weight=weight, group=group, params={"verbose": -1})
-        return permutation_importance(self._model, data, given, resolved, options, n_repeats, seed)
+        return permutation_importance(self.model, data, given, resolved, options, n_repeats, seed)
 
     def partial_dependence(
         self,
@@ -256,7 +255,7 @@ class Explaining(ABC):
         """
         options = self._options(start_iteration, num_iteration, kwargs, raw_score)
         return partial_dependence(
-            self._model, data, feature, options, grid, kind, percentiles, grid_resolution
+            self.model, data, feature, options, grid, kind, percentiles, grid_resolution
         )
 
     def report(

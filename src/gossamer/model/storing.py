@@ -25,7 +25,7 @@ class Storing(ABC):
     """Files of models, our own and other libraries'."""
 
     @abstractmethod
-    def _first_rounds(self, num_iteration: int | None, start_iteration: int = 0) -> Model:
+    def used_model(self, num_iteration: int | None, start_iteration: int = 0) -> Model:
         """Return the model up to a round."""
 
     @abstractmethod
@@ -87,7 +87,7 @@ class Storing(ABC):
             >>> path.read_text().splitlines()[0], Booster(model_file=path).num_trees()
             ('tree', 2)
         """
-        formats.save(filename, self._first_rounds(num_iteration, start_iteration), format)
+        formats.save(filename, self.used_model(num_iteration, start_iteration), format)
         return self
 
     def model_to_string(
@@ -98,7 +98,7 @@ class Storing(ABC):
         format: str = "gossamer",
     ) -> str:
         """Return the model as text, for `Booster(model_str=...)`; see `save_model`."""
-        return formats.to_text(self._first_rounds(num_iteration, start_iteration), format)
+        return formats.to_text(self.used_model(num_iteration, start_iteration), format)
 
     def model_from_string(self: Self, model_str: str) -> Self:
         """Become the model that `model_to_string` wrote, or another library's text."""
@@ -162,7 +162,7 @@ class Storing(ABC):
         start_iteration = as_number("start_iteration", start_iteration)
         if num_iteration is not None:
             num_iteration = as_number("num_iteration", num_iteration)
-        n_rounds = self._first_rounds(0).forest.n_rounds
+        n_rounds = self.used_model(0).forest.n_rounds
         if not 0 <= start_iteration <= n_rounds:
             raise ParameterError(
                 message(
@@ -171,7 +171,7 @@ class Storing(ABC):
                     expected=f"0 to {n_rounds}, the rounds of the model",
                 )
             )
-        return self._first_rounds(num_iteration, start_iteration)
+        return self.used_model(num_iteration, start_iteration)
 
     def to_onnx(
         self,
@@ -196,7 +196,7 @@ class Storing(ABC):
         """
         from gossamer.model.formats.onnx import to_onnx
 
-        model = self._first_rounds(num_iteration, start_iteration)
+        model = self.used_model(num_iteration, start_iteration)
         return to_onnx(model, dtype=dtype, raw_score=raw_score)
 
     def to_treelite(
@@ -220,7 +220,7 @@ class Storing(ABC):
         """
         from gossamer.model.formats.treelite import to_treelite
 
-        return to_treelite(self._first_rounds(num_iteration, start_iteration), raw_score)
+        return to_treelite(self.used_model(num_iteration, start_iteration), raw_score)
 
     # ---- to look at ----
 
@@ -246,7 +246,7 @@ class Storing(ABC):
             >>> root["split_feature"], root["threshold"], root["decision_type"]
             (0, 50.5, '<=')
         """
-        model = self._first_rounds(num_iteration, start_iteration)
+        model = self.used_model(num_iteration, start_iteration)
         return dump_model(model, importance_type, object_hook)
 
     def trees_to_dataframe(self) -> Any:
@@ -256,7 +256,7 @@ class Storing(ABC):
             ImportError: If pandas is not installed.
             DataError: If the model has no trees.
         """
-        return trees_to_dataframe(self._first_rounds(-1))
+        return trees_to_dataframe(self.used_model(-1))
 
     # ---- parts and sums ----
 
@@ -271,11 +271,11 @@ class Storing(ABC):
             TypeError: If this is neither a number nor a slice.
             ValueError: If a slice has a step.
         """
-        return self._with(take_rounds(self._first_rounds(-1), rounds))
+        return self._with(take_rounds(self.used_model(-1), rounds))
 
     def __iter__(self: Self) -> Iterator[Self]:
         """Return the rounds one by one, each as a model; together they add up to this one."""
-        whole = self._first_rounds(-1)
+        whole = self.used_model(-1)
         return (self._with(whole.rounds(i, i + 1)) for i in range(whole.forest.n_rounds))
 
     def __add__(self: Self, other: object) -> Self:
@@ -288,4 +288,4 @@ class Storing(ABC):
         """
         if not isinstance(other, Storing):
             return NotImplemented
-        return self._with(join_models(self._first_rounds(-1), other._first_rounds(-1)))
+        return self._with(join_models(self.used_model(-1), other.used_model(-1)))

@@ -100,7 +100,7 @@ def explain(
     Raises:
         DataError: If the table has no rows, or is too large.
     """
-    model = booster._model
+    model = booster.model
     table = fitting_table(model, data, False)
     if table.n_rows == 0:
         raise DataError(message("the data has no rows", expected="one row or more"))

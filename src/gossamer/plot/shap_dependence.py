@@ -81,8 +81,8 @@ def plot_shap_dependence(
         'Shapley value of age'
     """
     model = find_booster(booster, "plot_shap_dependence")
-    column = find_column(model._model, feature)
-    other = None if color_by is None else find_column(model._model, color_by)
+    column = find_column(model.model, feature)
+    other = None if color_by is None else find_column(model.model, color_by)
     found = explain(model, data, max_rows, background, kwargs)
     y = found.values[:, found.output(output), column]
     at = found.column(column)

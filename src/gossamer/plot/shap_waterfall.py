@@ -77,7 +77,7 @@ def plot_shap_waterfall(
         ['age = 99']
     """
     model = find_booster(booster, "plot_shap_waterfall")
-    table = fitting_table(model._model, data, False)
+    table = fitting_table(model.model, data, False)
     number = _check_row(row, table.n_rows)
     found = explain(model, table.take_rows(np.array([number])), None, background, kwargs)
     which = found.output(output)

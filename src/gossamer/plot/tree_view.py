@@ -114,7 +114,7 @@ def view_tree(
         ParameterError: If there is no such tree, or an option is not usable.
         DataError: If the example is no single row of the model's columns.
     """
-    model = booster._first_rounds(None)
+    model = booster.used_model(None)
     tree_index = _check_tree_index(tree_index, model)
     wanted = _check_show_info(show_info)
     precision = check_number(precision, "precision", 0)

@@ -12,6 +12,7 @@ from gossamer.data import Dataset, Table, Targets
 from gossamer.data.random_order import random_order
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.model import Booster
+from gossamer.model.given_params import given_params
 from gossamer.model.model import Model
 from gossamer.model.permutation import check_count
 from gossamer.model.predict import fitting_table
@@ -48,7 +49,7 @@ def gather(
     check_count(max_rows, "max_rows", least=1)
     check_count(n_features, "n_features", least=0)
     own, classes, history = _find_booster(booster)
-    model = own._first_rounds(num_iteration)
+    model = own.used_model(num_iteration)
     found_names = _check_class_names(class_names, model)
     if class_names is None and classes is not None and len(classes) == _n_classes(model):
         found_names = tuple(map(str, np.asarray(classes).tolist()))
@@ -115,7 +116,7 @@ def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:
 
 def _resolve(booster: Booster) -> Params:
     try:
-        return resolve(booster._given_params(), context="predict")
+        return resolve(given_params(booster.params), context="predict")
     except GossamerError:  # a file's parameters are for information only
         return resolve({})
 

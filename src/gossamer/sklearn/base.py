@@ -526,7 +526,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             ModelFileError: If the file is damaged, or not a model.
         """
         booster = Booster(model_file=filename)
-        model = booster._model
+        model = booster.model
         if isinstance(model.objective, Custom):
             if not callable(self.objective):
                 raise DataError(

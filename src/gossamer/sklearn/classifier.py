@@ -140,7 +140,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             )
 
     def _name_classes(self, booster: Booster) -> None:
-        if self._n_labels > 1 or self.n_classes_ != booster._model.objective.n_classes:
+        if self._n_labels > 1 or self.n_classes_ != booster.model.objective.n_classes:
             return
         names = self.classes_.tolist()
         is_counted = self.classes_.dtype.kind != "b" and names == list(range(len(names)))
@@ -150,7 +150,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
             booster.set_class_names(names)
 
     def _learn_classes(self, booster: Booster) -> None:
-        objective = booster._model.objective
+        objective = booster.model.objective
         if isinstance(objective, SeveralTargets):
             self._n_labels, self.n_classes_ = len(objective.parts), 2
             self.classes_ = [np.array([0, 1])] * self._n_labels
@@ -365,7 +365,7 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
     def _probabilities_of(self, score: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Probabilities from raw scores, by the link that the objective itself leaves out."""
         if not self._is_multiclass:
-            objective = self.booster_._model.objective
+            objective = self.booster_.model.objective
             assert isinstance(objective, Binary)
             return Binary(objective.sigmoid).to_predictions(score, 1)
         return Multiclass(score.shape[1]).to_predictions(np.ascontiguousarray(score.T).ravel(), 1)

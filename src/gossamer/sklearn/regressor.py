@@ -95,6 +95,6 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
         parts = self._take_columns(X, y=y, sample_weight=sample_weight)
         x, label, weight = parts.table, parts.fields["y"], parts.fields["sample_weight"]
         found = score_of(
-            self.booster_._model.objective, self.predict(x, raw_score=True), label, weight
+            self.booster_.model.objective, self.predict(x, raw_score=True), label, weight
         )
         return float(super().score(x, label, weight)) if found is None else found

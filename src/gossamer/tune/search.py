@@ -11,6 +11,7 @@ from gossamer.cv import cv
 from gossamer.data import Dataset
 from gossamer.errors import DataTypeError, ParameterError, message
 from gossamer.model import Booster
+from gossamer.model.booster import training_of
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import coerce
 from gossamer.train import train
@@ -203,7 +204,7 @@ def _first_metric(params: Mapping[str, Any], data: Dataset) -> tuple[str, bool]:
     Raises:
         ParameterError: If nothing is evaluated.
     """
-    metrics = Booster(params, data)._in_training("search()").metrics
+    metrics = training_of(Booster(params, data), "search()").metrics
     if not metrics:
         raise ParameterError(
             message("a search needs a metric", hint="Pass metric, such as 'auc', in params.")

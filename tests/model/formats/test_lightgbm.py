@@ -286,7 +286,7 @@ def test_bounds_of_lines_are_warned_of() -> None:
 
 def with_kind(text: str, kind: int) -> Model:
     """The model of a text with another kind of missing value in its second node."""
-    model = gs.Booster(model_str=text)._model
+    model = gs.Booster(model_str=text).model
     kinds = model.forest.arrays["missing_kind"].copy()
     kinds[1] = kind
     arrays = {**model.forest.arrays, "missing_kind": kinds}
@@ -300,7 +300,7 @@ def test_category_zero_that_stands_for_missing_values_is_warned_of() -> None:
     model = with_kind(without, 2)
     peer = load_peer(format_of.write(model).decode())  # and not of this one
     rows = np.array([[0.5, c] for c in (0, 1, 2, 40, np.nan)])
-    np.testing.assert_array_equal(peer.predict(rows), gs.Booster._of(model).predict(rows))
+    np.testing.assert_array_equal(peer.predict(rows), gs.Booster.from_model(model).predict(rows))
 
 
 @pytest.mark.parametrize("words", ["3 256", "1 0"])
@@ -308,7 +308,7 @@ def test_category_zero_that_is_missing(words: str) -> None:
     model = with_kind(PLAIN.replace("cat_threshold=3 256", f"cat_threshold={words}"), 1)
     peer = load_peer(format_of.write(model).decode())
     rows = np.array([[0.5, c] for c in (0, 1, 2, 40, np.nan)])
-    expected = gs.Booster._of(model).predict(rows)
+    expected = gs.Booster.from_model(model).predict(rows)
     assert expected[0] == 3  # where all else goes
     np.testing.assert_array_equal(peer.predict(rows), expected)
 
@@ -444,7 +444,7 @@ def test_training_goes_on_from_a_model_of_lightgbm(tmp_path: Path) -> None:
 def test_a_model_of_no_tree_keeps_its_start() -> None:
     model = train_own({}, Y, 3).model_to_string(num_iteration=1, format="lightgbm")
     assert gs.Booster(model_str=model).num_trees() == 1
-    none = replace(gs.Booster(model_str=model)._model, start=np.array([2.5]))
+    none = replace(gs.Booster(model_str=model).model, start=np.array([2.5]))
     none = replace(none, forest=Forest.from_trees([], 1, 6))
     text = format_of.write(none).decode()
     np.testing.assert_array_equal(gs.Booster(model_str=text).predict(X), np.full(N, 2.5))
@@ -452,13 +452,13 @@ def test_a_model_of_no_tree_keeps_its_start() -> None:
 
 
 def test_counts_are_made_up_where_there_are_none() -> None:
-    model = train_own({}, Y, 3)._model
+    model = train_own({}, Y, 3).model
     zeros = {
         name: np.zeros_like(model.forest.arrays[name]) for name in ("node_count", "leaf_count")
     }
     bare = replace(model, forest=replace(model.forest, arrays={**model.forest.arrays, **zeros}))
     found = load_peer(format_of.write(bare).decode()).predict(X, pred_contrib=True)
-    expected = gs.Booster._of(model).predict(X, raw_score=True)
+    expected = gs.Booster.from_model(model).predict(X, raw_score=True)
     np.testing.assert_allclose(found.sum(axis=1), expected)
 
 
@@ -480,7 +480,7 @@ def test_large_codes_are_refused() -> None:
         category_begin=np.array([0, 1], np.int64),
         category=np.array([2**31 - 1], np.int32),
     )
-    model = Model(gs.Booster(model_str=PLAIN)._model.objective, ["a"], np.zeros(1), None, {})  # type: ignore[arg-type]
+    model = Model(gs.Booster(model_str=PLAIN).model.objective, ["a"], np.zeros(1), None, {})  # type: ignore[arg-type]
     model = replace(model, forest=Forest.from_trees([tree], 1, 1))
     with pytest.raises(NotSupportedError, match="got 2147483647, expected smaller codes"):
         format_of.write(model)

@@ -58,12 +58,12 @@ def their_model(params: dict[str, Any], label: str, n_rounds: int = 6, **kwargs:
 
 
 def read(content: bytes) -> gs.Booster:
-    return gs.Booster._of(formats.from_bytes(bytes(content)))
+    return gs.Booster.from_model(formats.from_bytes(bytes(content)))
 
 
 def load(model: gs.Booster, format: str) -> Any:
     """Let XGBoost read what we write."""
-    return xgb.Booster({"nthread": 1}, model_file=bytearray(formats.to_bytes(model._model, format)))
+    return xgb.Booster({"nthread": 1}, model_file=bytearray(formats.to_bytes(model.model, format)))
 
 
 def assert_same(theirs: Any, ours: gs.Booster, x: Any = ROWS, **kwargs: Any) -> None:
@@ -195,7 +195,7 @@ def test_categories(missing: float, onehot: int) -> None:
     new[::9, 0] = np.nan
     assert_same(theirs, ours, x, **kwargs)
     assert_same(theirs, ours, new, **kwargs)
-    arrays = ours._model.forest.arrays
+    arrays = ours.model.forest.arrays
     assert len(arrays["category"]) > 0
     assert not missing or set(arrays["default_left"].tolist()) == {0, 1}
     for format in ("xgboost", "xgboost_ubj"):
@@ -336,7 +336,7 @@ def test_our_models_predict_the_same_there(params: dict[str, Any], label: str) -
     ours = our_model(params, label)
     for format in ("xgboost", "xgboost_ubj"):
         assert_same(load(ours, format), ours)
-        again = gs.Booster._of(formats.from_bytes(formats.to_bytes(ours._model, format)))
+        again = gs.Booster.from_model(formats.from_bytes(formats.to_bytes(ours.model, format)))
         np.testing.assert_allclose(again.predict(ROWS), ours.predict(ROWS), rtol=2e-6, atol=2e-6)
 
 
@@ -351,7 +351,7 @@ def test_our_categories_predict_the_same_there(missing: float, params: dict[str,
         x[:, [1, 3]] = new[:, [1, 3]] = 1
     own = {"min_data_per_group": 1, "cat_smooth": 1.0, "max_cat_to_onehot": 1, **params}
     ours = our_model(own, label, x, categorical_feature=[0, 2])
-    assert len(ours._model.forest.arrays["category"]) > 0
+    assert len(ours.model.forest.arrays["category"]) > 0
     kwargs = {"feature_types": TYPES, "enable_categorical": True}
     assert_same(load(ours, "xgboost"), ours, new, **kwargs)
 
@@ -396,11 +396,11 @@ def test_target_statistics_cannot_be_written() -> None:
     own = {"cat_target_statistics": "on"}
     ours = our_model(own, x[:, 0] % 7 + SCORE, x, categorical_feature=[0])
     with pytest.raises(NotSupportedError, match="cat_target_statistics=off"):
-        formats.to_bytes(ours._model, "xgboost")
+        formats.to_bytes(ours.model, "xgboost")
 
 
 def test_categories_beside_vector_leaves_cannot_be_written() -> None:
-    one, two = read(one_split(1, [1]))._model, our_model({}, "two")._model
+    one, two = read(one_split(1, [1])).model, our_model({}, "two").model
     tree = one.forest.tree(0)
     wide = replace(
         tree,
@@ -413,7 +413,7 @@ def test_categories_beside_vector_leaves_cannot_be_written() -> None:
 
 
 def test_names_of_categories_that_are_no_text_cannot_be_written() -> None:
-    model = replace(read(one_split(1, [1]))._model, levels=Levels({0: (0.5, 1.5)}))
+    model = replace(read(one_split(1, [1])).model, levels=Levels({0: (0.5, 1.5)}))
     with pytest.raises(NotSupportedError, match=r"got 0\.5, expected text"):
         formats.to_bytes(model, "xgboost")
 
@@ -422,7 +422,7 @@ def test_values_beyond_float32_cannot_be_written() -> None:
     ours = our_model({}, "number")
     ours.set_leaf_output(0, 0, 1e39)
     with pytest.raises(NotSupportedError, match="beyond float32"):
-        formats.to_bytes(ours._model, "xgboost")
+        formats.to_bytes(ours.model, "xgboost")
 
 
 def test_files(tmp_path: Path) -> None:
@@ -631,7 +631,9 @@ def test_damaged_bytes(format: str) -> None:
         except (ModelFileError, NotSupportedError):
             n_damaged += 1
             continue
-        assert np.isfinite(gs.Booster._of(model).predict(np.zeros((1, model.n_columns)))).all()
+        assert np.isfinite(
+            gs.Booster.from_model(model).predict(np.zeros((1, model.n_columns)))
+        ).all()
     assert n_damaged > 1000
 
 

@@ -136,7 +136,7 @@ class Booster:
         """Start a training, or go on from the model so far with other data."""
         _check_data(data)
         core = self._core
-        if core is not None and core._training is not None and data is self._train_data:
+        if core is not None and core.training is not None and data is self._train_data:
             if has_function != self._has_function:
                 raise NotSupportedError(
                     message(
@@ -169,8 +169,8 @@ class Booster:
         """
         base_score = self._params.get("base_score", NO_ROUNDS_SCORE)
         self._begin(data, has_function)
-        start = np.zeros_like(self._model.start) + np.asarray(base_score, dtype=np.float64)
-        self._core = CoreBooster._of(replace(self._model, start=start))
+        start = np.zeros_like(self.model.start) + np.asarray(base_score, dtype=np.float64)
+        self._core = CoreBooster.from_model(replace(self.model, start=start))
         self._forget()
 
     def _call_function(self, score: npt.NDArray[np.float32], data: DMatrix) -> tuple[Any, Any]:
@@ -244,8 +244,8 @@ class Booster:
         return found
 
     def _evaluate_one(self, data: DMatrix, name: str) -> list[Score]:
-        core = self._fitted
-        training = core._training
+        core = self.fitted
+        training = core.training
         if training is None:
             return evaluate_scores(core, data, name, self._raw(data))
         results = training.evaluate(self._scored(data), name)
@@ -253,8 +253,8 @@ class Booster:
 
     def _scored(self, data: DMatrix) -> Any:
         """Return a data set of the training with its scores; a new one is added to it."""
-        core = self._fitted
-        training = core._training
+        core = self.fitted
+        training = core.training
         assert training is not None and self._train_data is not None
         if data is self._train_data:
             return training.train
@@ -280,7 +280,7 @@ class Booster:
 
     def _scores_of(self, data: DMatrix) -> npt.NDArray[np.float64]:
         """Raw scores, (rows,) or (rows, outputs)."""
-        training = self._fitted._training
+        training = self.fitted.training
         if training is None:
             return self._raw(data)
         training.refresh()
@@ -332,7 +332,7 @@ class Booster:
         if validate_features:
             self._check_names(data.feature_names)
         if pred_leaf:
-            leaves = leaf_numbers(self._fitted, data, *self._range(iteration_range))
+            leaves = leaf_numbers(self.fitted, data, *self._range(iteration_range))
             flat = leaves.reshape(len(leaves), -1)
             return leaves if strict_shape else flat[:, 0] if flat.shape[1] == 1 else flat
         if pred_contribs or pred_interactions:
@@ -382,7 +382,7 @@ class Booster:
         )
 
     def _raw(self, data: DMatrix, iteration_range: Any = (0, 0)) -> npt.NDArray[np.float64]:
-        return raw_scores(self._fitted, data, *self._range(iteration_range))
+        return raw_scores(self.fitted, data, *self._range(iteration_range))
 
     def _contributions(
         self, data: DMatrix, iteration_range: Any, of_pairs: bool, approximate: bool
@@ -399,12 +399,12 @@ class Booster:
                 )
             )
         if not of_pairs:
-            return contributions(self._fitted, data, last, approximate=approximate)
+            return contributions(self.fitted, data, last, approximate=approximate)
         if approximate:
             raise NotSupportedError(
                 message("interactions are exact", got="approx_contribs", hint="Leave it out.")
             )
-        return interactions(self._fitted, data, last)
+        return interactions(self.fitted, data, last)
 
     def _range(self, iteration_range: Any) -> tuple[int, int]:
         try:
@@ -425,7 +425,7 @@ class Booster:
 
     def _link(self, score: npt.NDArray[np.float64]) -> Array:
         """Turn raw scores into predictions."""
-        found = to_predictions(self._fitted, score)
+        found = to_predictions(self.fitted, score)
         return found.argmax(axis=1) if self._predicts_classes else found
 
     @property
@@ -433,7 +433,7 @@ class Booster:
         """How scores become probabilities, where predictions are none; None: they are."""
         if self._predicts_classes:
             return "softmax"
-        return _LINKS_OF_CLASSES.get(self._model.objective.name)
+        return _LINKS_OF_CLASSES.get(self.model.objective.name)
 
     def _check_names(self, names: list[str] | None) -> None:
         if self._names is not None and names is not None and names != self._names:
@@ -449,7 +449,8 @@ class Booster:
     # ---- facts ----
 
     @property
-    def _fitted(self) -> CoreBooster:
+    def fitted(self) -> CoreBooster:
+        """Gossamer's own booster of this model."""
         if self._core is None:
             raise DataError(
                 message("the Booster has no model yet", hint="Train it, or load a model first.")
@@ -457,8 +458,9 @@ class Booster:
         return self._core
 
     @property
-    def _model(self) -> Model:
-        return self._fitted._model
+    def model(self) -> Model:
+        """Gossamer's own model: trees, start, names."""
+        return self.fitted.model
 
     def num_boosted_rounds(self) -> int:
         """Return the number of rounds."""
@@ -467,11 +469,11 @@ class Booster:
     @property
     def levels(self) -> Any:
         """Values of the columns of categories; None: there are no such columns."""
-        return self._fitted.levels
+        return self.fitted.levels
 
     def num_features(self) -> int:
         """Return the number of columns."""
-        return self._fitted.num_feature()
+        return self.fitted.num_feature()
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -549,8 +551,8 @@ class Booster:
             importance_type: "weight" counts splits, "gain" is their mean gain, "cover" the mean of
                 the hessians they split; "total_gain" and "total_cover" are sums.
         """
-        counts = importance(self._model, "weight")
-        values = importance(self._model, importance_type)
+        counts = importance(self.model, "weight")
+        values = importance(self.model, importance_type)
         found = zip(self._columns(fmap).names, values.tolist(), counts, strict=True)
         return {name: value for name, value, count in found if count > 0}
 
@@ -564,7 +566,7 @@ class Booster:
         """Count the thresholds at which a column is split."""
         names = list(self._columns(fmap).names)
         column: int | str = names.index(feature) if feature in names else feature
-        found = self._fitted.get_split_value_histogram(column, bins, xgboost_style=True)
+        found = self.fitted.get_split_value_histogram(column, bins, xgboost_style=True)
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
     def _columns(self, fmap: str | os.PathLike[str]) -> Columns:
@@ -597,7 +599,7 @@ class Booster:
             '0:[f0<1.50000012] yes=1,no=2,missing=1'
         """
         return dump_trees(
-            self._model, self._columns(fmap), with_stats=with_stats, dump_format=dump_format
+            self.model, self._columns(fmap), with_stats=with_stats, dump_format=dump_format
         )
 
     def dump_model(
@@ -628,13 +630,13 @@ class Booster:
         Args:
             fmap: As for `get_dump`.
         """
-        return trees_to_frame(self._model, self._columns(fmap))
+        return trees_to_frame(self.model, self._columns(fmap))
 
     def save_config(self) -> str:
         """Return the parameters as JSON, in XGBoost's sections."""
         facts = {"boost_from_average": "1", "num_class": str(self._params.get("num_class", 0))}
         if self._core is not None:
-            start = self._model.start
+            start = self.model.start
             base_score = to_base_score(str(self._params.get("objective")), start)
             is_classes = int(facts["num_class"]) > 1
             facts |= {
@@ -677,7 +679,7 @@ class Booster:
             raise IndexError(f"there are no such rounds among {n_rounds}: {rounds}")
         if order.step < 0:
             raise ValueError("rounds are taken in their own order")
-        model = self._model
+        model = self.model
         found = self._of(replace(model, forest=permute_rounds(model.forest, list(order))))
         found._attributes.pop("best_iteration", None)
         found._attributes.pop("best_score", None)
@@ -691,7 +693,7 @@ class Booster:
         found = Booster()
         found._take(self)
         assert found._core is not None
-        found._core._trained = model
+        found._core.model = model
         return found
 
     def copy(self) -> Booster:
@@ -738,7 +740,7 @@ class Booster:
             "feature_types": self._types,
             "predicts_classes": self._predicts_classes,
         }
-        return bytearray(model_file.to_bytes(self._model, facts, raw_format))
+        return bytearray(model_file.to_bytes(self.model, facts, raw_format))
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray | bytes) -> None:
         """Become a model that XGBoost, `save_model` or `save_raw` wrote, or `gossamer.Booster`.
@@ -752,7 +754,7 @@ class Booster:
             model, facts = model_file.from_bytes(bytes(fname), "the model")
         else:
             model, facts = model_file.load(fname)
-        self._core = CoreBooster._of(model)
+        self._core = CoreBooster.from_model(model)
         self._forget()
         self._names = list(model.names) if model.has_own_names else None
         self._types = facts.get("feature_types")

@@ -13,6 +13,7 @@ from gossamer.data.sparse import is_sparse
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.explain import shap_interactions, shap_values
 from gossamer.model.model import Model
+from gossamer.model.predict import PredictOptions
 from gossamer.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -30,8 +31,8 @@ def contributions(core: CoreBooster, data: DMatrix, last: int, *, approximate: b
     Returns:
         (rows, outputs, columns + 1); the last one is what is expected of all rows.
     """
-    model = core._model.rounds(0, last)
-    options = core._options(0, last, {})
+    model = core.model.rounds(0, last)
+    options = PredictOptions.from_arguments(0, last, False, False, {}, core.resolved_params)
     found = []
     for part in parts_of(core, data.get_data()):
         if approximate:
@@ -55,8 +56,8 @@ def interactions(core: CoreBooster, data: DMatrix, last: int) -> Floats:
     Returns:
         (rows, outputs, columns + 1, columns + 1).
     """
-    model = core._model.rounds(0, last)
-    options = core._options(0, last, {})
+    model = core.model.rounds(0, last)
+    options = PredictOptions.from_arguments(0, last, False, False, {}, core.resolved_params)
     found = []
     for part in parts_of(core, data.get_data()):
         dense = part.toarray() if is_sparse(part) else part  # its zeros count as missing

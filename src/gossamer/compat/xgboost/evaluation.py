@@ -37,7 +37,7 @@ def evaluate_scores(
         name: Name of the data.
         score: Scores, (rows,) or (rows, outputs).
     """
-    n_rows, params, objective = data.num_row(), core.resolved_params, core._model.objective
+    n_rows, params, objective = data.num_row(), core.resolved_params, core.model.objective
     # Labels, weights and queries as metrics read them; the table does not matter.
     targets = Dataset(
         np.zeros((n_rows, 1)),

@@ -34,7 +34,7 @@ def raw_scores(core: CoreBooster, data: DMatrix, first: int, last: int) -> npt.N
     Returns:
         (rows,) or (rows, outputs).
     """
-    model = core._model
+    model = core.model
     if first == last:
         score = np.tile(model.start_from(first), (data.num_row(), 1))
         score = score if score.shape[1] > 1 else score[:, 0]
@@ -75,7 +75,7 @@ def leaf_numbers(
     """Return leaves of each row: (rows, rounds, outputs, parallel trees)."""
     parts = parts_of(core, data.get_data())
     found = [core.predict(part, first, last - first, pred_leaf=True) for part in parts]
-    forest = core._model.forest
+    forest = core.model.forest
     n_groups = forest.n_outputs // forest.n_values
     leaves = np.concatenate(found).astype(np.float32)
     by_set = leaves.reshape(data.num_row(), last - first, forest.n_parallel, n_groups)
@@ -84,7 +84,7 @@ def leaf_numbers(
 
 def to_predictions(core: CoreBooster, score: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
     """Return what scores, (rows,) or (rows, outputs), are predictions of."""
-    objective = core._model.objective
+    objective = core.model.objective
     if not objective.has_link:
         return score
     n_threads = resolve_threads(core.resolved_params.num_threads, len(score), 1)

@@ -22,7 +22,7 @@ def begin_training(core: CoreBooster, start: npt.NDArray[np.float64] | None = No
         >>> core.update(), core.current_iteration()
         (False, 1)
     """
-    assert core._training is not None
-    core._training.ends_without_split = False
+    assert core.training is not None
+    core.training.ends_without_split = False
     if start is not None:
-        core._training.start_at(start)
+        core.training.start_at(start)

@@ -19,11 +19,13 @@ PACKAGES: Final[dict[str, str]] = {
 
 
 def model_of(found: object) -> Model:
-    """Return the model of another library's object.
+    """Return the model of another library's object, or one of Gossamer's own as it is.
 
     Raises:
         ParameterError: If it is of no library that is known.
     """
+    if isinstance(found, Model):
+        return found
     for kind in type(found).__mro__:
         package = kind.__module__.partition(".")[0]
         if package in PACKAGES:

@@ -458,7 +458,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
     ) -> Array:
         check_is_fitted(self)
         booster = self._Booster
-        levels = booster._fitted.levels
+        levels = booster.fitted.levels
         values = check_rows(self, self._read(x), levels)
         rows = DMatrix(values, base_margin=base_margin, enable_categorical=True)
         if iteration_range is None:
@@ -500,7 +500,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> npt.NDArray[np.float32]:
         """How much each column matters, see `importance_type`; they add up to 1."""
-        found = importance(self.get_booster()._model, self.importance_type or "gain")
+        found = importance(self.get_booster().model, self.importance_type or "gain")
         total = found.sum()
         return (found / total if total > 0 else found).astype(np.float32)
 
@@ -508,7 +508,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
     def intercept_(self) -> npt.NDArray[np.float32]:
         """The prediction before the first tree, of each output."""
         booster = self.get_booster()
-        start = booster._model.start
+        start = booster.model.start
         raw = start.reshape(1, -1) if len(start) > 1 else start
         return np.asarray(booster._link(raw), dtype=np.float32).reshape(-1)
 

@@ -119,7 +119,7 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
     def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
         """Take a model that `save_model` wrote, or XGBoost: its classes are 0, 1, ..."""
         super().load_model(fname)
-        objective = self._Booster._model.objective
+        objective = self._Booster.model.objective
         if isinstance(objective, SeveralTargets):
             self._learn_labels(np.zeros((1, objective.n_outputs), dtype=np.int64))
             return
