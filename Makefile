@@ -9,7 +9,8 @@ VENV ?= .venv
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PYTEST_ARGS ?= -n auto
 BENCH_ARGS ?=
-FUZZ_FILES ?= 20000
+FUZZ_FILES ?= 50000
+ATTACK_SCALE ?= 1
 
 BIN := $(VENV)/bin
 # One folder of stamps per version of Python: another PYTHON makes the environment anew.
@@ -27,7 +28,7 @@ CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-native test-portable lint format stubs bench sanitize fuzz docs figures notebooks wheel clean
+.PHONY: help demo test test-native test-portable lint format stubs bench sanitize attack fuzz docs figures notebooks wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,9 +106,14 @@ sanitize: $(STAMPS)/build ## native tests under ASan and UBSan, then under TSan
 	$(call build_native_tests,build/sanitize-thread,thread)
 	TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 build/sanitize-thread/native/tests/gossamer_tests
 
+# A tenth of it, or some of it:
+#   make attack ATTACK_SCALE=0.1 PYTEST_ARGS="-n 4 -k kills"
+attack: $(STAMPS)/test ## all attacks of tests/attack, with a table of runs and failures at the end
+	ATTACK_SCALE=$(ATTACK_SCALE) $(BIN)/python -m pytest tests/attack -o faulthandler_timeout=0 $(PYTEST_ARGS)
+
 # The package beside a native module with sanitizers. The environment's own Python would find the
 # installed package first, so its packages are given to the one that it was made from.
-fuzz: $(STAMPS)/test ## mutated model files, FUZZ_FILES of them, under ASan and UBSan
+fuzz: $(STAMPS)/test ## mutated files of every format, FUZZ_FILES of them, under ASan and UBSan
 	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DGOSSAMER_SANITIZE=address$(comma)undefined \
 	  -DPython_EXECUTABLE=$(abspath $(BIN))/python \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
@@ -118,9 +124,9 @@ fuzz: $(STAMPS)/test ## mutated model files, FUZZ_FILES of them, under ASan and 
 	cp build/fuzz/_native*.so build/fuzz/package/gossamer/
 	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
 	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  PYTHONPATH=build/fuzz/package:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  PYTHONPATH=build/fuzz/package:tests:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 	  $$($(BIN)/python -c 'import sys; print(sys._base_executable)') -s \
-	  tests/model/fuzz_model_files.py $(FUZZ_FILES)
+	  tests/attack/mutated_files.py $(FUZZ_FILES)
 
 docs: $(STAMPS)/docs ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

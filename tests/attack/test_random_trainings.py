@@ -1,12 +1,10 @@
 """Random trainings: the same bytes whichever way the data and the model take.
 
-`GOSSAMER_RANDOM_TRAININGS=5000 pytest tests/attack/test_random_trainings.py` tries that many; a
-failure names the seed, and `draw_training(seed)` is the training.
+A failure names the seed, and `draw_training(seed)` is the training.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
 import warnings
 from dataclasses import replace
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from attack.random_trainings import STORAGES, Training, draw_training
+from attack.scale import share
 
 from gossamer import (
     Booster,
@@ -27,10 +26,8 @@ from gossamer import (
     train,
 )
 
-N_TRAININGS = int(os.environ.get("GOSSAMER_RANDOM_TRAININGS", "60"))
 
-
-@pytest.mark.parametrize("seed", range(N_TRAININGS))
+@pytest.mark.parametrize("seed", range(share(60, 5_000)))
 def test_random_training(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "CELLS_PER_THREAD", 1)  # threads are used however small the data
     training = draw_training(seed)

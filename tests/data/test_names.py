@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gossamer.data.names import check_names, match_names
@@ -24,9 +26,10 @@ def test_numbers_become_names() -> None:
         (["a", "a"], "same name twice: got 'a'"),
         ([1, "1"], "same name twice"),
         ("ab", "list of names"),
+        (5, "list of names"),
     ],
 )
-def test_bad_names(names: list[str], words: str) -> None:
+def test_bad_names(names: Any, words: str) -> None:
     with pytest.raises(DataError, match=words):
         check_names(names, 2)
 

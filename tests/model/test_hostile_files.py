@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model import fuzz_model_files as fuzz
+from attack import mutated_models as fuzz
 
 from gossamer import Booster, CVBooster, Dataset, files, train
 from gossamer.errors import DataError, ModelFileError
@@ -34,13 +34,6 @@ def booster() -> Booster:
 @pytest.fixture(scope="module")
 def pool() -> dict[str, Any]:
     return {file.name: file for file in fuzz.make_files()}
-
-
-def test_mutated_files_are_refused_or_usable() -> None:
-    """`make fuzz` tries 20,000 of them under sanitizers."""
-    counts = fuzz.run(500, seed=1)
-    assert counts["refused"] + counts["read"] == 500
-    assert counts["refused"] > 200 and counts["read"] > 50  # both of what is asked for happens
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]

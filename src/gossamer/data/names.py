@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gossamer.errors import DataError, message
@@ -31,7 +31,7 @@ def check_names(names: Sequence[object], n_columns: int) -> list[str]:
         >>> check_names(["age", "größe"], 2)
         ['age', 'größe']
     """
-    if isinstance(names, str):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise DataError(message("feature_name must be a list of names, or 'auto'", got=names))
     found = [str(name) for name in names]
     if len(found) != n_columns:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model import fuzz_model_files as fuzz
+from attack import mutated_models as fuzz
 
 from gossamer import Booster, Dataset, train
 from gossamer.errors import ModelFileError

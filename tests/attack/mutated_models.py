@@ -1,22 +1,16 @@
-"""Damaged and hostile model files: each is refused, or it is a model that can be used.
+"""Damaged and hostile model files of our own: each is refused, or it is a model that can be used.
 
-The same seed gives the same files. `make fuzz` tries 20,000 of them, with a native module that
-address and undefined-behaviour sanitizers watch; `test_hostile_files.py` some in every test run.
+`mutated_files.py` draws from them, and from files of all other formats.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import struct
-import sys
-import time
 import warnings
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +25,6 @@ from gossamer.model.cv_file import to_bytes as cv_to_bytes
 from gossamer.model.model import Model
 
 Random = np.random.Generator
-MOST_SECONDS = 10.0  # that a file may take: thousands of times what the honest ones do
 
 FLOATS = (0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, np.nan, np.inf, -np.inf, 1e-35, 0.5)
 INTEGERS = (0, 1, -1, 2, 3, 7, 127, -128, 255, 256, 65535, 65536, 2**31 - 1, -(2**31), 2**62, -5)
@@ -125,10 +118,10 @@ def mutate(rng: Random, pool: list[File]) -> tuple[str, bytes]:
         ("arrays", 0.3, lambda: _with_odd_arrays(rng, file, pool)),
         ("values", 0.2, lambda: _with_other_values(rng, file)),
         ("facts", 0.2, lambda: _with_odd_facts(rng, file, pool)),
-        ("bytes", 0.15, lambda: _damaged(rng, file.content, pool)),
+        ("bytes", 0.15, lambda: damage(rng, file.content, pool)),
         ("json", 0.1, lambda: _odd_json(rng, file)),
-        ("json bytes", 0.08, lambda: _damaged(rng, file.as_json, pool)),
-        ("text", 0.02, lambda: _damaged(rng, _text_of(file), pool)),
+        ("json bytes", 0.08, lambda: damage(rng, file.as_json, pool)),
+        ("text", 0.02, lambda: damage(rng, text_of(file), pool)),
         ("folds", 0.05, lambda: _odd_folds(rng, file, pool)),
     ]
     shares = np.array([share for _, share, _ in ways])
@@ -136,11 +129,11 @@ def mutate(rng: Random, pool: list[File]) -> tuple[str, bytes]:
     return f"{name} of {file.name}", make()
 
 
-def _text_of(file: File) -> bytes:
+def text_of(file: File) -> bytes:
     return files.to_text(file.content, "gossamer model 1").encode()
 
 
-def _sealed(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
+def seal(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
     """Bytes with the right checksum, as an attacker would write them."""
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     try:
@@ -155,11 +148,11 @@ def _sealed(arrays: dict[str, Any], facts: dict[str, Any]) -> bytes:
 def _with_odd_arrays(rng: Random, file: File, pool: list[File]) -> bytes:
     arrays = {name: array.copy() for name, array in file.arrays.items()}
     for _ in range(1 + int(rng.integers(3) == 0) * int(rng.integers(1, 6))):
-        _change_array(rng, arrays, pool)
-    return _sealed(arrays, file.facts)
+        change_array(rng, arrays, pool)
+    return seal(arrays, file.facts)
 
 
-def _change_array(rng: Random, arrays: dict[str, Any], pool: list[File]) -> None:
+def change_array(rng: Random, arrays: dict[str, Any], pool: list[File]) -> None:
     name = sorted(arrays)[rng.integers(len(arrays))]
     array = arrays[name]
     way = rng.integers(14)
@@ -218,7 +211,7 @@ def _with_other_values(rng: Random, file: File) -> bytes:
     if "linear_low" in arrays:
         arrays["linear_low"] = np.minimum(arrays["linear_low"], arrays["leaf_value"])
         arrays["linear_high"] = np.maximum(arrays["linear_high"], arrays["leaf_value"])
-    return _sealed(arrays, file.facts)
+    return seal(arrays, file.facts)
 
 
 def _odd_number(rng: Random, flat: Any, place: int) -> Any:
@@ -238,11 +231,11 @@ def _odd_number(rng: Random, flat: Any, place: int) -> Any:
 def _with_odd_facts(rng: Random, file: File, pool: list[File]) -> bytes:
     facts = copy.deepcopy(file.facts)
     for _ in range(1 + int(rng.integers(3) == 0)):
-        _change_json(rng, facts, pool[rng.integers(len(pool))].facts)
-    return _sealed(file.arrays, facts)
+        change_json(rng, facts, pool[rng.integers(len(pool))].facts)
+    return seal(file.arrays, facts)
 
 
-def _change_json(rng: Random, facts: Any, others: Any) -> None:
+def change_json(rng: Random, facts: Any, others: Any) -> None:
     """Change something in a JSON value, at any depth."""
     at, other = facts, others
     while True:
@@ -269,14 +262,16 @@ def _change_json(rng: Random, facts: Any, others: Any) -> None:
     elif way == 3 and type(below) in (int, float):
         at[key] = below + [1, -1, 0.5, 10**9][rng.integers(4)]
     elif way == 4:
-        at[key] = [math_nan(), "x" * 10**5, _nested(int(rng.integers(1, 3000)))][rng.integers(3)]
+        at[key] = [not_a_number(), "x" * 10**5, _nested(int(rng.integers(1, 3000)))][
+            rng.integers(3)
+        ]
     elif way == 5 and isinstance(at, dict):
         at["more"] = copy.deepcopy(below)
     else:
         at[key] = copy.deepcopy(ODD_FACTS[rng.integers(len(ODD_FACTS))])
 
 
-def math_nan() -> float:
+def not_a_number() -> float:
     """Not a number: no JSON either, though Python writes it."""
     return float("nan")
 
@@ -288,7 +283,8 @@ def _nested(depth: int) -> Any:
     return found
 
 
-def _damaged(rng: Random, content: bytes, pool: list[File]) -> bytes:
+def damage(rng: Random, content: bytes, pool: Sequence[Any]) -> bytes:
+    """Cut, change or insert bytes; splice the file with another one of the pool."""
     found = bytearray(content)
     for _ in range(1 + int(rng.integers(4) == 0) * int(rng.integers(1, 20))):
         place = int(rng.integers(len(found))) if found else 0
@@ -317,7 +313,7 @@ def _damaged(rng: Random, content: bytes, pool: list[File]) -> bytes:
 def _odd_json(rng: Random, file: File) -> bytes:
     whole = json.loads(file.as_json)
     for _ in range(1 + int(rng.integers(3))):
-        _change_json(rng, whole, {})
+        change_json(rng, whole, {})
     return json.dumps(whole).encode()
 
 
@@ -325,12 +321,12 @@ def _odd_folds(rng: Random, file: File, pool: list[File]) -> bytes:
     models = [model_file.from_bytes(each.content) for each in (file, pool[0])]
     arrays, facts = files.from_bytes(cv_to_bytes(models, 2))
     if rng.integers(2):
-        _change_json(rng, facts, file.facts)
+        change_json(rng, facts, file.facts)
     else:
         name = f"fold_{rng.integers(2)}"
         inner = _with_odd_arrays(rng, file, pool)
         arrays[name] = np.frombuffer(inner, np.uint8)
-    return _sealed(arrays, facts)
+    return seal(arrays, facts)
 
 
 # ---- use ----
@@ -417,52 +413,3 @@ def _table_of(model: Model) -> Any:
         known = [*levels, None] if levels else ["unknown", None]
         mixed[:, column] = [known[i % len(known)] for i in range(len(mixed))]
     return mixed
-
-
-# ---- many ----
-
-
-def run(n_files: int, seed: int, keep: Path | None = None) -> Counter[str]:
-    """Try many files; the one at fault is kept where a crash would take it along.
-
-    Returns:
-        How many were refused and read, by what was done to them.
-    """
-    pool, counts = make_files(), Counter[str]()
-    for file in pool:
-        assert use(file.content) == "read" and use(file.as_json) == "read", file.name
-    for i in range(n_files):
-        what, content = mutate(np.random.default_rng((seed, i)), pool)
-        if keep is not None:
-            keep.write_bytes(content)
-        begin = time.perf_counter()
-        try:
-            outcome = use(content)
-        except BaseException as error:
-            where = "" if keep is None else f" is kept in {keep}"
-            raise AssertionError(f"file {i} of seed {seed} ({what}){where}: {error!r}") from error
-        seconds = time.perf_counter() - begin
-        assert seconds < MOST_SECONDS, f"file {i} of seed {seed} ({what}) took {seconds:.1f} s"
-        counts[f"{outcome}: {what.partition(' of ')[0]}"] += 1
-        counts[outcome] += 1
-    return counts
-
-
-def main() -> None:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("n_files", type=int, nargs="?", default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, default=Path("build/fuzz/last_file"))
-    wanted = parser.parse_args()
-    wanted.keep.parent.mkdir(parents=True, exist_ok=True)
-    begin = time.perf_counter()
-    counts = run(wanted.n_files, wanted.seed, wanted.keep)
-    sys.stdout.write(f"native module: {gs._native.__file__}\n")
-    for name, count in sorted(counts.items()):
-        sys.stdout.write(f"{count:8d} {name}\n")
-    sys.stdout.write(f"{time.perf_counter() - begin:8.0f} s\n")
-
-
-if __name__ == "__main__":
-    main()
