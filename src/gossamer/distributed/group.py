@@ -153,8 +153,8 @@ class Group(ABC):
         for rank, part in enumerate(self.exchange([piece.tobytes() for piece in pieces])):
             if rank != self.rank:
                 total += np.frombuffer(part, dtype=array.dtype)
-        for piece, part in zip(pieces, self.gather_array(total), strict=True):
-            piece[:] = part
+        for piece, summed in zip(pieces, self.gather_array(total), strict=True):
+            piece[:] = summed
 
     def keep_largest(self, array: npt.NDArray[np.float64]) -> None:
         """Make every number of an array the largest of all workers."""
