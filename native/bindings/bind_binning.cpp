@@ -349,6 +349,18 @@ std::size_t checked_feature(const BinMatrix& self, std::int64_t feature) {
   return static_cast<std::size_t>(feature);
 }
 
+void set_totals(BinMatrix& self, const In<std::int8_t>& has_missing, const In<std::int64_t>& entry_counts) {
+  const auto n = static_cast<std::int64_t>(self.features().size());
+  check_length(has_missing, n, "has_missing");
+  check_length(entry_counts, n, "entry_counts");
+  for (std::size_t f = 0; f < self.features().size(); ++f) {
+    Feature& feature = self.features()[f];
+    if (feature.has_missing && has_missing(f) == 0) throw std::invalid_argument("has_missing contradicts the rows");
+    feature.has_missing = has_missing(f) != 0;
+  }
+  self.set_entry_counts(to_vector(entry_counts));
+}
+
 void set_column(BinMatrix& self, std::int64_t feature, const In<std::uint16_t>& bins) {
   const Feature& f = self.features()[checked_feature(self, feature)];
   check_length(bins, self.n_rows(), "bins");
@@ -474,6 +486,18 @@ void bind_binning(nb::module_& m) {
              for (const Feature& f : self.features()) flags.push_back(f.has_missing);
              return to_numpy(std::move(flags));
            })
+      .def(
+          "entry_counts",
+          [](const BinMatrix& self) {
+            std::vector<std::int64_t> counts;
+            for (std::size_t f = 0; f < self.features().size(); ++f) {
+              counts.push_back(self.entry_count(static_cast<std::int32_t>(f)));
+            }
+            return to_numpy(std::move(counts));
+          },
+          "Entries of each feature in sparse columns.")
+      .def("set_totals", &set_totals, "has_missing"_a.noconvert(), "entry_counts"_a.noconvert(),
+           "The table is a shard of the rows: what features have in all shards.")
       .def("find_missing", &BinMatrix::find_missing, nb::call_guard<nb::gil_scoped_release>(),
            "To be called after set_column and set_sparse.")
       .def("is_sharing",

@@ -9,6 +9,7 @@
 #include "bindings/arrays.h"
 #include "bindings/casters.h"
 #include "bindings/linear.h"
+#include "bindings/python_exchange.h"
 #include "core/feature_limits.h"
 #include "core/interrupt.h"
 #include "core/round_grower.h"
@@ -22,9 +23,9 @@ namespace {
 
 using Rows = std::optional<In<RowIdx>>;
 
-const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all) {
+const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, bool may_be_empty = false) {
   if (!rows) return nullptr;
-  if (rows->size() == 0) throw std::invalid_argument("no rows");
+  if (rows->size() == 0 && !may_be_empty) throw std::invalid_argument("no rows");
   for (std::size_t i = 0; i < rows->size(); ++i) {
     if (static_cast<std::int64_t>((*rows)(i)) >= n_all) throw std::invalid_argument("row out of range");
   }
@@ -41,8 +42,12 @@ std::int64_t n_columns(const BinMatrix& matrix) {
 // A grower with the matrix that is needed to check arguments.
 struct PyGrower {
   std::shared_ptr<BinMatrix> matrix;
+  std::unique_ptr<PythonExchange> exchange;  // nullptr: the matrix has all rows
   RoundGrower grower;
-  PyGrower(std::shared_ptr<BinMatrix> m, bool vector_leaves) : matrix(m), grower(std::move(m), vector_leaves) {}
+  PyGrower(std::shared_ptr<BinMatrix> m, bool vector_leaves, const nb::object& sums)
+      : matrix(std::move(m)),
+        exchange(sums.is_none() ? nullptr : std::make_unique<PythonExchange>(sums)),
+        grower(GrowData{matrix, nullptr, exchange.get()}, vector_leaves) {}
 };
 
 void check_size(std::size_t size, const BinMatrix& matrix, const char* name) {
@@ -103,7 +108,7 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
     check_params(p, *self.matrix, y != nullptr);
     p.interrupt = &interrupt;
   }
-  const RowIdx* const row_data = checked_rows(rows, n);
+  const RowIdx* const row_data = checked_rows(rows, n, self.exchange != nullptr);
   const std::optional<RawTable> table = raw_table(raw, n, n_columns(*self.matrix));
   const std::int64_t n_grown = rows ? length(*rows) : n;
   try {
@@ -112,7 +117,7 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
     return self.grower.grow(*team, gradient.data(), h, row_data, n_grown, params, score.data(), {y, one_label},
                             table ? &*table : nullptr);
   } catch (const Interrupted&) {
-    throw nb::python_error();  // what the signal's handler raised
+    throw nb::python_error();  // what the signal's handler or the exchange raised
   }
 }
 
@@ -293,7 +298,10 @@ void def_field(nb::class_<GrowParams>& params, const char* name, Get get, T Part
 void bind_grower(nb::module_& m) {
   nb::class_<PyGrower>(m, "Grower",
                        "Grows trees on one binned table: one per output, or one whose leaves have a value for each.")
-      .def(nb::init<std::shared_ptr<BinMatrix>, bool>(), "matrix"_a, "vector_leaves"_a = false)
+      .def(nb::init<std::shared_ptr<BinMatrix>, bool, nb::object>(), "matrix"_a, "vector_leaves"_a = false,
+           "exchange"_a = nb::none(),
+           "`exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array) and\n"
+           "gather(array) work over all shards; the first two change the array.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"

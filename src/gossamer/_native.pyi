@@ -281,6 +281,20 @@ class BinMatrix:
         ],
     ) -> None: ...
     def has_missing(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]: ...
+    def entry_counts(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """Entries of each feature in sparse columns."""
+
+    def set_totals(
+        self,
+        has_missing: Annotated[
+            NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        entry_counts: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None:
+        """The table is a shard of the rows: what features have in all shards."""
+
     def find_missing(self) -> None:
         """To be called after set_column and set_sparse."""
 
@@ -1385,7 +1399,14 @@ class Grower:
     Grows trees on one binned table: one per output, or one whose leaves have a value for each.
     """
 
-    def __init__(self, matrix: BinMatrix, vector_leaves: bool = False) -> None: ...
+    def __init__(
+        self, matrix: BinMatrix, vector_leaves: bool = False, exchange: object | None = None
+    ) -> None:
+        """
+        `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array) and
+        gather(array) work over all shards; the first two change the array.
+        """
+
     def grow(
         self,
         gradient: Annotated[

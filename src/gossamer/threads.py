@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
 # The one rule: a thread is worth waking for this many cells (row x column, or row x tree in a
 # prediction). Waking and joining costs a few microseconds, this many cells take about fifty.
 CELLS_PER_THREAD = 100_000
+
+_most: ContextVar[int | None] = ContextVar("most_threads", default=None)
 
 
 def resolve_threads(num_threads: int, n_rows: int, n_columns: int) -> int:
@@ -29,7 +34,26 @@ def resolve_threads(num_threads: int, n_rows: int, n_columns: int) -> int:
     n_worthwhile = n_rows * n_columns // CELLS_PER_THREAD
     if n_worthwhile <= 1:
         return 1
-    return min(num_threads if num_threads > 0 else available_cpus(), n_worthwhile)
+    most = _most.get()
+    if num_threads <= 0:
+        num_threads = available_cpus() if most is None else most
+    return min(num_threads, n_worthwhile)
+
+
+@contextmanager
+def default_threads(n_threads: int) -> Iterator[None]:
+    """Use so many threads where the user asks for no number: of a worker that has its share.
+
+    Example:
+        >>> with default_threads(1):
+        ...     resolve_threads(0, n_rows=1_000_000, n_columns=10)
+        1
+    """
+    token = _most.set(n_threads)
+    try:
+        yield
+    finally:
+        _most.reset(token)
 
 
 @cache

@@ -41,6 +41,36 @@ class BinnedTable:
         """Number of rows."""
         return self.bins.n_rows
 
+    def make_grower(self, vector_leaves: bool) -> _native.Grower:
+        """Return what grows trees on these rows; see `_native.Grower`."""
+        return _native.Grower(self.bins, vector_leaves)
+
+    def add_tree(
+        self,
+        tree: _native.Tree,
+        score: npt.NDArray[np.float64],
+        n_threads: int,
+        rows: npt.NDArray[np.uint32] | None = None,
+        values: npt.NDArray[np.float64] | None = None,
+        raw: Values | None = None,
+    ) -> None:
+        """Add a tree's leaf values, or `values` (one or more per leaf), to the scores of rows."""
+        _native.add_tree_to_scores(self.bins, tree, rows, score, n_threads, values, raw)
+
+    def copy_column(self, feature: int) -> npt.NDArray[np.uint16]:
+        """Return the bin of each row."""
+        return self.bins.copy_column(feature)
+
+    def copy_rows(self, rows: npt.NDArray[np.uint32]) -> _native.BinMatrix:
+        """Return some of the rows."""
+        return self.bins.take_rows(rows, 1)
+
+    def beside(self, right: BinnedTable, n_threads: int) -> BinnedTable:
+        """Return one table with the columns of both, which have the same rows."""
+        binning = self.binning.beside(right.binning)
+        bins = self.bins.beside(right.bins, self.binning.n_columns, n_threads)
+        return BinnedTable(binning, bins, self.choice)
+
     def n_bins_of(self, column: int) -> int:
         """Bins of one of the user's columns, the one for missing values included."""
         feature = int(np.searchsorted(self.binning.columns, column))
@@ -152,6 +182,4 @@ def put_beside(left: BinnedTable, right: BinnedTable, n_threads: int = 1) -> Bin
         >>> put_beside(left, right).bins.copy_column(1)
         array([1, 0], dtype=uint16)
     """
-    binning = left.binning.beside(right.binning)
-    bins = left.bins.beside(right.bins, left.binning.n_columns, n_threads)
-    return BinnedTable(binning, bins, left.choice)
+    return left.beside(right, n_threads)

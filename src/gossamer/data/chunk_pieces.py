@@ -14,7 +14,7 @@ from gossamer.data.frames import is_frame, is_pandas, read_column, read_dictiona
 from gossamer.data.level_finder import LevelFinder, levels_found
 from gossamer.data.levels import Levels
 from gossamer.data.matrix import Values, as_table, without_mask
-from gossamer.data.pieces import PIECE_VALUES, Pieces
+from gossamer.data.pieces import PIECE_VALUES, NamedPieces
 from gossamer.data.roles import values_of
 from gossamer.data.row_stack import RowStack
 from gossamer.data.source import ColumnsChanged, Source, n_rows_of, rows_changed, slices_of
@@ -25,7 +25,7 @@ from gossamer.errors import DataError, message
 _SAMPLE_VALUES: Final = 2**24
 
 
-class ChunkPieces(Pieces):
+class ChunkPieces(NamedPieces):
     """The rows of a source; its levels and fields are found in a first pass.
 
     Args:

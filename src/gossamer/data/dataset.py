@@ -30,7 +30,7 @@ from gossamer.data.fields import (
     check_weight,
 )
 from gossamer.data.files import find_files, is_binary_dataset, read_side_files
-from gossamer.data.frame_pieces import FramePieces, find_pieces
+from gossamer.data.frame_pieces import find_pieces
 from gossamer.data.frames import (
     column_in_frame,
     frame_names,
@@ -50,7 +50,7 @@ from gossamer.data.matrix import (
     stack_columns,
 )
 from gossamer.data.names import check_names, default_names, join_names, match_names, names_for
-from gossamer.data.pieces import bin_pieces, bin_pieces_like
+from gossamer.data.pieces import NamedPieces
 from gossamer.data.queries import take_queries
 from gossamer.data.roles import (
     Roles,
@@ -238,7 +238,7 @@ class Dataset(RowFields):
                 self._binned = bin_like(table, training, params)
             else:
                 self._check_width(table.n_columns)
-                self._binned = bin_pieces_like(table, training, params)
+                self._binned = table.bin_like(training, params)
         else:
             self._n_columns = table.n_columns
             found = self._choose_names(table.names or [])
@@ -249,12 +249,14 @@ class Dataset(RowFields):
             if isinstance(table, Table):
                 self._binned = bin_table(table, params, found, columns, weight)
             else:
-                self._binned = bin_pieces(table, params, found, columns, weight)
+                self._binned = table.bin(params, found, columns, weight)
         self._raw = table.values if isinstance(table, Table) and keeps_raw_values(params) else None
         return table.names or []  # none: made later
 
-    def _find_table(self, params: Params) -> Table | FramePieces | ChunkPieces:
+    def _find_table(self, params: Params) -> Table | NamedPieces:
         """Look at the user's data: a table in memory, or one that comes in chunks."""
+        if isinstance(self.data, NamedPieces):
+            return self.data
         known, text = None, set[str]()
         if self.reference is not None:
             known = self.reference.levels or NO_LEVELS
@@ -375,7 +377,7 @@ class Dataset(RowFields):
         own = self.reference.get_feature_name()
         return names_for(own, self.reference.table_names, found or ())
 
-    def _find_categories(self, table: Table | FramePieces | ChunkPieces, params: Params) -> None:
+    def _find_categories(self, table: Table | NamedPieces, params: Params) -> None:
         """Find the categorical columns of training data; the argument wins over the parameter."""
         self._n_columns = table.n_columns
         asked = read_asked(self.categorical_feature)

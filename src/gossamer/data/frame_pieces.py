@@ -23,13 +23,13 @@ from gossamer.data.kinds import as_known
 from gossamer.data.levels import Levels, levels_of
 from gossamer.data.matrix import Values, as_table
 from gossamer.data.names import match_names
-from gossamer.data.pieces import PIECE_VALUES, Pieces
+from gossamer.data.pieces import PIECE_VALUES, NamedPieces
 
 # Smaller frames are made a matrix: it takes less than what a process needs anyway.
 _LARGE: Final = 2**22
 
 
-class FramePieces(Pieces):
+class FramePieces(NamedPieces):
     """The rows of a frame, a stretch of them at a time.
 
     Args:

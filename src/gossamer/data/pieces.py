@@ -7,7 +7,7 @@ they are stored may differ, which leaves no trace in the trees.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +18,8 @@ from gossamer.binning import Binning
 from gossamer.binning.categories import CategoryCounts, count_categories
 from gossamer.binning.find import find_bounds, make_binning, sample_rows
 from gossamer.data.binned import BinnedTable, bin_values
+from gossamer.data.columns import LevelKind
+from gossamer.data.levels import Levels
 from gossamer.data.matrix import Table, Values
 from gossamer.data.sparse import read_sparse, to_scipy
 from gossamer.params import Params
@@ -56,6 +58,31 @@ class Pieces(ABC):
         """
         yield 0, self.take(rows)
 
+    def count_categories(
+        self, columns: Sequence[int], n_threads: int
+    ) -> dict[int, CategoryCounts] | None:
+        """Count the categories of some columns in all rows; None: there are no rows."""
+        counts: dict[int, CategoryCounts] | None = None
+        for piece, places in self.read_columns(columns):
+            found = count_categories(piece, places, n_threads)
+            more = {c: found[place] for c, place in zip(columns, places, strict=True)}
+            counts = more if counts is None else {c: counts[c].add(more[c]) for c in more}
+        return counts
+
+    def bin(
+        self,
+        params: Params,
+        names: Sequence[str],
+        categorical: Sequence[int] = (),
+        weight: npt.NDArray[np.float32] | None = None,
+    ) -> BinnedTable:
+        """Find the bins of the table and fill them: training data; see `bin_table`."""
+        return bin_pieces(self, params, names, categorical, weight)
+
+    def bin_like(self, training: BinnedTable, params: Params) -> BinnedTable:
+        """Put the table into the bins of training data: validation data; see `bin_like`."""
+        return bin_pieces_like(self, training, params)
+
     def read_columns(self, columns: Sequence[int]) -> Iterator[tuple[Values, Sequence[int]]]:
         """Read all rows, piece by piece, perhaps without other columns than these.
 
@@ -64,6 +91,20 @@ class Pieces(ABC):
         """
         for piece in self.read():
             yield piece, columns
+
+
+class NamedPieces(Pieces):
+    """A table that a `Dataset` can be made of.
+
+    Attributes:
+        names: Names of the columns; None: they have none.
+        levels: What the codes in some columns stand for; empty: all columns are numbers.
+        kinds: For training data: what kind of levels a column has.
+    """
+
+    names: list[str] | None
+    levels: Levels
+    kinds: Mapping[int, LevelKind]
 
 
 def bin_pieces(
@@ -75,10 +116,8 @@ def bin_pieces(
 ) -> BinnedTable:
     """Find the bins of a table and fill them: training data; see `bin_table`."""
     n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
-    binning, example = _find_bins(pieces, params, names, categorical, weight, n_threads)
+    binning, example = find_bins_of(pieces, params, names, categorical, weight, n_threads)
     # Some rows show which columns can share their room. What does not fit after all is moved out.
-    if isinstance(example, _native.SparseMatrix) and example.n_rows < pieces.n_rows:
-        example = _with_gaps(example)
     like = bin_values(example, binning, params, pieces.n_rows, n_threads)
     del example
     bins = _fill(pieces, like.bins, n_threads)
@@ -113,7 +152,7 @@ def _with_gaps(example: _native.SparseMatrix) -> Values:
     return read_sparse(vstack([to_scipy(example), gaps], format="csr"))
 
 
-def _find_bins(
+def find_bins_of(
     pieces: Pieces,
     params: Params,
     names: Sequence[str],
@@ -121,7 +160,7 @@ def _find_bins(
     weight: npt.NDArray[np.float32] | None,
     n_threads: int,
 ) -> tuple[Binning, Values]:
-    """Find the bins, and some of the rows that they were found from."""
+    """Find the bins of a table, and some of its rows by which to choose how they are stored."""
     n_sample, seed = params.bin_construct_sample_cnt, params.data_random_seed
     sample = sample_rows(pieces.n_rows, n_sample, seed)
     rows = np.arange(pieces.n_rows) if sample is None else sample
@@ -133,13 +172,11 @@ def _find_bins(
         part = find_bounds(values, params, n_threads, names, categorical, weights, None, first)
         bounds = part if bounds is None else bounds.beside(part)
     assert bounds is not None
-    counts: dict[int, CategoryCounts] | None = None
-    if categorical:
-        for piece, places in pieces.read_columns(categorical):
-            found = count_categories(piece, places, n_threads)
-            more = {c: found[place] for c, place in zip(categorical, places, strict=True)}
-            counts = more if counts is None else {c: counts[c].add(more[c]) for c in more}
+    counts = pieces.count_categories(categorical, n_threads) if categorical else None
     binning = make_binning(bounds, params, counts, names, is_whole=sample is None)
-    if len(example) == 1:
-        return binning, example[0].values
-    return binning, np.hstack([np.asarray(part.values) for part in example])
+    if len(example) > 1:
+        return binning, np.hstack([np.asarray(part.values) for part in example])
+    rows_shown = example[0].values
+    if isinstance(rows_shown, _native.SparseMatrix) and rows_shown.n_rows < pieces.n_rows:
+        rows_shown = _with_gaps(rows_shown)
+    return binning, rows_shown

@@ -273,7 +273,7 @@ class BaseModel:
                 native = _native.make_tree(bins, vars(tree), forest.n_values)
             except IndexError as error:
                 raise _unknown_threshold(self.model, name, t, int(str(error))) from None
-            _native.add_tree_to_scores(bins, native, None, outputs, num_threads)
+            data.binned.add_tree(native, outputs, num_threads)
         return score
 
 

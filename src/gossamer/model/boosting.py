@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import _native
 from gossamer.data import Dataset
 from gossamer.params import Params
 from gossamer.tree import Forest, Tree
@@ -138,8 +137,7 @@ def add_tree(
     n_trees = training.trees_per_set
     if tree.n_leaves > 1:
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
-        bins = scored.table.bins
-        _native.add_tree_to_scores(bins, tree, None, score, scored.n_threads, values, scored.raw)
+        scored.table.add_tree(tree, score, scored.n_threads, values=values, raw=scored.raw)
     elif values is None and isinstance(tree, Tree) and tree.leaf_value.any():  # set by the user
         score = scored.score if n_trees == 1 else scored.output(t % n_trees)
         score += np.repeat(tree.leaf_value, scored.table.n_rows)

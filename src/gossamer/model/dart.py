@@ -96,15 +96,12 @@ class Dart(Boosting):
             self._room = np.empty((n_trees, 2, size))
         self._room[:, 0] = train.score.reshape(n_trees, size)
         self._room[:, 1] = 0.0
-        bins = train.table.bins
         for j, factor in self._dropped.items():
             for t, tree in self._round(training, j):
                 old, new = (self._values(tree, f) for f in (self._factors[j], factor))
                 both = np.stack([v.reshape(tree.n_leaves, -1) for v in (-old, new)], axis=1).ravel()
                 score = self._room[t % n_trees].reshape(-1)
-                _native.add_tree_to_scores(
-                    bins, tree, None, score, train.n_threads, both, train.raw
-                )
+                train.table.add_tree(tree, score, train.n_threads, values=both, raw=train.raw)
         return self._room[:, 0].reshape(-1)
 
     def end_round(self, training: Training, trees: Sequence[Any]) -> None:

@@ -256,7 +256,7 @@ def _codes_of_bins(
         categories.append(by_bin[known])
         code = np.full(len(by_bin) + 1, int(known.sum()), dtype=np.int32)
         code[:-1][known] = np.arange(known.sum(), dtype=np.int32)
-        codes.append(code[binned.bins.copy_column(int(feature))])
+        codes.append(code[binned.copy_column(int(feature))])
     return categories, codes
 
 

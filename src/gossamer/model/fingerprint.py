@@ -78,13 +78,13 @@ def _plain(value: Any) -> Any:
 
 
 def _sampled_bins(data: Dataset) -> Iterable[bytes | memoryview]:
-    bins = data.binned.bins
-    n_rows, n_features = bins.n_rows, bins.n_features
+    binned = data.binned
+    n_rows, n_features = binned.n_rows, binned.bins.n_features
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _ROWS)).astype(np.uint32))
     features = np.unique(
         np.linspace(0, max(n_features - 1, 0), min(n_features, _FEATURES), dtype=int)
     )
-    sample = bins.take_rows(rows, 1)
+    sample = binned.copy_rows(rows)
     return (_bytes(sample.copy_column(int(feature))) for feature in features)
 
 

@@ -339,14 +339,8 @@ class Training:
             k = self.trees_per_set
             for t, tree in enumerate(trees):
                 if tree.n_leaves > 1:
-                    _native.add_tree_to_scores(
-                        train.table.bins,
-                        tree,
-                        None,
-                        np.split(score, k)[t % k],
-                        train.n_threads,
-                        raw=train.raw,
-                    )
+                    into = np.split(score, k)[t % k]
+                    train.table.add_tree(tree, into, train.n_threads, raw=train.raw)
         return trees
 
     def _add_constants(self, trees: Sequence[Any], score: npt.NDArray[np.float64]) -> None:

@@ -125,7 +125,7 @@ class TreeGrower:
                     hint="Leave multi_strategy out, or encode the categories as numbers.",
                 )
             )
-        self._native = _native.Grower(table.bins, self.has_vector_leaves)
+        self._native = table.make_grower(self.has_vector_leaves)
         self.set_params(params)
 
     @property
@@ -214,7 +214,7 @@ class TreeGrower:
             check_vector_leaves(params)
         asked = [params[name] for name in _COSTS]
         if asked != self._costs_of:
-            self._costs = make_costs(params, binning, self._names, self._table.n_rows)
+            self._costs = make_costs(params, binning, self._names, self._table.bins.n_rows)
             self._costs_of = asked
         return make_limits(params, binning, self._names, self._costs, self._feature_weights)
 
@@ -361,10 +361,7 @@ class TreeGrower:
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:
-                    bins = self._table.bins
-                    _native.add_tree_to_scores(
-                        bins, tree, bag.outside, output, n_threads, raw=self._raw
-                    )
+                    self._table.add_tree(tree, output, n_threads, bag.outside, raw=self._raw)
         return trees
 
     def stats(self) -> dict[str, float]:

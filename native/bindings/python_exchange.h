@@ -1,0 +1,76 @@
+// Sums over shards of the rows by a Python object, for example over a network.
+//
+// The object is called by the thread that grows the trees, which takes the interpreter's lock for that long. What the
+// object raises ends the round: the exception stays set, and `Interrupted` unwinds the native code.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.h"
+#include "core/exchange.h"
+#include "core/interrupt.h"
+
+namespace gossamer::bindings {
+
+class PythonExchange : public Exchange {
+ public:
+  // The object stays alive as long as the grower's owner does.
+  explicit PythonExchange(nb::object sums) : sums_(std::move(sums)) {}
+
+  void add(std::span<const std::span<std::uint64_t>> parts) override { add_parts(parts, words_); }
+  void add(std::span<const std::span<std::int32_t>> parts) override { add_parts(parts, ints_); }
+
+  void keep_largest(std::span<double> values) override {
+    const nb::gil_scoped_acquire acquire;
+    call("keep_largest", values);
+  }
+
+  std::vector<double> gather(std::span<const double> own) override {
+    std::vector<double> copy(own.begin(), own.end());
+    const nb::gil_scoped_acquire acquire;
+    const nb::object all = call("gather", std::span<double>(copy));
+    In<double> found;
+    if (!nb::try_cast(all, found, false)) {
+      PyErr_SetString(PyExc_TypeError, "gather() must return a contiguous array of float64");
+      throw Interrupted{};
+    }
+    return to_vector(found);
+  }
+
+ private:
+  template <class T>
+  void add_parts(std::span<const std::span<T>> parts, std::vector<T>& all) {
+    all.clear();
+    for (const std::span<T> part : parts) all.insert(all.end(), part.begin(), part.end());
+    {
+      const nb::gil_scoped_acquire acquire;
+      call("add", std::span<T>(all));
+    }
+    const T* from = all.data();
+    for (const std::span<T> part : parts) {
+      std::copy_n(from, part.size(), part.begin());
+      from += part.size();
+    }
+  }
+
+  template <class T>
+  nb::object call(const char* method, std::span<T> values) {
+    try {
+      const nb::ndarray<nb::numpy, T, nb::ndim<1>> array(values.data(), {values.size()}, nb::handle());
+      return sums_.attr(method)(nb::cast(array, nb::rv_policy::reference));
+    } catch (nb::python_error& error) {
+      error.restore();
+      throw Interrupted{};
+    }
+  }
+
+  nb::object sums_;
+  std::vector<std::uint64_t> words_;
+  std::vector<std::int32_t> ints_;
+};
+
+}  // namespace gossamer::bindings

@@ -1,0 +1,229 @@
+"""`run_job`: work of all workers of a cluster on one data set, which survives a lost worker."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dask.delayed import Delayed
+from distributed import Client, Future, default_client, wait
+
+from gossamer.dask.workers import Job, Messages, Outcome, hold_parts, stop_training, work_on_parts
+from gossamer.distributed import WorkerError
+from gossamer.errors import GossamerError, message, shorten
+from gossamer.logger import warn
+
+_PAUSE: Final = 0.5  # seconds between two looks at the cluster
+
+
+class _Lost(Exception):
+    """Workers were lost; what is known about it."""
+
+    def __init__(self, error: WorkerError, workers: set[str], rounds: bytes | None) -> None:
+        super().__init__(str(error))
+        self.error, self.workers, self.rounds = error, workers, rounds
+
+
+def run_job(
+    client: Client | None,
+    job: Job,
+    parts: Sequence[Delayed],
+    valid: Sequence[Sequence[Delayed]],
+    time_out: float = 60.0,
+    max_restarts: int = 3,
+) -> Any:
+    """Let all workers work on their parts; returns what the job returns.
+
+    Args:
+        client: The cluster; None: the current one.
+        job: What every worker does.
+        parts: The partitions of the training data, in the order of the rows.
+        valid: The partitions of each validation set.
+        time_out: Seconds without a sign of life after which a worker counts as lost.
+        max_restarts: How often to go on from the finished rounds after workers were lost.
+
+    Raises:
+        WorkerError: If a worker raised an exception that is not Gossamer's, or was lost once more
+            than `max_restarts`.
+        GossamerError: What the job raised.
+    """
+    client = default_client() if client is None else client
+    client.register_plugin(Messages())
+    lost: set[str] = set()
+    rounds: bytes | None = None
+    for n_restarts in range(max_restarts + 1):
+        addresses = _alive_workers(client, lost, time_out)[: max(len(parts), 1)]
+        key = f"gossamer-{uuid.uuid4().hex}"
+        try:
+            return _try_job(client, job, key, addresses, parts, valid, time_out, rounds)
+        except _Lost as loss:
+            lost |= loss.workers
+            rounds = loss.rounds or rounds
+            _remove_workers(client, loss.workers)
+            if n_restarts == max_restarts:
+                raise loss.error from None
+            warn(f"{loss.error} Training goes on without it.")
+        except BaseException:
+            _stop(client, key, addresses)
+            raise
+    raise AssertionError("unreachable")
+
+
+def _alive_workers(client: Client, lost: set[str], time_out: float) -> list[str]:
+    """Return the addresses of all workers; waits for one if there is none."""
+    deadline = time.monotonic() + time_out
+    while True:
+        found = sorted(set(client.nthreads()) - lost)
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise GossamerError(
+                message(
+                    "the cluster has no workers",
+                    got=f"none within {time_out:g} seconds",
+                    hint="Start workers, or scale the cluster.",
+                )
+            )
+        time.sleep(_PAUSE)
+
+
+def _try_job(
+    client: Client,
+    job: Job,
+    key: str,
+    addresses: list[str],
+    parts: Sequence[Delayed],
+    valid: Sequence[Sequence[Delayed]],
+    time_out: float,
+    rounds: bytes | None,
+) -> Any:
+    """Place the parts, then start the job on all workers at once."""
+    by_worker = [_deal(parts, len(addresses)), *(_deal(own, len(addresses)) for own in valid)]
+    holding: dict[str, Future] = {}
+    computed: list[Future] = []
+    for rank, address in enumerate(addresses):
+        own = [
+            client.compute(list(dealt[rank]), workers=[address], allow_other_workers=True, sync=False)
+            for dealt in by_worker
+        ]
+        computed += [future for futures in own for future in futures]
+        holding[address] = client.submit(
+            hold_parts, key, rank, own[0], own[1:], workers=[address], pure=False
+        )
+    _wait_for(client, holding, time_out)
+    for future in holding.values():
+        future.result()
+    del computed, own, holding
+    tasks = {
+        address: client.submit(
+            work_on_parts,
+            job,
+            key,
+            rank,
+            addresses,
+            time_out,
+            rounds,
+            workers=[address],
+            pure=False,
+        )
+        for rank, address in enumerate(addresses)
+    }
+    lost = _wait_for(client, tasks, time_out, stop_early=False)
+    outcomes = {a: f.result() for a, f in tasks.items() if f.status == "finished"}
+    for future in tasks.values():
+        if future.status == "error":
+            future.result()  # raises
+    return _result(addresses, outcomes, lost)
+
+
+def _deal(parts: Sequence[Delayed], n_workers: int) -> list[Sequence[Delayed]]:
+    """Give each worker consecutive parts, about as many as the others."""
+    ends = [len(parts) * rank // n_workers for rank in range(n_workers + 1)]
+    return [parts[ends[rank] : ends[rank + 1]] for rank in range(n_workers)]
+
+
+def _wait_for(
+    client: Client, tasks: dict[str, Future], time_out: float, *, stop_early: bool = True
+) -> set[str]:
+    """Wait until all tasks have ended but those of lost workers; returns these.
+
+    Raises:
+        _Lost: With `stop_early`, if a worker is lost.
+    """
+    lost: set[str] = set()
+    deadline: float | None = None
+    while True:
+        pending = [f for a, f in tasks.items() if a not in lost and not f.done()]
+        if not pending:
+            return lost
+        try:
+            wait(pending, timeout=_PAUSE, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            pass
+        lost |= set(tasks) - set(client.nthreads())
+        lost |= {name for name in _blamed(tasks) if name in tasks and not tasks[name].done()}
+        if lost and stop_early:
+            raise _Lost(_lost_error(sorted(lost)[0]), lost, None)
+        if lost:
+            deadline = deadline or time.monotonic() + 2 * time_out
+            if time.monotonic() > deadline:
+                return lost | {a for a, f in tasks.items() if not f.done()}
+
+
+def _blamed(tasks: dict[str, Future]) -> set[str]:
+    """Return the workers that others say are lost."""
+    found: set[str] = set()
+    for future in tasks.values():
+        if future.status == "finished":
+            error = future.result().error
+            if isinstance(error, WorkerError) and error.is_lost:
+                found.add(error.worker)
+    return found
+
+
+def _result(addresses: Sequence[str], outcomes: dict[str, Outcome], lost: set[str]) -> Any:
+    """Return the value of the first worker, or raise what went wrong."""
+    own = outcomes.get(addresses[0])
+    errors = {a: o.error for a, o in outcomes.items() if o.error is not None}
+    if own is not None and own.error is None and not errors:
+        return own.value
+    for address, error in errors.items():
+        if not isinstance(error, WorkerError):
+            if isinstance(error, GossamerError):
+                raise error
+            text = f"worker {address} failed: {type(error).__name__}: {shorten(error, 2000)}"
+            raise WorkerError(text, address) from error
+    for error in errors.values():
+        if isinstance(error, WorkerError) and not error.is_lost:
+            raise error
+    rounds = next((o.rounds for o in outcomes.values() if o.rounds is not None), None)
+    gone = lost | {error.worker for error in errors.values() if isinstance(error, WorkerError)}
+    found = next((e for e in errors.values() if isinstance(e, WorkerError)), None)
+    raise _Lost(found or _lost_error(sorted(gone)[0]), gone, rounds)
+
+
+def _lost_error(address: str) -> WorkerError:
+    return WorkerError(
+        message(f"worker {address} is lost: it left the cluster"), address, is_lost=True
+    )
+
+
+def _remove_workers(client: Client, addresses: set[str]) -> None:
+    """Let the scheduler forget workers that do not answer: it then recomputes their data."""
+    present = addresses & set(client.nthreads())
+    if present:
+        client.run_on_scheduler(_remove, sorted(present))
+
+
+async def _remove(addresses: Sequence[str], dask_scheduler: Any = None) -> None:
+    for address in addresses:
+        await dask_scheduler.remove_worker(address=address, stimulus_id="gossamer-lost-worker")
+
+
+def _stop(client: Client, key: str, addresses: Sequence[str]) -> None:
+    """End the work that is still under way, as far as the workers can be reached."""
+    present = sorted(set(addresses) & set(client.nthreads()))
+    if present:
+        client.run(stop_training, key, workers=present, wait=False)

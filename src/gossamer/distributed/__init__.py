@@ -1,0 +1,18 @@
+"""Training on several workers, each with some of the rows: the same bytes as on one machine."""
+
+from __future__ import annotations
+
+from gossamer.distributed.group import Group, WorkerError
+from gossamer.distributed.threads import ThreadGroup, run_group
+from gossamer.distributed.train import SavedRounds, ShardData, check_supported, train
+
+__all__ = [
+    "Group",
+    "SavedRounds",
+    "ShardData",
+    "ThreadGroup",
+    "WorkerError",
+    "check_supported",
+    "run_group",
+    "train",
+]

@@ -1,0 +1,273 @@
+"""`Group`: workers that train one model together, and the messages between them."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.errors import GossamerError, message, shorten
+
+# The first byte of a message says what it is.
+_DATA, _ERROR, _ALIVE = b"d", b"e", b"a"
+# Heartbeats within `time_out`: a worker that computes for long is not taken for a lost one.
+_BEATS: Final = 4
+# Arrays up to this size are sent whole to every worker: one exchange instead of two.
+_SMALL_BYTES: Final = 16_384
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+class WorkerError(GossamerError):
+    """Another worker of the group failed: its message, and its name.
+
+    Attributes:
+        worker: The name of the worker that failed.
+        is_lost: Whether the worker was lost, rather than raised an exception.
+    """
+
+    def __init__(self, text: str, worker: str, *, is_lost: bool = False) -> None:
+        super().__init__(text)
+        self.worker, self.is_lost = worker, is_lost
+
+    def __reduce__(self) -> Any:
+        return _make_error, (str(self), self.worker, self.is_lost)
+
+
+def _make_error(text: str, worker: str, is_lost: bool) -> WorkerError:
+    return WorkerError(text, worker, is_lost=is_lost)
+
+
+class Group(ABC):
+    """Some workers, each of which makes the same calls in the same order.
+
+    Attributes:
+        rank: Which of the workers this is, from 0.
+        names: What errors call the workers, one name each.
+        time_out: Seconds without a sign of life after which a worker counts as lost.
+    """
+
+    def __init__(self, rank: int, names: Sequence[str], time_out: float = 60.0) -> None:
+        self.rank, self.names, self.time_out = rank, list(names), time_out
+        self.n_messages = 0  # sent, heartbeats not counted
+        self.n_bytes = 0  # sent
+        self._is_closed = threading.Event()
+        self._failure: WorkerError | None = None
+        self._beat: threading.Thread | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of workers."""
+        return len(self.names)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a worker was lost, or raised an exception."""
+        return self._failure is not None
+
+    # ---- to be implemented ----
+
+    @abstractmethod
+    def _send(self, rank: int, content: bytes) -> None:
+        """Send a message without waiting for the receiver; messages arrive in order.
+
+        Raises:
+            OSError: If the connection is known to be gone.
+        """
+
+    @abstractmethod
+    def _receive(self, rank: int, seconds: float) -> bytes:
+        """Wait for the next message of a worker.
+
+        Raises:
+            TimeoutError: If none came within so many seconds.
+            OSError: If the connection is gone.
+        """
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Close the connections."""
+
+    # ---- calls that all workers make ----
+
+    def start(self) -> None:
+        """Begin to send signs of life; all workers call it before anything else."""
+        if self.size == 1 or self._beat is not None:
+            return
+        self._beat = threading.Thread(target=self._send_beats, name="gossamer-alive", daemon=True)
+        self._beat.start()
+
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Send part i to worker i; returns what each of the workers sent to this one.
+
+        Raises:
+            WorkerError: If one of them is lost, or failed.
+        """
+        self._check()
+        for step in range(1, self.size):  # each begins with its neighbour: none gets all at once
+            rank = (self.rank + step) % self.size
+            self.n_messages += 1
+            self.n_bytes += len(parts[rank])
+            self._try_send(rank, _DATA + parts[rank])
+        return [
+            parts[rank] if rank == self.rank else self._wait_for(rank) for rank in range(self.size)
+        ]
+
+    def gather(self, own: bytes) -> list[bytes]:
+        """Send the same to all workers; returns what each of them sent, in their order."""
+        return self.exchange([own] * self.size)
+
+    def gather_array(self, own: npt.NDArray[Number]) -> list[npt.NDArray[Number]]:
+        """Return the arrays of all workers; they have one type, and one dimension each."""
+        own = np.ascontiguousarray(own)
+        parts = self.gather(own.tobytes())
+        return [np.frombuffer(part, dtype=own.dtype) for part in parts]
+
+    def add(self, array: npt.NDArray[Any]) -> None:
+        """Make every number of an array of integers the sum over all workers.
+
+        Example:
+            >>> from gossamer.distributed.threads import run_group
+            >>> def work(group):
+            ...     array = np.array([group.rank, 1])
+            ...     group.add(array)
+            ...     return array.tolist()
+            >>> run_group(3, work)
+            [[3, 3], [3, 3], [3, 3]]
+        """
+        if self.size == 1:
+            return
+        if array.nbytes <= _SMALL_BYTES:
+            array[:] = sum(self.gather_array(array), np.zeros_like(array))
+            return
+        ends = np.linspace(0, len(array), self.size + 1).astype(np.int64)
+        pieces = [array[a:b] for a, b in itertools.pairwise(ends)]
+        total = pieces[self.rank].copy()
+        for rank, part in enumerate(self.exchange([piece.tobytes() for piece in pieces])):
+            if rank != self.rank:
+                total += np.frombuffer(part, dtype=array.dtype)
+        for piece, summed in zip(pieces, self.gather_array(total), strict=True):
+            piece[:] = summed
+
+    def keep_largest(self, array: npt.NDArray[np.float64]) -> None:
+        """Make every number of an array the largest of all workers."""
+        array[:] = np.max(self.gather_array(array), axis=0)
+
+    # ---- failures ----
+
+    def fail(self, error: BaseException) -> None:
+        """Tell all others that this worker cannot go on."""
+        if isinstance(error, WorkerError):  # somebody else's, passed on as it is
+            worker, is_lost, text = error.worker, error.is_lost, str(error)
+        else:
+            worker, is_lost = self.names[self.rank], False
+            text = f"worker {worker} failed: {type(error).__name__}: {shorten(error, 2000)}"
+        self._failure = self._failure or WorkerError(text, worker, is_lost=is_lost)
+        content = b"\0".join([_ERROR + b"%d" % is_lost, worker.encode(), text.encode()])
+        for rank in range(self.size):
+            if rank != self.rank:
+                try:
+                    self._send(rank, content)
+                except OSError:
+                    continue
+
+    def close(self) -> None:
+        """Close the connections; nothing can be sent any more."""
+        self._is_closed.set()
+        self._disconnect()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _try_send(self, rank: int, content: bytes) -> None:
+        try:
+            self._send(rank, content)
+        except OSError as error:
+            self._look_for_error(rank)
+            raise self._lost(rank, f"the connection is gone ({shorten(error)})") from None
+
+    def _look_for_error(self, rank: int) -> None:
+        """A worker that failed says why before its connection closes."""
+        deadline = time.monotonic() + min(1.0, self.time_out)
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                content = self._receive(rank, left)
+            except (OSError, TimeoutError):
+                return
+            if content[:1] == _ERROR:
+                raise self._read_error(content)
+
+    def _wait_for(self, rank: int) -> bytes:
+        while True:
+            try:
+                content = self._receive(rank, self.time_out)
+            except TimeoutError:
+                text = f"no sign of life for {self.time_out:g} seconds"
+                raise self._lost(rank, text) from None
+            except OSError as error:
+                raise self._lost(rank, f"the connection is gone ({shorten(error)})") from None
+            if content[:1] == _ERROR:
+                raise self._read_error(content)
+            if content[:1] == _DATA:
+                return content[1:]
+
+    def _read_error(self, content: bytes) -> WorkerError:
+        is_lost, worker, text = content[1:].split(b"\0", 2)
+        self._failure = WorkerError(text.decode(), worker.decode(), is_lost=is_lost == b"1")
+        return self._failure
+
+    def _lost(self, rank: int, why: str) -> WorkerError:
+        name = self.names[rank]
+        self._failure = WorkerError(
+            message(
+                f"worker {name} is lost: {why}",
+                hint="Look at the worker's log; time_out is how long to wait for a sign of life.",
+            ),
+            name,
+            is_lost=True,
+        )
+        return self._failure
+
+    def _send_beats(self) -> None:
+        while not self._is_closed.wait(self.time_out / _BEATS):
+            for rank in range(self.size):
+                if rank != self.rank:
+                    try:
+                        self._send(rank, _ALIVE)
+                    except OSError:  # found out by whoever waits for the worker
+                        continue
+
+
+class Inbox:
+    """Messages of one worker that have arrived, in order; None: the connection is gone."""
+
+    def __init__(self) -> None:
+        self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def put(self, content: bytes | None) -> None:
+        """Add a message."""
+        self._messages.put(content)
+
+    def get(self, seconds: float) -> bytes:
+        """Wait for the next message.
+
+        Raises:
+            TimeoutError: If none came within so many seconds.
+            ConnectionError: If the connection is gone.
+        """
+        try:
+            content = self._messages.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError from None
+        if content is None:
+            self._messages.put(None)  # it stays gone
+            raise ConnectionError("closed by the other side")
+        return content

@@ -1,0 +1,201 @@
+"""`ShardedTable`: a binned table of which every worker of a group has some of the rows.
+
+Scores, gradients and labels are those of all rows on every worker: whatever is computed from them
+is the same everywhere, and the same as on one machine. The bins, which take most of the memory and
+of the time, are those of the worker's own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.data.binned import BinnedTable
+from gossamer.data.matrix import Values
+from gossamer.distributed.group import Group
+
+# Shards begin at multiples of this many rows: the native core adds floats up in blocks of it.
+BLOCK_ROWS: Final = 8192
+
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Which rows of a table each worker has.
+
+    Attributes:
+        group: The workers.
+        ends: Where the rows of each worker begin, and at last the number of all rows.
+    """
+
+    group: Group
+    ends: npt.NDArray[np.int64]
+
+    @classmethod
+    def from_counts(cls, group: Group, counts: Sequence[int]) -> Shard:
+        """Move the ends of the workers' rows to the nearest multiples of `BLOCK_ROWS`.
+
+        Example:
+            >>> from gossamer.distributed.threads import run_group
+            >>> counts = [10_000, 0, 10_000]
+            >>> run_group(3, lambda group: Shard.from_counts(group, counts).ends.tolist())[0]
+            [0, 8192, 8192, 20000]
+        """
+        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        inner = (ends[1:-1] + BLOCK_ROWS // 2) // BLOCK_ROWS * BLOCK_ROWS
+        return cls(group, np.concatenate([[0], np.minimum(inner, ends[-1]), ends[-1:]]))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all workers."""
+        return int(self.ends[-1])
+
+    @property
+    def begin(self) -> int:
+        """The first row of this worker."""
+        return int(self.ends[self.group.rank])
+
+    @property
+    def end(self) -> int:
+        """One after the last row of this worker."""
+        return int(self.ends[self.group.rank + 1])
+
+    def own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Copy what belongs to this worker's rows, of one or several numbers per row."""
+        by_row = array.reshape(-1, self.n_rows)
+        return np.ascontiguousarray(by_row[:, self.begin : self.end]).reshape(-1)
+
+    def own_rows(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Return those of some rows, which increase, that this worker has; its first one is 0."""
+        first, last = np.searchsorted(rows, [self.begin, self.end])
+        return rows[first:last] - np.uint32(self.begin)
+
+    def share(self, array: Scores, own: Scores) -> None:
+        """Write what each worker has for its rows into an array for all rows."""
+        by_row = array.reshape(-1, self.n_rows)
+        for rank, part in enumerate(self.group.gather_array(own)):
+            begin, end = self.ends[rank : rank + 2]
+            by_row[:, begin:end] = part.reshape(len(by_row), end - begin)
+
+
+class ShardGrower:
+    """Grows the same trees on all workers; takes the place of `_native.Grower`."""
+
+    def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, shard: Shard) -> None:
+        self._native = _native.Grower(bins, vector_leaves, _Sums(shard.group))
+        self._shard = shard
+
+    def grow(
+        self,
+        gradient: npt.NDArray[np.float32],
+        hessian: npt.NDArray[np.float32] | None,
+        rows: npt.NDArray[np.uint32] | None,
+        params: Sequence[_native.GrowParams],
+        label: npt.NDArray[np.float32] | None,
+        score: Scores,
+        n_threads: int,
+        raw: Values | None = None,
+    ) -> list[_native.Tree]:
+        """See `_native.Grower.grow`; arrays are about all rows."""
+        assert raw is None  # linear leaves are refused before
+        shard = self._shard
+        own = shard.own(score)
+        trees = self._native.grow(
+            shard.own(gradient),
+            None if hessian is None else shard.own(hessian),
+            None if rows is None else shard.own_rows(rows),
+            params,
+            None if label is None else shard.own(label),
+            own,
+            n_threads,
+        )
+        if any(tree.n_leaves > 1 for tree in trees):
+            shard.share(score, own)
+        return trees
+
+    def stats(self) -> dict[str, float]:
+        """See `_native.Grower.stats`."""
+        return self._native.stats()
+
+
+class _Sums:
+    """The sums over all workers that the native grower asks for."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self.add, self.keep_largest = group.add, group.keep_largest
+
+    def gather(self, array: Scores) -> Scores:
+        return np.concatenate(self._group.gather_array(array))
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedTable(BinnedTable):
+    """A table of bins; `bins` has the rows of this worker only.
+
+    Attributes:
+        shard: Which rows each worker has.
+    """
+
+    shard: Shard = field(kw_only=True)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all workers."""
+        return self.shard.n_rows
+
+    def make_grower(self, vector_leaves: bool) -> Any:
+        """Return what grows the same trees on all workers."""
+        return ShardGrower(self.bins, vector_leaves, self.shard)
+
+    def add_tree(
+        self,
+        tree: _native.Tree,
+        score: Scores,
+        n_threads: int,
+        rows: npt.NDArray[np.uint32] | None = None,
+        values: Scores | None = None,
+        raw: Values | None = None,
+    ) -> None:
+        """Add a tree's leaf values to the scores of all rows."""
+        shard = self.shard
+        own = shard.own(score)
+        own_rows = None if rows is None else shard.own_rows(rows)
+        if own_rows is None or len(own_rows):
+            _native.add_tree_to_scores(self.bins, tree, own_rows, own, n_threads, values, raw)
+        shard.share(score, own)
+
+    def copy_column(self, feature: int) -> npt.NDArray[np.uint16]:
+        """Return the bin of each row of all workers."""
+        return np.concatenate(self.shard.group.gather_array(self.bins.copy_column(feature)))
+
+    def copy_rows(self, rows: npt.NDArray[np.uint32]) -> Any:
+        """Return some of the rows of all workers."""
+        return _Rows(self.shard.group, self.bins.take_rows(self.shard.own_rows(rows), 1))
+
+    def beside(self, right: BinnedTable, n_threads: int) -> BinnedTable:
+        """Return this table with further columns, which come with the values of all rows."""
+        shard = self.shard
+        rows = np.arange(shard.begin, shard.end, dtype=np.uint32)
+        own = BinnedTable(right.binning, right.bins.take_rows(rows, n_threads))
+        joined = super().beside(own, n_threads)
+        totals = [(bins.has_missing(), bins.entry_counts()) for bins in (self.bins, right.bins)]
+        has_missing, counts = (np.concatenate(parts) for parts in zip(*totals, strict=True))
+        joined.bins.set_totals(has_missing, counts)
+        return ShardedTable(joined.binning, joined.bins, joined.choice, shard=shard)
+
+
+class _Rows:
+    """Some rows of all workers."""
+
+    def __init__(self, group: Group, own: _native.BinMatrix) -> None:
+        self._group, self._own = group, own
+
+    def copy_column(self, feature: int) -> npt.NDArray[np.uint16]:
+        return np.concatenate(self._group.gather_array(self._own.copy_column(feature)))

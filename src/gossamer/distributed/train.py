@@ -1,0 +1,206 @@
+"""`train` on several workers: every worker calls it with its own rows, and gets the same model."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from gossamer.callbacks.checkpoint import Checkpoint
+from gossamer.data import Dataset
+from gossamer.data.levels import Levels
+from gossamer.distributed.group import Group
+from gossamer.distributed.messages import gather_rows
+from gossamer.distributed.pieces import ShardPieces
+from gossamer.errors import NotSupportedError, message
+from gossamer.metrics import CustomMetric
+from gossamer.model import Booster
+from gossamer.params import resolve
+from gossamer.params.check_method import splits_by_value
+from gossamer.train import Callback
+from gossamer.train import train as train_here
+
+# What there is one of per row, but queries, of which there may be fewer.
+ROW_FIELDS: Final = ("label", "weight", "group", "query", "init_score", "position")
+
+
+@dataclass(eq=False)
+class ShardData:
+    """The rows of one worker.
+
+    The rows of all workers, in the order of their ranks, are the data set. Queries may span
+    workers if they are given by `query`.
+
+    Attributes:
+        chunks: Arrays, sparse matrices or frames that follow each other; may be empty.
+        label: One number per row, or rows x targets.
+        weight: One number >= 0 per row.
+        group: For ranking: the rows of each query.
+        query: Instead of `group`: the query of each row.
+        init_score: Scores to start from.
+        position: For ranking: where each row was shown.
+        feature_name: Names of the columns; "auto": those of the frames.
+        categorical_feature: Names or positions of the categorical columns; see `Dataset`.
+    """
+
+    chunks: list[Any]
+    label: Any = None
+    weight: Any = None
+    group: Any = None
+    query: Any = None
+    init_score: Any = None
+    position: Any = None
+    feature_name: Sequence[str] | Literal["auto"] = "auto"
+    categorical_feature: Sequence[str | int] | str | None = "auto"
+    fields: dict[str, Any] = field(default_factory=dict, init=False)
+
+    def gather(self, group: Group) -> None:
+        """Put the fields of all workers together; every worker then has all of them."""
+        self.fields = {name: gather_rows(group, getattr(self, name)) for name in ROW_FIELDS}
+
+    def to_dataset(self, group: Group, reference: Dataset | None = None) -> Dataset:
+        """Return the rows of all workers as a data set, of which this worker holds its shard."""
+        like: tuple[Sequence[str], Levels | None] | None = None
+        if reference is not None:
+            like = (reference.get_feature_name(), reference.levels)
+        if not self.fields:
+            self.gather(group)
+        pieces = ShardPieces(group, self.chunks, like)
+        self.chunks = []
+        return Dataset(
+            pieces,
+            reference=reference,
+            feature_name=self.feature_name,
+            categorical_feature=self.categorical_feature,
+            **self.fields,
+        )
+
+
+def check_supported(params: Mapping[str, Any] | None) -> None:
+    """Refuse what workers cannot do together, by name and before any work.
+
+    Raises:
+        NotSupportedError: If a parameter asks for such.
+
+    Example:
+        >>> check_supported({"num_leaves": 31})
+        >>> check_supported({"linear_tree": True})
+        Traceback (most recent call last):
+        ...
+        gossamer.errors.NotSupportedError: linear_tree is not supported on several workers: ...
+    """
+    resolved = resolve(params or {}, context="train")
+    asked = ""
+    if resolved.linear_tree:
+        asked = "linear_tree"
+    elif splits_by_value(resolved):
+        asked = "tree_method"
+    if asked:
+        raise NotSupportedError(
+            message(
+                f"{asked} is not supported on several workers",
+                got=resolved[asked],
+                expected="linear_tree=false and tree_method=hist",
+                hint="Train on one machine, or leave it out.",
+            )
+        )
+
+
+def train(
+    group: Group,
+    params: Mapping[str, Any] | None,
+    train_set: ShardData,
+    num_boost_round: int = 100,
+    valid_sets: Sequence[ShardData] = (),
+    valid_names: Sequence[str] | None = None,
+    feval: CustomMetric | Sequence[CustomMetric] | None = None,
+    init_model: Any = None,
+    callbacks: Sequence[Callback] | None = None,
+    resume: SavedRounds | None = None,
+) -> Booster:
+    """Train a model on the rows of all workers; the same bytes as `gossamer.train` on all rows.
+
+    All workers call this with the same arguments but their own rows. Custom objectives and metrics
+    are called on every worker with the scores and labels of all rows, and must be deterministic.
+
+    Args:
+        group: The workers, see `ThreadGroup` and `TcpGroup`.
+        params: See `gossamer.train`.
+        train_set: The training rows of this worker.
+        num_boost_round: See `gossamer.train`.
+        valid_sets: The validation rows of this worker; training data itself may be among them.
+        valid_names: See `gossamer.train`.
+        feval: See `gossamer.train`.
+        init_model: See `gossamer.train`.
+        callbacks: See `gossamer.train`; they are called on every worker.
+        resume: Where finished rounds are kept if a worker is lost, and taken from.
+
+    Raises:
+        NotSupportedError: If parameters ask for something that workers cannot do together.
+        WorkerError: If another worker is lost, or failed.
+
+    Example:
+        >>> from gossamer.distributed.threads import run_group
+        >>> x = np.arange(40_000.0).reshape(-1, 1)
+        >>> def work(group):
+        ...     rows = np.array_split(x, group.size)[group.rank]
+        ...     return train(group, {}, ShardData([rows], label=rows[:, 0]), 5)
+        >>> import gossamer
+        >>> one = gossamer.train({}, gossamer.Dataset(x, label=x[:, 0]), 5)
+        >>> one.model_to_string() == run_group(3, work)[0].model_to_string()
+        True
+    """
+    check_supported(params)
+    data = train_set.to_dataset(group)
+    if init_model is not None or valid_sets:
+        data.use_params(resolve(params or {}, context="train")).construct()
+    valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]
+    saved = [] if resume is None else [resume.attach_to(group)]
+    return train_here(
+        params,
+        data,
+        num_boost_round,
+        valid_sets=valid or None,
+        valid_names=valid_names,
+        feval=feval,
+        init_model=init_model,
+        callbacks=[*(callbacks or ()), *saved],
+    )
+
+
+class SavedRounds:
+    """The rounds that were finished before a worker was lost, as bytes of a checkpoint.
+
+    Args:
+        content: What an earlier training left in `content`; None: begin at the first round.
+    """
+
+    def __init__(self, content: bytes | None = None) -> None:
+        self.content = content
+
+    def attach_to(self, group: Group) -> Checkpoint:
+        """Return the callback that resumes from the rounds, and keeps them if a worker fails."""
+        return _KeepRounds(self, group)
+
+
+class _KeepRounds(Checkpoint):
+    """Writes a checkpoint once, when another worker has failed."""
+
+    def __init__(self, rounds: SavedRounds, group: Group) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="gossamer-")
+        path = Path(self._folder.name, "rounds")
+        if rounds.content is not None:
+            path.write_bytes(rounds.content)
+        super().__init__(path, None, None, True)
+        self._rounds, self._group = rounds, group
+
+    def close(self) -> None:
+        """Keep the finished rounds if another worker has failed."""
+        run = self._run
+        if run is not None and self._group.has_failed and run.is_whole and run.n_done > 0:
+            self.write()
+            self._rounds.content = self.path.read_bytes()
+        super().close()
+        self._folder.cleanup()
