@@ -38,7 +38,8 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "arrays to evaluate on": (
         lambda: gs.train(QUIET, Dataset(X, Y), valid_sets=[(X, Y)]),  # type: ignore[list-item]
-        "validation data is no Dataset: got 'tuple', expected train_set.create_valid(data, label)",
+        "validation data must be a Dataset: got 'tuple', expected "
+        "train_set.create_valid(data, label)",
     ),
     "classes 1 and 2": (
         lambda: gs.train({"objective": "binary"}, Dataset(X, Y + 1)),

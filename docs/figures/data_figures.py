@@ -23,6 +23,7 @@ from style import (
 )
 
 import gossamer as gs
+from gossamer.data.dataset import built_data
 
 
 def pipeline() -> Figure:
@@ -62,7 +63,7 @@ def bins() -> Figure:
     values = rng.lognormal(0, 0.7, 20_000)
     values = values[values < 6]
     data = gs.Dataset(values[:, None], values, params={"max_bin": 12}).construct()
-    upper = data.binned.binning.upper_of(0)[:-1]
+    upper = built_data(data).table.binning.upper_of(0)[:-1]
     figure, axes = new_figure(8.6, 2.6, 2, sharey=True)
     for ax, bounds, title in (
         (axes[0], np.linspace(0, 6, 13)[1:-1], "equal width: most rows in four bins"),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -12,6 +11,8 @@ import numpy as np
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult
 from gossamer.data import Dataset
+from gossamer.data.built import BuiltData, GivenRows
+from gossamer.data.dataset import built_data, check_dataset, given_rows, subset_with_table
 from gossamer.data.folds import (
     Fold,
     are_classes,
@@ -22,7 +23,6 @@ from gossamer.data.folds import (
 )
 from gossamer.errors import (
     DataError,
-    DataTypeError,
     GossamerError,
     NotSupportedError,
     ParameterError,
@@ -103,14 +103,7 @@ def cv(
         >>> round(max(result["valid auc-mean"]), 1)
         1.0
     """
-    if not isinstance(train_set, Dataset):
-        raise DataTypeError(
-            message(
-                "train_set must be a Dataset",
-                got=type(train_set).__name__,
-                expected="Dataset(data, label=...)",
-            )
-        )
+    check_dataset(train_set)
     given = _with_metrics(params, metrics)
     resolved = resolve(given)
     n_rounds = _count_rounds(num_boost_round, resolved)
@@ -124,20 +117,20 @@ def cv(
     # What a user wrote is called from the thread that called us, for one fold after the other.
     is_ours = fpreproc is None and not callable(resolved.objective)
     try:
-        # A model is best applied to the table itself.
-        with _raw_data_kept(train_set, init_model is not None):
-            # Once for all folds: they take rows of what is binned here.
-            train_set.use_params(resolved).make_trainable()
-            parts = _make_folds(train_set, resolved, folds, nfold, stratified, shuffle, seed)
-            makers = [
-                _FoldMaker(i, train_set, fold, given, fpreproc, init_model)
-                for i, fold in enumerate(parts)
-            ]
-            n_threads = _count_threads(makers, resolved) if is_ours else 1
-            stretches = plan_stretches(len(makers), n_threads)
-            with SideBySide(stretches) as team:
-                training.boosters = team.run([maker.make for maker in makers])
-            del parts, makers  # rows of the folds
+        # A model is best applied to the table itself, which may be released below.
+        table = None if init_model is None else given_rows(train_set)
+        # Once for all folds: they take rows of what is binned here.
+        built = built_data(train_set, resolved, for_training=True)
+        parts = _make_folds(built, resolved, folds, nfold, stratified, shuffle, seed)
+        makers = [
+            _FoldMaker(i, train_set, fold, given, fpreproc, init_model, table)
+            for i, fold in enumerate(parts)
+        ]
+        n_threads = _count_threads(makers, resolved) if is_ours else 1
+        stretches = plan_stretches(len(makers), n_threads)
+        with SideBySide(stretches) as team:
+            training.boosters = team.run([maker.make for maker in makers])
+        del parts, makers, table  # rows of the folds
         with SideBySide(stretches) as team:
             if is_ours:
                 each = [s.n_threads for s in stretches for _ in range(s.n_jobs)]
@@ -264,9 +257,11 @@ class _FoldMaker:
     params: dict[str, Any]
     fpreproc: Preparation | None
     init_model: Booster | None
+    table: GivenRows | None  # what the model is applied to
 
     def make(self) -> Booster:
-        train, test = self.data.subset(self.fold.train), self.data.subset(self.fold.test)
+        train = subset_with_table(self.data, self.fold.train, self.table)
+        test = subset_with_table(self.data, self.fold.test, self.table)
         params = self.params
         if self.fpreproc is not None:
             train, test, params = self._prepare(train, test)
@@ -325,21 +320,6 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
     return results
 
 
-@contextmanager
-def _raw_data_kept(data: Dataset, is_needed: bool) -> Iterator[None]:
-    """Meanwhile, a data set that lets go of its table when it is binned does not."""
-    is_let_go = data.free_raw_data and is_needed
-    if is_let_go:
-        data.free_raw_data = False
-    try:
-        yield
-    finally:
-        if is_let_go:
-            data.free_raw_data = True
-            if data._binned is not None:  # otherwise something is wrong, and may be put right
-                data.data = None
-
-
 def _check_callbacks(callbacks: Sequence[Callback]) -> None:
     """Refuse callbacks that go on with a training: they are about a single model."""
     for callback in callbacks:
@@ -384,7 +364,7 @@ def _count_rounds(num_boost_round: int, params: Params) -> int:
 
 
 def _make_folds(
-    data: Dataset,
+    data: BuiltData,
     params: Params,
     folds: Any,
     n_folds: int,
@@ -393,9 +373,9 @@ def _make_folds(
     seed: int,
 ) -> list[Fold]:
     """The folds that were given, or those that fit the data."""
-    n_rows, targets, sizes = data.num_data(), data.targets, data.get_group()
+    n_rows, targets, sizes = data.n_rows, data.targets, data.rows.group
     if folds is not None:
-        return read_folds(folds, n_rows, data.get_label(), sizes)
+        return read_folds(folds, n_rows, data.rows.label, sizes)
     if sizes is not None:
         return split_queries(sizes, n_folds)
     # Labels of survival data are times: whole numbers among them are not classes.

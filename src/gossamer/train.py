@@ -10,13 +10,14 @@ from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, earl
 from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
-from gossamer.errors import DataTypeError, ParameterError, message
+from gossamer.data.dataset import check_dataset
+from gossamer.errors import ParameterError, message
 from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
-from gossamer.model.booster import restore_best
 from gossamer.model.checkpoint import Run
 from gossamer.model.constant import warn_if_constant
+from gossamer.model.evaluate import restore_best
 from gossamer.params import TABLE, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
@@ -71,14 +72,7 @@ def train(
         >>> model.predict([[0.7]]).round(1)
         array([0.5])
     """
-    if not isinstance(train_set, Dataset):
-        raise DataTypeError(
-            message(
-                "train_set must be a Dataset",
-                got=type(train_set).__name__,
-                expected="Dataset(data, label=...)",
-            )
-        )
+    check_dataset(train_set)
     booster = Booster(params, train_set, init_model=init_model)
     resolved = booster.resolved_params
     n_rounds = cast(int, coerce(TABLE["num_iterations"], num_boost_round, "num_boost_round"))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import gossamer
 from gossamer import Dataset
+from gossamer.data.dataset import built_data
 from gossamer.errors import DataError, ParameterError
 
 RNG = np.random.default_rng(1)
@@ -22,7 +23,7 @@ NAMES = ["x", "y", "z"]
 
 def bounds_of(feature: int, **params: Any) -> np.ndarray:
     data = Dataset(TABLE, feature_name=NAMES, params=params).construct()
-    return data.binned.binning.upper_of(feature)
+    return built_data(data).table.binning.upper_of(feature)
 
 
 @pytest.mark.parametrize("value", [[7, 255, 16], {"x": 7, 2: 16}, "7,255,16"])

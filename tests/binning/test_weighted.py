@@ -12,6 +12,7 @@ from scipy.sparse import csc_array, csr_array
 
 from gossamer import DataError, Dataset, threads, train
 from gossamer.binning import find_bins
+from gossamer.data.dataset import built_data
 from gossamer.data.sparse import read_sparse
 from gossamer.params import resolve
 
@@ -99,18 +100,18 @@ def test_min_data_in_bin_counts_rows() -> None:
 def test_training() -> None:
     def bounds(**params: Any) -> Any:
         data = Dataset(TABLE, LABEL, weight=WEIGHT, params={**FEW, **params}).construct()
-        return data.binned.binning.upper
+        return built_data(data).table.binning.upper
 
     plain, weighted = bounds(), bounds(weighted_bins=True)
     assert not np.array_equal(plain, weighted)
     without = Dataset(TABLE, LABEL, params={**FEW, "weighted_bins": True}).construct()
-    np.testing.assert_array_equal(without.binned.binning.upper, plain)
+    np.testing.assert_array_equal(built_data(without).table.binning.upper, plain)
     # As a parameter of the training it comes to the data set, and to validation data.
     data = Dataset(TABLE, LABEL, weight=WEIGHT)
     valid = Dataset(TABLE, LABEL, reference=data)
     booster = train({**FEW, "weighted_bins": True}, data, 3, valid)
-    np.testing.assert_array_equal(data.binned.binning.upper, weighted)
-    np.testing.assert_array_equal(valid.binned.binning.upper, weighted)
+    np.testing.assert_array_equal(built_data(data).table.binning.upper, weighted)
+    np.testing.assert_array_equal(built_data(valid).table.binning.upper, weighted)
     assert set(booster.model.forest.arrays["threshold"]) <= set(weighted)
 
 
@@ -130,10 +131,12 @@ def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_weights_that_come_late() -> None:
     params = {**FEW, "weighted_bins": True}
-    expected = Dataset(TABLE, LABEL, weight=WEIGHT, params=params).construct().binned.binning.upper
+    expected = built_data(
+        Dataset(TABLE, LABEL, weight=WEIGHT, params=params).construct()
+    ).table.binning.upper
     kept = Dataset(TABLE, LABEL, params=params, free_raw_data=False).construct()
     kept.set_weight(WEIGHT)
-    np.testing.assert_array_equal(kept.construct().binned.binning.upper, expected)
+    np.testing.assert_array_equal(built_data(kept.construct()).table.binning.upper, expected)
     gone = Dataset(TABLE, LABEL, params=params).construct()
     with pytest.raises(DataError, match=r"weights cannot change .*weighted_bins"):
         gone.set_weight(WEIGHT)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 import gossamer
 from gossamer import DataError, Dataset, files
+from gossamer.data.dataset import built_data
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(300, 5))
@@ -69,7 +70,7 @@ def test_fields_given_win_over_those_of_the_file(saved: Path) -> None:
 def test_a_file_can_be_the_reference(saved: Path) -> None:
     train = Dataset(saved)
     valid = train.create_valid(TABLE, LABEL).construct()
-    assert valid.binned.binning is train.binned.binning
+    assert built_data(valid).table.binning is built_data(train).table.binning
 
 
 def test_without_label(tmp_path: Path) -> None:
@@ -395,7 +396,7 @@ def test_contents_that_no_training_data_has(
     forest = booster.model.forest
     assert forest.arrays["leaf_count"].min() >= 2
     # The trees send the rows of the file where training sent them.
-    binning = data.binned.binning
+    binning = built_data(data).table.binning
     table = np.zeros((300, data.num_feature()))
     for feature, column in enumerate(binning.columns):
         upper = binning.upper_of(feature)
@@ -404,7 +405,7 @@ def test_contents_that_no_training_data_has(
             np.max(upper[:-1], initial=0) + 1,
             np.nan,
         ]  # of each bin, and missing
-        table[:, column] = np.take(values, data.binned.bins.copy_column(feature))
+        table[:, column] = np.take(values, built_data(data).table.bins.copy_column(feature))
     assert booster.training is not None
     np.testing.assert_array_equal(
         booster.predict(table, raw_score=True), booster.training.train.score
@@ -502,8 +503,8 @@ def test_missing_values_that_a_bundle_dropped(
         "verbosity": -1,
     }
     data = Dataset(kind(table), label, params=params).construct()
-    assert data.binned.bins.storage()["bundled"].size
-    bins, n_bins = data.binned.bins, data.binned.binning.n_value_bins
+    assert built_data(data).table.bins.storage()["bundled"].size
+    bins, n_bins = built_data(data).table.bins, built_data(data).table.binning.n_value_bins
     is_missing = [(bins.copy_column(f) == n_bins[f]).any() for f in range(len(n_bins))]
     np.testing.assert_array_equal(bins.has_missing(), is_missing)
     path = tmp_path / "rows"

@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from gossamer import Booster, DataError, Dataset, ParameterError, train
+from gossamer.data.dataset import built_data
 from gossamer.model import model_file
 
 N_ROWS = 1500
@@ -381,4 +382,7 @@ def test_conflicts_that_the_sample_does_not_see(
         assert own <= 45
         lost += own
     assert summary.values_dropped == summary.conflicts == lost
-    assert np.all(data.binned.bins.has_missing() <= data.binned.bins.storage()["may_miss"])
+    assert np.all(
+        built_data(data).table.bins.has_missing()
+        <= built_data(data).table.bins.storage()["may_miss"]
+    )

@@ -12,6 +12,7 @@ import pytest
 
 from gossamer import Booster, Dataset, files, train
 from gossamer.data.categorical import categorical_columns, read_asked
+from gossamer.data.dataset import built_data
 from gossamer.data.levels import Levels
 from gossamer.errors import DataError, ModelFileError, ParameterError
 from gossamer.model import model_file
@@ -118,7 +119,7 @@ class TestDataset:
             assert part.levels == data.levels
             assert part.categorical_columns == [0, 3]
             assert part.pandas_categorical == data.pandas_categorical
-        bins = valid.binned.bins.copy_column(0)
+        bins = built_data(valid).table.bins.copy_column(0)
         assert bins[[0, 3, 4, 5, 6]].tolist() == [2, 1, 3, 2, 2], "what lies below comes first"
         assert bins[1] == bins[2], "unseen is missing"
 
@@ -194,7 +195,7 @@ class TestDataset:
             Booster({"categorical_feature": [1]}, kept)
         valid = again.create_valid(frame(), LABEL).construct()
         np.testing.assert_array_equal(
-            valid.binned.bins.copy_column(0), data.binned.bins.copy_column(0)
+            built_data(valid).table.bins.copy_column(0), built_data(data).table.bins.copy_column(0)
         )
 
     @pytest.mark.parametrize(

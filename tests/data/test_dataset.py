@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gossamer import DataError, Dataset
+from gossamer.data.dataset import built_data
 from gossamer.params import resolve
 
 RNG = np.random.default_rng(0)
@@ -26,7 +27,7 @@ def fresh_numbers() -> None:
 
 
 def bins_of(data: Dataset) -> np.ndarray:
-    binned = data.binned
+    binned = built_data(data).table
     return np.array([binned.bins.copy_column(f) for f in range(binned.binning.n_features)])
 
 
@@ -95,7 +96,7 @@ class TestConstruction:
         assert data.get_feature_name() == ["a", "b", "c"]
         assert data.feature_num_bin("b") == 1
         assert data.feature_num_bin(0) == data.feature_num_bin("a") > 10
-        assert data.binned.binning.n_features == 2
+        assert built_data(data).table.binning.n_features == 2
 
     def test_bins_count_the_missing_one(self) -> None:
         table = np.array([[0.0], [1.0], [np.nan]])
@@ -110,7 +111,9 @@ class TestConstruction:
     def test_several_threads_construct_once(self) -> None:
         data = Dataset(RNG.normal(size=(5000, 5)))
         found: list[Any] = []
-        threads = [threading.Thread(target=lambda: found.append(data.binned)) for _ in range(6)]
+        threads = [
+            threading.Thread(target=lambda: found.append(built_data(data).table)) for _ in range(6)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -133,22 +136,23 @@ class TestParams:
 
     def test_training_parameters_are_taken_over_before_binning(self) -> None:
         data = Dataset(TABLE, params={"min_data_in_bin": 1})
-        data.use_params(resolve({"max_bins": 9}))
+        built_data(data, resolve({"max_bins": 9}))
         assert data.feature_num_bin(0) == 9
         assert data.get_params() == {"max_bin": 9, "min_data_in_bin": 1}
 
     def test_same_or_unnamed_parameters_change_nothing(self) -> None:
         data = Dataset(TABLE, params={"max_bin": 9}).construct()
-        before = data.binned
-        data.use_params(resolve({"num_leaves": 7})).use_params(resolve({"max_bin": 9}))
-        assert data.binned is before
+        before = built_data(data).table
+        built_data(data, resolve({"num_leaves": 7}))
+        built_data(data, resolve({"max_bin": 9}))
+        assert built_data(data).table is before
 
     def test_other_bins_after_binning(self) -> None:
         kept = Dataset(TABLE, free_raw_data=False).construct()
-        assert kept.use_params(resolve({"max_bin": 9})).feature_num_bin(0) == 9
+        assert built_data(kept, resolve({"max_bin": 9})).n_bins_of(0) == 9
         freed = Dataset(TABLE).construct()
         with pytest.raises(DataError, match=r"max_bin cannot change after.*got 9, expected 255"):
-            freed.use_params(resolve({"max_bin": 9}))
+            built_data(freed, resolve({"max_bin": 9}))
 
 
 class TestFields:
@@ -166,9 +170,9 @@ class TestFields:
 
     def test_a_new_label_replaces_the_old(self) -> None:
         data = Dataset(TABLE, LABEL)
-        assert data.targets.label[0] == np.float32(LABEL[0])
+        assert built_data(data).targets.label[0] == np.float32(LABEL[0])
         data.set_label(np.zeros(200))
-        assert data.targets.label[0] == 0
+        assert built_data(data).targets.label[0] == 0
 
     def test_bad_fields_after_construction(self) -> None:
         data = Dataset(TABLE, LABEL).construct()
@@ -184,7 +188,7 @@ class TestFields:
 
     def test_no_label(self) -> None:
         with pytest.raises(DataError, match="the data set has no label"):
-            _ = Dataset(TABLE).targets
+            _ = built_data(Dataset(TABLE)).targets
 
     def test_unknown_fields(self) -> None:
         for action in (Dataset(TABLE).get_field, lambda name: Dataset(TABLE).set_field(name, 1)):
@@ -232,7 +236,7 @@ class TestReference:
     def test_validation_uses_the_bins_of_the_training_data(self) -> None:
         train = Dataset(TABLE, LABEL)
         valid = train.create_valid(TABLE[:50] * 2, LABEL[:50]).construct()
-        assert valid.binned.binning is train.binned.binning
+        assert built_data(valid).table.binning is built_data(train).table.binning
         same = train.create_valid(TABLE, LABEL)
         np.testing.assert_array_equal(bins_of(same), bins_of(train))
 
@@ -254,7 +258,7 @@ class TestReference:
         train = Dataset(TABLE, LABEL)
         valid = Dataset(TABLE[:20], LABEL[:20], free_raw_data=False).construct()
         valid.set_reference(train)
-        assert valid.binned.binning is train.binned.binning
+        assert built_data(valid).table.binning is built_data(train).table.binning
 
     def test_chain(self) -> None:
         first = Dataset(TABLE)
@@ -274,14 +278,14 @@ class TestReference:
         assert part.get_weight().tolist() == [3, 5, 199]
         np.testing.assert_array_equal(part.get_init_score(), scores[[3, 5, 199]])
         np.testing.assert_array_equal(part.get_data(), TABLE[[3, 5, 199]])
-        assert part.binned.binning is data.binned.binning
+        assert built_data(part).table.binning is built_data(data).table.binning
 
     def test_subset_knows_whether_something_is_missing(self) -> None:
         table = TABLE.copy()
         table[7, 1] = np.nan
         data = Dataset(table)
-        assert data.subset([7, 8]).binned.bins.has_missing().tolist() == [0, 1, 0]
-        assert data.subset([8, 9]).binned.bins.has_missing().tolist() == [0, 0, 0]
+        assert built_data(data.subset([7, 8])).table.bins.has_missing().tolist() == [0, 1, 0]
+        assert built_data(data.subset([8, 9])).table.bins.has_missing().tolist() == [0, 0, 0]
 
     @pytest.mark.parametrize("rows", [[], [-1], [200]], ids=str)
     def test_bad_rows(self, rows: list[int]) -> None:

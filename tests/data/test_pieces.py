@@ -14,6 +14,7 @@ from scipy import sparse
 import gossamer as gs
 from gossamer.data import frame_pieces, pieces
 from gossamer.data.binned import bin_table
+from gossamer.data.dataset import built_data
 from gossamer.data.matrix import as_table
 from gossamer.data.pieces import Pieces, bin_pieces, bin_pieces_like
 from gossamer.params import resolve
@@ -262,7 +263,9 @@ class TestFrames:
         frame, y = self.make("object")
         data = gs.Dataset(frame, y).construct()
         valid = data.create_valid(frame[frame.columns[::-1]], y).construct()
-        for one, other in zip(bins_of(valid.binned), bins_of(data.binned), strict=True):
+        for one, other in zip(
+            bins_of(built_data(valid).table), bins_of(built_data(data).table), strict=True
+        ):
             np.testing.assert_array_equal(one, other)
         with pytest.raises(gs.DataError, match="missing 'town'"):
             data.create_valid(frame.drop(columns="town"), y).construct()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gossamer import DataError, Dataset
+from gossamer.data.dataset import built_data
 
 TABLE = np.arange(20.0).reshape(10, 2)
 LABEL = np.arange(10) % 3
@@ -33,13 +34,13 @@ class TestGroup:
             data.construct()
             np.testing.assert_array_equal(data.get_group(), GROUP)
             np.testing.assert_array_equal(data.get_field("group"), [0, 3, 5, 10])
-            np.testing.assert_array_equal(data.targets.queries, [0, 3, 5, 10])
-            assert data.targets.queries.dtype == np.int64
+            np.testing.assert_array_equal(built_data(data).targets.queries, [0, 3, 5, 10])
+            assert built_data(data).targets.queries.dtype == np.int64
 
     def test_none(self) -> None:
         data = Dataset(TABLE, LABEL, group=GROUP).construct()
         assert data.set_group(None).get_group() is None
-        assert data.targets.queries is None
+        assert built_data(data).targets.queries is None
         assert data.get_field("group") is None
 
     def test_ids_before_construction(self) -> None:
@@ -102,13 +103,13 @@ class TestPosition:
     """Where rows were shown."""
 
     def test_numbers_and_names(self) -> None:
-        targets = Dataset(TABLE, LABEL, position=[9, 1, 4, 1, 9, 4, 4, 1, 1, 9]).targets
+        targets = built_data(Dataset(TABLE, LABEL, position=[9, 1, 4, 1, 9, 4, 4, 1, 1, 9])).targets
         np.testing.assert_array_equal(targets.position, [2, 0, 1, 0, 2, 1, 1, 0, 0, 2])
         assert targets.positions == (1, 4, 9)
         data = Dataset(TABLE, LABEL).set_position(["top"] * 5 + ["side"] * 5)
-        assert data.targets.positions == ("side", "top")
+        assert built_data(data).targets.positions == ("side", "top")
         assert list(data.get_position())[:1] == ["top"]
-        assert data.set_position(None).targets.position is None
+        assert built_data(data.set_position(None)).targets.position is None
 
     def test_bad_ones(self) -> None:
         with pytest.raises(DataError, match="position and data differ in length: got 9"):

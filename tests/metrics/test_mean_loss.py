@@ -10,6 +10,7 @@ import pytest
 
 from gossamer import DataError, Dataset, ParameterError, train
 from gossamer.data import Targets
+from gossamer.data.dataset import built_data
 from gossamer.metrics import Metric, make_metrics
 from gossamer.objectives import Binary, Multiclass, Regression, make_objective
 from gossamer.params import resolve
@@ -153,7 +154,9 @@ def test_hinge_is_of_raw_scores() -> None:
 def test_losses_are_of_predictions() -> None:
     """The link of the objective comes first."""
     label = np.array([1, 2, 4], dtype=np.float32)
-    objective = make_objective(resolve({"objective": "poisson"}), Dataset(np.zeros((3, 1)), label))
+    objective = make_objective(
+        resolve({"objective": "poisson"}), built_data(Dataset(np.zeros((3, 1)), label)).targets
+    )
     found = make("mape").evaluate(np.log([1.0, 1.0, 2.0]), Targets(label), objective)
     assert found == pytest.approx((0 + 0.5 + 0.5) / 3)
 
@@ -162,7 +165,7 @@ def test_multi_logloss_of_one_against_all() -> None:
     """Of the probability of the own class, as it is: probabilities need not sum to 1."""
     label = np.array([0, 1, 2, 1], dtype=np.float32)
     params = resolve({"objective": "multiclassova", "num_class": 3})
-    objective = make_objective(params, Dataset(np.zeros((4, 1)), label))
+    objective = make_objective(params, built_data(Dataset(np.zeros((4, 1)), label)).targets)
     score = np.random.default_rng(0).normal(size=(3, 4))
     own = 1 / (1 + np.exp(-score[label.astype(int), np.arange(4)]))
     (metric,) = make_metrics(params, objective)
@@ -171,7 +174,7 @@ def test_multi_logloss_of_one_against_all() -> None:
     assert found == pytest.approx(-np.log(own).mean())
     softmax = resolve({"objective": "multi:softmax", "num_class": 3})
     (metric,) = make_metrics(softmax, objective)
-    made = make_objective(softmax, Dataset(np.zeros((4, 1)), label))
+    made = make_objective(softmax, built_data(Dataset(np.zeros((4, 1)), label)).targets)
     assert metric.evaluate(score.ravel(), Targets(label), made) == metric.evaluate(
         score.ravel(), Targets(label), Multiclass(3)
     )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from gossamer import DataError, Dataset, ParameterError, _native, record_evaluation, train
+from gossamer.data.dataset import built_data
 from gossamer.metrics import make_metrics
 from gossamer.objectives import Regression
 from gossamer.params import resolve
@@ -41,7 +42,10 @@ def evaluate(
     data = Dataset(np.arange(float(len(label))).reshape(-1, 1), label, **fields)
     metrics = make_metrics(resolve({"metric": metric, **(params or {})}), Regression())
     score = np.array(score, dtype=float)
-    return {one.name: one.evaluate(score, data.targets, Regression(), n_threads) for one in metrics}
+    return {
+        one.name: one.evaluate(score, built_data(data).targets, Regression(), n_threads)
+        for one in metrics
+    }
 
 
 def by_query(function: Any, *columns: Any) -> np.ndarray:

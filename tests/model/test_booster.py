@@ -203,7 +203,7 @@ class TestEvaluation:
         assert shapes[1:] == [(500,), (500,)]
 
     def test_no_dataset(self) -> None:
-        with pytest.raises(DataError, match="validation data is no Dataset"):
+        with pytest.raises(DataError, match="validation data must be a Dataset"):
             make_booster().add_valid(TABLE, "v")
 
     def test_validation_with_other_bins(self) -> None:

@@ -193,7 +193,7 @@ def test_scores_are_those_of_the_model_and_the_way_back(kind: str) -> None:
             np.testing.assert_array_equal(score, raw_scores(booster, rows))
     assert sum(len(changes) for changes in training.boosting._changes) > 20
     label = KINDS[kind][1]
-    late = training.train.data.create_valid(TABLE[VALID], label=label[VALID])
+    late = training.train.given.create_valid(TABLE[VALID], label=label[VALID])
     np.testing.assert_array_equal(training.add_valid(late, "late").score, past[-1][1][1])
     for model, score in reversed(past[:-1]):
         booster.rollback_one_iter()
@@ -263,8 +263,8 @@ def test_state_as_json_carries_a_training_on() -> None:
         booster.update()
     old, new = booster.training, again.training
     assert old is not None and new is not None
-    new._add_start()
-    new.trees[:], new._states[:] = old.trees, old._states
+    new.add_start()
+    new.trees[:], new.states[:] = old.trees, old.states
     new.start[:] = old.start
     new.boosting.restore(json.loads(json.dumps(old.boosting.state())))
     for scored in (new.train, *new.valid):

@@ -80,7 +80,7 @@ def test_trees_are_those_of_a_first_round(kind: str) -> None:
     leaf = booster.predict(TABLE[TRAIN], pred_leaf=True)
     values = []
     for t in range(5):
-        bag = training._sampler.draw(t, training._gradients, 1)
+        bag = training.prepared.sampler.draw(t, training.prepared.gradients, 1)
         assert bag is not None
         label = LABEL[TRAIN].astype(np.float32).astype(float)
         mean = np.median if kind == "refitted" else np.mean

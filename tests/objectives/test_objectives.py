@@ -12,6 +12,7 @@ from oracle import OBJECTIVES as ORACLE
 
 from gossamer import DataError, Dataset, ModelFileError
 from gossamer.data import Targets
+from gossamer.data.dataset import built_data
 from gossamer.objectives import (
     Binary,
     Custom,
@@ -285,11 +286,15 @@ class TestRegistry:
 
     def test_by_name_or_function(self) -> None:
         data = Dataset([[0], [1]], label=[0, 1])
-        assert isinstance(make_objective(resolve({}), data), Regression)
-        assert isinstance(make_objective(resolve({"objective": "binary"}), data), Binary)
+        assert isinstance(make_objective(resolve({}), built_data(data).targets), Regression)
+        assert isinstance(
+            make_objective(resolve({"objective": "binary"}), built_data(data).targets), Binary
+        )
 
         def function(scores: Any, data: Any) -> Any:
             return scores, scores
 
-        objective = make_objective(resolve({"objective": function, "num_class": 2}), data)
+        objective = make_objective(
+            resolve({"objective": function, "num_class": 2}), built_data(data).targets, data
+        )
         assert objective == Custom(2, function, data)

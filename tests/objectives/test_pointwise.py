@@ -21,6 +21,7 @@ from gossamer import (
     train,
 )
 from gossamer.data import Targets
+from gossamer.data.dataset import built_data
 from gossamer.objectives import Gradients, Objective, make_objective
 from gossamer.objectives.pointwise import Pointwise, best_constant
 from gossamer.params import resolve
@@ -120,7 +121,7 @@ def make(name: str, *, weighted: bool, seed: int = 0) -> tuple[Objective, Target
     weight = rng.integers(1, 4, N_ROWS).astype(np.float32) * 0.5 if weighted else None
     objective = make_objective(
         resolve({"objective": name, **case.params}),
-        Dataset(np.zeros((N_ROWS, 1)), label, weight=weight),
+        built_data(Dataset(np.zeros((N_ROWS, 1)), label, weight=weight)).targets,
     )
     return objective, Targets(label, weight)
 
@@ -278,8 +279,10 @@ class TestHessiansOfTheirOwn:
     def test_focal_without_focus_is_binary(self) -> None:
         label = make_label("class", np.random.default_rng(1))
         data = Dataset(np.zeros((N_ROWS, 1)), label)
-        focal_0 = make_objective(resolve({"objective": "focal", "focal_gamma": 0}), data)
-        binary = make_objective(resolve({"objective": "binary"}), data)
+        focal_0 = make_objective(
+            resolve({"objective": "focal", "focal_gamma": 0}), built_data(data).targets
+        )
+        binary = make_objective(resolve({"objective": "binary"}), built_data(data).targets)
         score = draw_scores(Targets(label))
         for found, expected in zip(
             gradients_of(focal_0, score, Targets(label)),
@@ -295,7 +298,9 @@ class TestHessiansOfTheirOwn:
 def test_tweedie_of_power_one_is_poisson() -> None:
     label = make_label("count", np.random.default_rng(1))
     data = Dataset(np.zeros((N_ROWS, 1)), label)
-    tweedie = make_objective(resolve({"objective": "tweedie", "tweedie_variance_power": 1}), data)
+    tweedie = make_objective(
+        resolve({"objective": "tweedie", "tweedie_variance_power": 1}), built_data(data).targets
+    )
     score = draw_scores(Targets(label))
     gradient, hessian = gradients_of(tweedie, score, Targets(label))
     np.testing.assert_allclose(gradient, np.exp(score) - label, rtol=1e-5, atol=1e-6)
@@ -360,7 +365,7 @@ def test_leaf_values_come_from_the_residuals(name: str, sampling: str, weighted:
     step = booster.predict(table) - before
 
     resolved, targets = resolve(params), Targets(label, weight)
-    objective = make_objective(resolved, data)
+    objective = make_objective(resolved, built_data(data).targets)
     gradients = Gradients.empty(1001, 1, has_hessian=objective.has_hessian(targets), weighable=True)
     objective.fill_gradients(before, targets, gradients, 1)
     counts = gradients.restore_hessian()

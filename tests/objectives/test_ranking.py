@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oracle import ranking as reference
 
 from gossamer import DataError, Dataset, ParameterError, _native
+from gossamer.data.dataset import built_data
 from gossamer.objectives import Gradients, make_objective
 from gossamer.objectives.base import random_key
 from gossamer.params import resolve
@@ -35,10 +36,10 @@ def gradients(
 ) -> tuple[np.ndarray, np.ndarray]:
     fields = {"group": SIZES, **fields}
     data = Dataset(np.arange(float(len(label))).reshape(-1, 1), label, **fields)
-    objective = make_objective(resolve(params), data)
+    objective = make_objective(resolve(params), built_data(data).targets)
     out = Gradients.empty(len(label), 1, has_hessian=True)
-    objective = objective.for_round(n_round, objective.start_state(data.targets))
-    objective.fill_gradients(np.array(score, dtype=float), data.targets, out, n_threads)
+    objective = objective.for_round(n_round, objective.start_state(built_data(data).targets))
+    objective.fill_gradients(np.array(score, dtype=float), built_data(data).targets, out, n_threads)
     assert out.hessian is not None
     return out.gradient, out.hessian
 
@@ -239,19 +240,19 @@ def test_position_biases_are_added_to_the_scores_and_learned() -> None:
     position = np.arange(N_ROWS) % 4
     data = Dataset(TABLE, LABEL, group=SIZES, position=position)
     params = {"objective": "lambdarank", "lambdarank_position_bias_regularization": 0.5}
-    objective = make_objective(resolve(params), data)
+    objective = make_objective(resolve(params), built_data(data).targets)
     out = Gradients.empty(N_ROWS, 1, has_hessian=True)
     bias = np.array([0.5, 0.1, -0.3, 0.0])
-    objective.for_round(0, bias).fill_gradients(SCORE.copy(), data.targets, out, 2)
+    objective.for_round(0, bias).fill_gradients(SCORE.copy(), built_data(data).targets, out, 2)
     expected = gradients({"objective": "lambdarank"}, score=SCORE + bias[position])
     np.testing.assert_array_equal((out.gradient, out.hessian), expected)
 
     sums = [[values[position == k].sum() for k in range(4)] for values in expected]
     rows = np.bincount(position)
     slope, curvature = sums[0] + 0.5 * rows * bias, sums[1] + 0.5 * rows
-    found = objective.next_state(bias, data.targets, out)
+    found = objective.next_state(bias, built_data(data).targets, out)
     np.testing.assert_allclose(found, bias - 0.1 * slope / (curvature + 0.001), rtol=1e-5)
-    np.testing.assert_array_equal(objective.start_state(data.targets), np.zeros(4))
+    np.testing.assert_array_equal(objective.start_state(built_data(data).targets), np.zeros(4))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from gossamer import Dataset, train
 from gossamer.data import Targets
+from gossamer.data.dataset import built_data
 from gossamer.objectives import Gradients, LeafRefit, Objective, SeveralTargets
 from gossamer.objectives.registry import OBJECTIVES
 from gossamer.params import Params
@@ -76,7 +77,7 @@ def test_parts_prepare_and_refit_for_themselves(
 
 
 def test_labels_that_no_part_changes_are_not_copied() -> None:
-    targets = Dataset(X, Y).targets
+    targets = built_data(Dataset(X, Y)).targets
     kind = OBJECTIVES["regression"]
     objective = SeveralTargets((kind(), kind()))
     assert objective.prepare(targets) is targets

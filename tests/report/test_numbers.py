@@ -10,6 +10,7 @@ import pytest
 from report.pages import Page, fit, table
 
 import gossamer as gs
+from gossamer.data.dataset import built_data
 from gossamer.metrics.registry import METRICS
 from gossamer.objectives.binary import Binary
 from gossamer.report.given import choose_rows
@@ -23,7 +24,7 @@ def test_the_area_under_the_curve_is_the_metric() -> None:
     score = rng.normal(size=500).round(1)  # with ties
     label = rng.random(500) < 1 / (1 + np.exp(-score))
     ranked = Ranked.of(score, label)
-    targets = gs.Dataset(np.zeros((500, 1)), label).targets
+    targets = built_data(gs.Dataset(np.zeros((500, 1)), label)).targets
     expected = METRICS["auc"]().evaluate(score, targets, Binary())
     assert ranked.area == pytest.approx(expected, abs=1e-12)
     recall, precision = ranked.precision_recall()

@@ -208,7 +208,7 @@ def test_one_row_takes_the_short_way(number_rows: Any, monkeypatch: pytest.Monke
     for _ in range(2):
         model.predict(x[:1], n_jobs=1)
     monkeypatch.setattr("gossamer.sklearn.inputs.validate_data", fail)
-    monkeypatch.setattr("gossamer.model.booster.predict", fail)
+    monkeypatch.setattr("gossamer.model.trained_model.predict", fail)
     for n_jobs in (None, 1, 2):
         np.testing.assert_array_equal(model.predict(x[:1], n_jobs=n_jobs), expected[:1])
 

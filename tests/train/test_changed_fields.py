@@ -158,7 +158,11 @@ def test_fields_that_do_not_fit_leave_the_training_as_it_was(name: str, method: 
 def test_failing_memory_leaves_the_training_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever step of the change fails."""
     expected = start(METHODS["exact"], 3)[0].model_to_string()
-    for step in ("make_row_sampler", "make_objective", "Gradients.empty"):
+    for step in (
+        "prepared.make_row_sampler",
+        "training.make_objective",
+        "prepared.Gradients.empty",
+    ):
         booster, data = start(METHODS["exact"], 2)
         data.set_label(NEW)
 
@@ -166,7 +170,7 @@ def test_failing_memory_leaves_the_training_as_it_was(monkeypatch: pytest.Monkey
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr(f"gossamer.model.training.{step}", fail)
+            patch.setattr(f"gossamer.model.{step}", fail)
             with pytest.raises(MemoryError):
                 booster.update()
         data.set_label(OLD)
@@ -205,7 +209,7 @@ def test_a_custom_objective_that_did_not_fit_into_memory(monkeypatch: pytest.Mon
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr("gossamer.model.training.Gradients.empty", fail)
+        patch.setattr("gossamer.model.prepared.Gradients.empty", fail)
         with pytest.raises(MemoryError):
             booster.update(fobj=lambda score, _: (score, np.ones_like(score)))
     booster.update()

@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import gossamer as gs
 from gossamer import _native
+from gossamer.data.dataset import built_data
 from gossamer.errors import DataError, ParameterError
 from gossamer.tree import Tree
 
@@ -316,7 +317,7 @@ class TestTraining:
         x, y = _rows()
         data = gs.Dataset(x, label=y, params={"linear_tree": True}).construct()
         assert data.data is None
-        assert data.raw_values() is x
+        assert built_data(data).raw.get("linear_tree") is x
 
 
 class TestSparse:
@@ -426,7 +427,7 @@ class TestRefused:
         data = gs.Dataset(x, label=y, params={"linear_tree": True})
         model = gs.train(LINEAR, data, 3, keep_training_booster=True)
         assert model.training is not None
-        tree, bins, score = model.training.trees[-1], data.binned.bins, np.zeros(600)
+        tree, bins, score = model.training.trees[-1], built_data(data).table.bins, np.zeros(600)
         rows = "raw must have the rows"
         for raw, what in ((None, "need the raw"), (x[:5], rows), (x[:, :2], rows), (7, "raw")):
             with pytest.raises(ValueError, match=what):

@@ -186,7 +186,7 @@ class TestValidation:
     def test_no_datasets(self) -> None:
         with pytest.raises(DataError, match="train_set must be a Dataset"):
             train({}, TABLE)
-        with pytest.raises(DataError, match="validation data is no Dataset"):
+        with pytest.raises(DataError, match="validation data must be a Dataset"):
             train({}, make_train(), 1, [VALID_TABLE])
 
 

@@ -261,7 +261,8 @@ def test_leaves_hold_the_rows_that_reach_them(method: dict[str, Any]) -> None:
     booster = Booster({**SMALL, **method, "bagging_fraction": 0.5}, Dataset(NUMBERS, LABEL))
     assert booster.training is not None
     booster.update()
-    inside = booster.training._sampler.draw(0, booster.training._gradients, 1).inside
+    prepared = booster.training.prepared
+    inside = prepared.sampler.draw(0, prepared.gradients, 1).inside
     leaf = booster.predict(NUMBERS[inside], pred_leaf=True)[:, 0]
     counts = booster.model.forest.tree(0).leaf_count
     np.testing.assert_array_equal(np.bincount(leaf, minlength=len(counts)), counts)
@@ -387,7 +388,7 @@ def test_training_goes_on_from_a_model_of_another_method(
 def test_rounds_are_taken_back(method: dict[str, Any]) -> None:
     params = {**SMALL, **method, "bagging_fraction": 0.7, "bagging_freq": 1}
     booster = Booster(params, Dataset(WITH_HOLES, LABEL))
-    booster.add_valid(Dataset(BETWEEN, LABEL[:300], reference=booster.training.train.data), "v")  # type: ignore[union-attr]
+    booster.add_valid(Dataset(BETWEEN, LABEL[:300], reference=booster.training.train.given), "v")  # type: ignore[union-attr]
     texts = []
     for _ in range(3):
         booster.update()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gossamer as gs
+from gossamer.data.dataset import built_data
 from gossamer.tree import Tree
 
 Array = npt.NDArray[Any]
@@ -248,7 +249,7 @@ def test_values_that_are_no_categories_are_refused() -> None:
 def test_the_most_frequent_categories_are_known() -> None:
     codes = np.concatenate([np.arange(40_000), np.arange(0, 40_000, 2)]).astype(float)
     data = gs.Dataset(codes.reshape(-1, 1), label=codes, categorical_feature=[0]).construct()
-    kept = data.binned.binning.categories_of(0)
+    kept = built_data(data).table.binning.categories_of(0)
     known = kept[kept >= 0]
     assert len(known) == 32_000
     assert np.isin(np.arange(0, 40_000, 2), known).all(), "those of two rows each"

@@ -19,6 +19,7 @@ from gossamer.cli.settings import Settings, columns_of
 from gossamer.cli.split import split_rows
 from gossamer.cli.task import TASKS, Task, find_task
 from gossamer.data import Dataset
+from gossamer.data.dataset import built_data
 from gossamer.data.source import Source
 from gossamer.errors import ParameterError, message
 from gossamer.params import CANONICAL, resolve
@@ -177,7 +178,7 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
     traits = traits_of(resolved.objective)
     if traits.kind is Kind.BINARY and traits.gives_probabilities and task.named_classes:
         console.say(f"Predictions are probabilities of {str(task.named_classes[1])!r}.")
-    data.use_params(resolved).construct()
+    built_data(data, resolved)
     return Loaded(data, task, params, roles, time.perf_counter() - begin)
 
 

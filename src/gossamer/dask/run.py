@@ -105,7 +105,9 @@ def _try_job(
     computed: list[Future] = []
     for rank, address in enumerate(addresses):
         own = [
-            client.compute(list(dealt[rank]), workers=[address], allow_other_workers=True, sync=False)
+            client.compute(
+                list(dealt[rank]), workers=[address], allow_other_workers=True, sync=False
+            )
             for dealt in by_worker
         ]
         computed += [future for futures in own for future in futures]

@@ -1,16 +1,15 @@
-"""What a data set has one of per row: labels, weights, queries, ..."""
+"""What a data set has one of per row (labels, weights, queries, ...), checked."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from threading import RLock
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.binned import BinnedTable
 from gossamer.data.fields import (
     Targets,
     check_feature_weights,
@@ -18,11 +17,8 @@ from gossamer.data.fields import (
     check_label,
     check_weight,
 )
-from gossamer.data.names import listing
-from gossamer.data.queries import as_int32, check_group, check_position, check_query
+from gossamer.data.queries import as_int32, check_group, check_position, check_query, take_queries
 from gossamer.errors import DataError, message
-
-Self = TypeVar("Self", bound="RowFields")
 
 
 def _check_position(position: Any, n_rows: int) -> npt.NDArray[Any]:
@@ -46,196 +42,112 @@ _CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
     "position": _check_position,
     "feature_weights": check_feature_weights,
 }
+# What a user may pass: "query" (one id per row) becomes "group" (rows of each query).
+FIELDS: Final = (*_CHECKS, "query")
 
 
-class RowFields(ABC):
-    """The fields of a `Dataset`: given as they are, checked when it is constructed."""
+@dataclass(frozen=True, eq=False)
+class RowFields:
+    """The fields of the rows, checked; never changed.
 
-    label: Any
-    weight: Any
-    init_score: Any
-    group: Any
-    query: Any
-    position: Any
-    feature_weights: Any
-    version: int
-    _binned: BinnedTable | None
-    _targets: Targets | None
-    _is_in_chunks: bool
-    _lock: RLock
+    Attributes:
+        label: float32 (rows,) or (rows, targets).
+        weight: float32 (rows,).
+        init_score: float64 (rows,) or (rows, classes): scores to start from.
+        group: int32: the rows of each query.
+        position: Where each row was shown, a number or a name.
+    """
 
-    @abstractmethod
-    def construct(self: Self) -> Self:
-        """Bin the table and check everything else."""
+    label: npt.NDArray[np.float32] | None = None
+    weight: npt.NDArray[np.float32] | None = None
+    init_score: npt.NDArray[np.float64] | None = None
+    group: npt.NDArray[Any] | None = None
+    position: npt.NDArray[Any] | None = None
 
-    @abstractmethod
-    def num_data(self) -> int:
-        """Return the number of rows."""
-
-    @abstractmethod
-    def num_feature(self) -> int:
-        """Return the number of columns."""
-
-    @abstractmethod
-    def get_feature_name(self) -> list[str]:
-        """Return the names of the columns."""
-
-    @abstractmethod
-    def _forget_weighted_bins(self) -> None:
-        """Weights are about to change."""
-
-    def _set_fields(self) -> None:
-        """Check and keep what there is one of per row."""
-        for name, check in _CHECKS.items():
-            values = getattr(self, name)
-            if values is not None:
-                setattr(self, name, check(values, self._length_of(name)))
-        if self.query is not None:
-            if self.group is not None:
-                raise DataError(
-                    message("queries are given twice", got="group and query", expected="one")
-                )
-            self.group, self.query = check_query(self.query, self.num_data()), None
-        self._targets = None
-
-    def _length_of(self, field: str) -> int:
-        """How many numbers a field has."""
-        return self.num_feature() if field == "feature_weights" else self.num_data()
-
-    @property
-    def targets(self) -> Targets:
-        """Labels and weights; constructs the data set.
-
-        Raises:
-            DataError: If there are no labels.
-        """
-        self.construct()
-        if self._targets is None:
-            if self.label is None:
-                hint = "Pass label, or call set_label()."
-                if self._is_in_chunks:
-                    names = listing(self.get_feature_name(), 20)
-                    hint = f"Name a column: Dataset(..., label='...'). There are {names}."
-                raise DataError(message("the data set has no label", hint=hint))
-            several, n_rows = self.label.ndim == 2, self.num_data()
-            self._targets = Targets(
-                np.ascontiguousarray(self.label.T).reshape(-1) if several else self.label,
-                self.weight,
-                self.label.shape[1] if several else 1,
-                None if self.group is None else _bounds(self.group),
-                *((None, ()) if self.position is None else check_position(self.position, n_rows)),
-            )
-        return self._targets
-
-    def set_field(self: Self, field_name: str, data: Any) -> Self:
-        """Set "label", "weight", "init_score", "group" (sizes), "query" (ids) or "position".
-
-        "feature_weights" has one number >= 0 per column: how likely it is to be drawn when features
-        are sampled.
-        """
-        if field_name == "query":
-            return self.set_query(data)
-        name = _known_field(field_name)
-        with self._lock:
-            if self._binned is not None and data is not None:
-                data = _CHECKS[name](data, self._length_of(name))
-            if name == "weight":
-                self._forget_weighted_bins()
-            setattr(self, name, data)
-            if name == "group":
-                self.query = None
-            self._targets = None
-            self.version += 1
-        return self
-
-    def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
-        """Return "label", "weight", "init_score", "position" or "feature_weights", or None.
-
-        "group" gives where queries begin, and behind the last one the number of rows.
-        """
-        name = _known_field(field_name)
-        self.construct()
-        values: npt.NDArray[Any] | None = getattr(self, name)
-        if name == "group" and values is not None:
-            return as_int32(_bounds(values))
-        return values
-
-    def set_label(self: Self, label: Any) -> Self:
-        """Set the labels: one number per row, or rows x targets."""
-        return self.set_field("label", label)
-
-    def get_label(self) -> Any:
-        """Return the labels; float32 once constructed."""
-        return self.label
-
-    def set_weight(self: Self, weight: Any) -> Self:
-        """Set the weights, one number >= 0 per row; None: every row counts 1."""
-        return self.set_field("weight", weight)
-
-    def get_weight(self) -> Any:
-        """Return the weights, or None; float32 once constructed."""
-        return self.weight
-
-    def set_init_score(self: Self, init_score: Any) -> Self:
-        """Set the scores to start from; None: the best constant."""
-        return self.set_field("init_score", init_score)
-
-    def get_init_score(self) -> Any:
-        """Return the scores to start from, or None."""
-        return self.init_score
+    @cached_property
+    def targets(self) -> Targets | None:
+        """Labels and weights as objectives take them; None: there are no labels."""
+        if self.label is None:
+            return None
+        several, n_rows = self.label.ndim == 2, len(self.label)
+        return Targets(
+            np.ascontiguousarray(self.label.T).reshape(-1) if several else self.label,
+            self.weight,
+            self.label.shape[1] if several else 1,
+            None if self.group is None else query_bounds(self.group),
+            *((None, ()) if self.position is None else check_position(self.position, n_rows)),
+        )
 
     @property
     def first_scores(self) -> npt.NDArray[np.float64] | None:
-        """The scores to start from, class after class; None: there are none. Constructs.
+        """The scores to start from, class after class; None: there are none."""
+        return None if self.init_score is None else self.init_score.ravel(order="F")
 
-        Example:
-            >>> from gossamer import Dataset
-            >>> Dataset([[1.0], [2.0]], init_score=[[0, 10], [1, 11]]).first_scores
-            array([ 0.,  1., 10., 11.])
-        """
-        values = self.get_field("init_score")
-        return None if values is None else values.ravel(order="F")
-
-    def set_group(self: Self, group: Any) -> Self:
-        """Set the queries by their numbers of rows; None: rows are not grouped."""
-        return self.set_field("group", group)
-
-    def get_group(self) -> Any:
-        """Return the number of rows of each query, or None; int32 once constructed."""
-        if self._binned is None and self.query is not None:
-            self.construct()
-        return self.group
-
-    def set_query(self: Self, query: Any) -> Self:
-        """Set the queries by one id per row; rows of a query stand together.
-
-        Example:
-            >>> from gossamer import Dataset
-            >>> data = Dataset([[1.0], [2.0], [3.0]]).set_query(["a", "a", "b"]).construct()
-            >>> data.get_group()
-            array([2, 1], dtype=int32)
-        """
-        with self._lock:
-            if self._binned is not None and query is not None:
-                return self.set_group(check_query(query, self.num_data()))
-            self.set_group(None).query = query
-        return self
-
-    def set_position(self: Self, position: Any) -> Self:
-        """Set where each row was shown, a number or a name per row; None: not known."""
-        return self.set_field("position", position)
-
-    def get_position(self) -> Any:
-        """Return where each row was shown, or None."""
-        return self.position
+    def take(self, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """Return the fields of some rows, which increase, by name."""
+        found: dict[str, Any] = {}
+        for name in ("label", "weight", "init_score", "position"):
+            values = getattr(self, name)
+            found[name] = None if values is None else values[rows]
+        found["group"] = None if self.group is None else take_queries(self.group, rows)
+        return found
 
 
-def _bounds(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return where queries begin, and behind the last one the number of rows."""
+def check_field(name: str, values: Any, n_rows: int, n_columns: int) -> npt.NDArray[Any] | None:
+    """Return the values of one field as an array.
+
+    Raises:
+        DataError: If they cannot be used.
+
+    Example:
+        >>> check_field("weight", [1, 2], 2, 1)
+        array([1., 2.], dtype=float32)
+    """
+    if values is None:
+        return None
+    return _CHECKS[name](values, n_columns if name == "feature_weights" else n_rows)
+
+
+def check_fields(
+    given: Mapping[str, Any], n_rows: int, n_columns: int
+) -> tuple[RowFields, npt.NDArray[np.float64] | None]:
+    """Return the fields of the rows, and the weights of the columns.
+
+    Args:
+        given: What was passed, by name (`FIELDS`).
+        n_rows: Number of rows.
+        n_columns: Number of columns.
+
+    Raises:
+        DataError: If a field cannot be used, or queries are given twice.
+
+    Example:
+        >>> check_fields({"query": ["a", "a", "b"]}, 3, 1)[0].group
+        array([2, 1], dtype=int32)
+    """
+    found = {name: check_field(name, given.get(name), n_rows, n_columns) for name in _CHECKS}
+    query = given.get("query")
+    if query is not None:
+        if found["group"] is not None:
+            raise DataError(
+                message("queries are given twice", got="group and query", expected="one")
+            )
+        found["group"] = check_query(query, n_rows)
+    weights = found.pop("feature_weights")
+    return RowFields(**found), weights
+
+
+def query_bounds(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return where queries begin, and after the last one the number of rows."""
     return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
 
 
-def _known_field(name: str) -> str:
+def known_field(name: str) -> str:
+    """Return the name of a field that can be set and read.
+
+    Raises:
+        DataError: If there is no such field.
+    """
     if name in _CHECKS:
         return name
     raise DataError(message("there is no such field", got=name, expected=", ".join(_CHECKS)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from gossamer.callbacks.checkpoint import Checkpoint
-from gossamer.data import Dataset
+from gossamer.data.dataset import Dataset, built_data
 from gossamer.data.levels import Levels
 from gossamer.distributed.group import Group
 from gossamer.distributed.messages import gather_rows
@@ -155,7 +155,7 @@ def train(
     check_supported(params)
     data = train_set.to_dataset(group)
     if init_model is not None or valid_sets:
-        data.use_params(resolve(params or {}, context="train")).construct()
+        built_data(data, resolve(params or {}, context="train"))
     valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]
     saved = [] if resume is None else [resume.attach_to(group)]
     return train_here(

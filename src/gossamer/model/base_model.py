@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data import Dataset, as_table
-from gossamer.data.files import is_binary_dataset
+from gossamer.data import as_table
+from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.names import default_names
 from gossamer.data.sources import find_source
@@ -22,41 +21,6 @@ from gossamer.model.predict import predict_scores
 from gossamer.objectives import Custom, Objective
 from gossamer.params import Params
 from gossamer.tree import Tree
-
-
-@dataclass(frozen=True, eq=False)
-class RawRows:
-    """The user's table of a data set, held while the data set itself lets go of it.
-
-    Attributes:
-        data: What the user passed.
-        rows: Rows of it; None: all.
-        has_own_names: Whether the data set's names are others than the table's.
-    """
-
-    data: Any
-    rows: npt.NDArray[np.int64] | None = None
-    has_own_names: bool = False
-
-    @classmethod
-    def of(cls, data: Dataset) -> RawRows | None:
-        """Return the table of a data set, or None where it is gone or never was.
-
-        Example:
-            >>> RawRows.of(Dataset([[1.0], [2.0]])).data
-            [[1.0], [2.0]]
-            >>> RawRows.of(Dataset([[1.0], [2.0]]).construct()) is None
-            True
-        """
-        if data._parent is not None:
-            raw, rows = cls.of(data._parent), data.used_indices
-            if raw is None or rows is None:
-                return None
-            return replace(raw, rows=rows if raw.rows is None else raw.rows[rows])
-        if data.data is None or is_binary_dataset(data.data):
-            return None
-        named = data.names_are_given and data.reference is None
-        return cls(data.data, has_own_names=named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +42,14 @@ class BaseModel:
         """Return the names of the whole model's columns: those of the data, or else the model's."""
         return self.model.names if found == default_names(len(found)) else found
 
-    def check_fits(self, data: Dataset, objective: Objective) -> None:
+    def check_fits(self, data: BuiltData, objective: Objective) -> None:
         """Check that trees of this training can follow those of the model.
 
         Raises:
             DataError: If the columns differ.
             ParameterError: If the outputs or the objective do.
         """
-        model, names = self.model, data.get_feature_name()
+        model, names = self.model, data.names
         if len(names) != model.n_columns:
             raise DataError(
                 message(
@@ -138,13 +102,13 @@ class BaseModel:
                 )
             )
 
-    def check_levels(self, data: Dataset) -> None:
+    def check_levels(self, data: BuiltData) -> None:
         """Check that codes of text and categories mean the same to the model.
 
         Raises:
             DataError: If they do not.
         """
-        if (data.levels or NO_LEVELS) != (self.model.levels or NO_LEVELS):
+        if (data.columns.levels or NO_LEVELS) != (self.model.levels or NO_LEVELS):
             raise DataError(
                 message(
                     "init_model was trained on other levels of text or categories",
@@ -226,7 +190,7 @@ class BaseModel:
             )
 
     def scores(
-        self, data: Dataset, name: str, raw: RawRows | None, num_threads: int
+        self, data: BuiltData, name: str, raw: GivenRows | None, num_threads: int
     ) -> npt.NDArray[np.float64]:
         """Return the model's raw scores of a data set, class-major.
 
@@ -236,7 +200,7 @@ class BaseModel:
         Raises:
             DataError: If it is gone, and a threshold is no bound.
         """
-        if data.init_score is not None:
+        if data.rows.init_score is not None:
             warn(
                 f"init_score of the data set {name!r} is ignored: training continues from what "
                 "init_model predicts."
@@ -244,14 +208,14 @@ class BaseModel:
         if raw is not None:
             table: object = data.without_fields(raw.data)
             if raw.has_own_names and find_source(raw.data) is None:
-                table = replace(as_table(table), names=data.get_feature_name())
-            return predict_scores(self.model, table, raw.rows, num_threads, data.has_header)
+                table = replace(as_table(table), names=data.names)
+            return predict_scores(self.model, table, raw.rows, num_threads, data.source.has_header)
         return self._scores_of_bins(data, name, num_threads)
 
     def _scores_of_bins(
-        self, data: Dataset, name: str, num_threads: int
+        self, data: BuiltData, name: str, num_threads: int
     ) -> npt.NDArray[np.float64]:
-        model, n_rows = self.model, data.num_data()
+        model, n_rows = self.model, data.n_rows
         if model.forest.linear is not None:
             raise DataError(
                 message(
@@ -260,7 +224,7 @@ class BaseModel:
                     "free_raw_data=False.",
                 )
             )
-        forest, bins = model.forest, data.binned.bins
+        forest, bins = model.forest, data.table.bins
         score = np.repeat(model.start, n_rows)
         by_output = score.reshape(forest.n_outputs, n_rows)
         for t in range(forest.n_trees):
@@ -273,7 +237,7 @@ class BaseModel:
                 native = _native.make_tree(bins, vars(tree), forest.n_values)
             except IndexError as error:
                 raise _unknown_threshold(self.model, name, t, int(str(error))) from None
-            data.binned.add_tree(native, outputs, num_threads)
+            data.table.add_tree(native, outputs, num_threads)
         return score
 
 

@@ -4,64 +4,50 @@ from __future__ import annotations
 
 import copy
 import os
-import pickle
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from gossamer.data import Dataset, Table
+from gossamer.data import Dataset
 from gossamer.data.columns import Level
-from gossamer.data.levels import Levels
-from gossamer.data.sources import whole_table
-from gossamer.data.summary import shorten, to_html, to_line
+from gossamer.data.dataset import built_data, check_dataset, given_rows
 from gossamer.errors import (
     DataError,
-    DataTypeError,
     NotSupportedError,
     ParameterError,
     ParameterTypeError,
     message,
 )
 from gossamer.logger import warn
-from gossamer.metrics import CustomMetric, EvalResult
-from gossamer.model import formats, model_file
+from gossamer.metrics import EvalResult
+from gossamer.model import formats
 from gossamer.model.base_model import BaseModel
-from gossamer.model.change_training import move_rounds, set_base, set_leaf_values
+from gossamer.model.change_training import change_leaf, shuffle_rounds
 from gossamer.model.class_names import check_class_names
 from gossamer.model.edit import (
-    check_leaf_value,
-    leaf_values,
+    changed_leaf_values,
     permute_rounds,
     shuffled_rounds,
     with_leaf_values,
 )
-from gossamer.model.explain import shap_values
-from gossamer.model.explaining import Explaining
-from gossamer.model.given_params import given_params
-from gossamer.model.importance import feature_importance
+from gossamer.model.evaluate import Feval, evaluate, training_of
+from gossamer.model.given_params import saved_params
+from gossamer.model.loaded_objective import not_a_loaded_custom, with_objective
 from gossamer.model.model import Model
-from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
-from gossamer.model.predict import PredictOptions, predict
-from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
-from gossamer.model.predictor import Predictor
-from gossamer.model.refit import refit
-from gossamer.model.split_values import split_value_histogram
-from gossamer.model.storing import Storing
+from gossamer.model.pickled import (
+    model_from_state,
+    model_to_state,
+    without_unpicklable_link,
+)
+from gossamer.model.trained_model import TrainedModel, model_to_continue
 from gossamer.model.training import Training
-from gossamer.objectives import Custom, CustomObjective, CustomWithLink, make_custom
+from gossamer.objectives import CustomObjective, CustomWithLink
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import CANONICAL, Params, resolve
 from gossamer.params.given import as_dict
 
-Feval = CustomMetric | Sequence[CustomMetric] | None
 
-
-class Booster(Explaining, Storing):
+class Booster(TrainedModel):
     """A model; with a training set, one that can still grow.
 
     Args:
@@ -112,10 +98,7 @@ class Booster(Explaining, Storing):
         """Start a training, or load a model."""
         self._clear(params)
         if train_set is not None:
-            if not isinstance(train_set, Dataset):
-                raise DataTypeError(
-                    message("train_set must be a Dataset", got=type(train_set).__name__)
-                )
+            check_dataset(train_set)
             if objective is not None:
                 raise ParameterError(
                     message(
@@ -123,8 +106,11 @@ class Booster(Explaining, Storing):
                         hint="Pass it as params['objective'] to train with it.",
                     )
                 )
-            base = None if init_model is None else BaseModel(_model_of(init_model))
-            self.training = Training(resolve(self.params), train_set, base)
+            base = None if init_model is None else BaseModel(model_to_continue(init_model))
+            table = None if base is None else given_rows(train_set)
+            resolved = resolve(self.params)
+            built = built_data(train_set, resolved, for_training=True)
+            self.training = Training(resolved, built, train_set, base, table)
             self.train_set = train_set
             self.train_set_version = train_set.version
             given = {CANONICAL[name] for name in self.params}
@@ -158,13 +144,7 @@ class Booster(Explaining, Storing):
 
     def _use_file(self, model: Model, objective: CustomObjective | None) -> None:
         """Use a saved model; as in LightGBM its parameters win over those given."""
-        known = resolve(model.params, context="predict")
-        given = resolve(self.params, context="predict")
-        other = [name for name in given.given & known.given if given[name] != known[name]]
-        if other:
-            warn(f"Parameters of the saved model are used instead of those given: {sorted(other)}.")
-        mine = {n: v for n, v in self.params.items() if CANONICAL[n] not in known.given}
-        self.params = {**mine, **model.params}
+        self.params = saved_params(self.params, model)
         self._use(model, objective)
 
     def _use(self, model: Model, objective: CustomObjective | None = None) -> None:
@@ -190,26 +170,34 @@ class Booster(Explaining, Storing):
             DataError: If the model is still in training, or had an objective by name.
             ParameterError: If this is no `CustomObjective`, or one with other outputs.
         """
-        if not isinstance(objective, CustomObjective):
-            raise ParameterError(
-                message(
-                    "the objective is not usable",
-                    got=type(objective).__name__,
-                    expected="a CustomObjective",
-                )
-            )
-        model = self.model
-        if self.training is not None or not isinstance(model.objective, Custom):
-            raise DataError(
-                message(
-                    "set_objective() is for models that were trained with an objective of one's "
-                    "own, and loaded",
-                    got="a model in training" if self.training else model.objective.name,
-                )
-            )
-        found = make_custom(objective, None, model.objective.n_outputs).for_prediction()
-        self._trained = replace(model, objective=found)
+        if self.training is not None:
+            raise not_a_loaded_custom("a model in training")
+        self.model = with_objective(self.model, objective)
         return self
+
+    @property
+    def resolved_params(self) -> Params:
+        """The parameters, checked and complete."""
+        training = self.training
+        if training is not None:
+            return training.params
+        if self._resolved is None:
+            self._resolved = resolve(self.params, context="predict")
+        return self._resolved
+
+    def num_trees(self) -> int:
+        """Return the number of trees in the model."""
+        training = self.training
+        if training is not None:
+            return training.n_base_trees + len(training.trees)
+        return self.model.forest.n_trees
+
+    def num_model_per_iteration(self) -> int:
+        """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
+        training = self.training
+        if training is not None:
+            return training.trees_per_round
+        return self.model.forest.trees_per_round
 
     @property
     def model(self) -> Model:
@@ -239,16 +227,6 @@ class Booster(Explaining, Storing):
             )
         self._trained = model
 
-    @property
-    def resolved_params(self) -> Params:
-        """The parameters, checked and complete."""
-        training = self.training
-        if training is not None:
-            return training.params
-        if self._resolved is None:
-            self._resolved = resolve(self.params, context="predict")
-        return self._resolved
-
     # ---- training ----
 
     def update(self, train_set: Dataset | None = None, fobj: CustomFunction | None = None) -> bool:
@@ -264,14 +242,16 @@ class Booster(Explaining, Storing):
             Whether training is finished because nothing could be split.
         """
         training = training_of(self, "update()")
-        if train_set is not None and not isinstance(train_set, Dataset):
-            raise DataTypeError(
-                message("train_set must be a Dataset", got=type(train_set).__name__)
-            )
+        if train_set is not None:
+            check_dataset(train_set)
         with training.lock:
-            data = training.train.data if train_set is None else train_set
-            if data is not training.train.data or data.version != self.train_set_version:
-                training.use_data(data)
+            before = training.train.given
+            data = before if train_set is None else train_set
+            if data is not before or data.version != self.train_set_version:
+                table = None if training.base is None else given_rows(data)
+                params = None if data is before else training.params
+                built = built_data(data, params, before, for_training=True)
+                training.use_data(built, data, table)
                 self.train_set, self.train_set_version = data, data.version
             if fobj is not None:
                 training.use_function(fobj)
@@ -292,17 +272,12 @@ class Booster(Explaining, Storing):
 
     def add_valid(self, data: Dataset, name: str) -> Booster:
         """Add a validation set."""
-        if not isinstance(data, Dataset):
-            raise DataTypeError(
-                message(
-                    "validation data is no Dataset",
-                    got=type(data).__name__,
-                    expected="train_set.create_valid(data, label)",
-                )
-            )
+        check_dataset(data, "validation data", "train_set.create_valid(data, label)")
         training = training_of(self, "add_valid()")
         with training.lock:
-            training.add_valid(data, name)
+            table = None if training.base is None else given_rows(data)
+            built = built_data(data, training.params, training.train.given)
+            training.add_valid(built, data, name, table)
             self.name_valid_sets.append(name)
         return self
 
@@ -310,19 +285,17 @@ class Booster(Explaining, Storing):
         """Evaluate the metrics on a data set; one not seen before becomes a validation set."""
         training = training_of(self, "eval()")
         with training.lock:
-            if data is training.train.data:
-                return training.evaluate(training.train, name, feval)
-            for scored in training.valid:
-                if scored.data is data:
-                    return training.evaluate(scored, name, feval)
+            for scored in (training.train, *training.valid):
+                if scored.given is data:
+                    return evaluate(training, scored, name, feval)
             self.add_valid(data, name)
-            return training.evaluate(training.valid[-1], name, feval)
+            return evaluate(training, training.valid[-1], name, feval)
 
     def eval_train(self, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on the training data."""
         training = training_of(self, "eval_train()")
         with training.lock:
-            return training.evaluate(training.train, self._train_data_name, feval)
+            return evaluate(training, training.train, self._train_data_name, feval)
 
     def eval_valid(self, feval: Feval = None) -> list[EvalResult]:
         """Evaluate the metrics on every validation set."""
@@ -331,7 +304,7 @@ class Booster(Explaining, Storing):
             return [
                 result
                 for scored in training.valid
-                for result in training.evaluate(scored, scored.name, feval)
+                for result in evaluate(training, scored, scored.name, feval)
             ]
 
     @property
@@ -355,213 +328,6 @@ class Booster(Explaining, Storing):
         self.train_set = None
         self.name_valid_sets = []
         return self
-
-    # ---- prediction ----
-
-    @overload
-    def predict(
-        self,
-        data: Any,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        raw_score: bool = False,
-        pred_leaf: bool = False,
-        pred_contrib: Literal[False] = False,
-        data_has_header: bool = False,
-        validate_features: bool | None = None,
-        **kwargs: Any,
-    ) -> npt.NDArray[Any]: ...
-
-    @overload
-    def predict(
-        self,
-        data: Any,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        raw_score: bool = False,
-        pred_leaf: bool = False,
-        pred_contrib: bool = False,
-        data_has_header: bool = False,
-        validate_features: bool | None = None,
-        **kwargs: Any,
-    ) -> Any: ...
-
-    def predict(
-        self,
-        data: Any,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        raw_score: bool = False,
-        pred_leaf: bool = False,
-        pred_contrib: bool = False,
-        data_has_header: bool = False,
-        validate_features: bool | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """Predict the rows of a table.
-
-        Args:
-            data: Rows x columns, as for `Dataset`. The columns of a data frame are checked by
-                name, and may be in another order than in training. Files and other tables in
-                chunks are predicted chunk by chunk; other columns in them are passed over.
-            start_iteration: First round to use.
-            num_iteration: Number of rounds; None: up to the best one where early stopping found
-                one, else all; 0 or less: all.
-            raw_score: Whether to return raw scores.
-            pred_leaf: Whether to return the leaf of each row in each tree.
-            pred_contrib: Whether to return Shapley values of the raw scores, exact ones: what each
-                column adds, and last what is expected of all rows. They sum up to the raw score.
-            data_has_header: Whether the first line of a CSV file has names; False: unless all
-                values in it are numbers.
-            validate_features: What happens to the columns of a frame where the model has names too.
-                None: they are found by name, in any order. True: they must be in the order of the
-                training data as well. False: they are taken by position, whatever their names.
-            **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
-
-        Returns:
-            (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`; with
-            `pred_contrib` (rows, columns + 1), class after class where there are several, and of
-            a sparse table a compressed-row matrix (compressed columns of such a table), or a list
-            with one for each class.
-        """
-        n_rounds = self._n_rounds(num_iteration)
-        model = self.model
-        if not (pred_leaf or pred_contrib) and says_nothing_of_one_row(kwargs) and is_one_row(data):
-            wanted = (start_iteration, n_rounds, raw_score, self.resolved_params)
-            found = self._one_row.predict(model, wanted, data)
-            if found is not None:
-                return found
-        options = self._options(start_iteration, num_iteration, kwargs, raw_score, pred_leaf)
-        options = replace(options, validate_features=validate_features)
-        source = find_chunks_of(model, data, data_has_header or None)
-        if source is not None:
-            wants = pred_contrib or options.pred_contrib
-
-            def predict_part(table: Table) -> Any:
-                return self._predict_table(table, options, pred_contrib=wants)
-
-            return join(by_chunks(model, source, predict_part, options.disable_shape_check))
-        return self._predict_table(data, options, pred_contrib=pred_contrib or options.pred_contrib)
-
-    def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:
-        model = self.model
-        if not pred_contrib:
-            return predict(model, data, options)
-        values = shap_values(model, data, options)
-        if isinstance(values, list):
-            if getattr(data, "format", None) == "csc":  # as it came
-                values = [part.tocsc() for part in values]
-            return values[0] if len(values) == 1 else values
-        return values.reshape(len(values), values.shape[1] * values.shape[2])
-
-    @cached_property
-    def _one_row(self) -> OneRow:
-        return OneRow()
-
-    def predictor(
-        self,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        raw_score: bool = False,
-    ) -> Predictor:
-        """Return a small object that predicts single rows, for servers.
-
-        It may be called from many threads, and knows the model as it is now: further training does
-        not change what it says.
-
-        Args:
-            start_iteration: First round to use.
-            num_iteration: Number of rounds, as for `predict`.
-            raw_score: Whether to return raw scores.
-
-        Example:
-            >>> table = np.arange(100.0).reshape(-1, 1)
-            >>> booster = Booster({"objective": "binary"}, Dataset(table, label=table[:, 0] > 50))
-            >>> is_finished = booster.update()
-            >>> predict_row = booster.predictor()
-            >>> predict_row([90.0]) > predict_row([10.0])
-            True
-        """
-        options = self._options(start_iteration, num_iteration, {}, raw_score)
-        return Predictor(self.model, options)
-
-    def _options(
-        self,
-        start_iteration: int,
-        num_iteration: int | None,
-        kwargs: Mapping[str, Any],
-        raw_score: bool = False,
-        pred_leaf: bool = False,
-    ) -> PredictOptions:
-        n_rounds = self._n_rounds(num_iteration)
-        return PredictOptions.from_arguments(
-            start_iteration, n_rounds, raw_score, pred_leaf, kwargs, self.resolved_params
-        )
-
-    def _n_rounds(self, num_iteration: int | None) -> int:
-        """Number of rounds to use: those asked for, the best, or 0 for all."""
-        return self.best_iteration if num_iteration is None else num_iteration
-
-    # ---- facts ----
-
-    def current_iteration(self) -> int:
-        """Return the number of rounds in the model."""
-        return self.num_trees() // self.num_model_per_iteration()
-
-    def num_trees(self) -> int:
-        """Return the number of trees in the model."""
-        training = self.training
-        if training is not None:
-            return training.n_base_trees + len(training.trees)
-        return self.model.forest.n_trees
-
-    def num_model_per_iteration(self) -> int:
-        """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
-        training = self.training
-        if training is not None:
-            return training.trees_per_round
-        return self.model.forest.trees_per_round
-
-    def num_feature(self) -> int:
-        """Return the number of columns."""
-        return self.model.n_columns
-
-    def feature_name(self) -> list[str]:
-        """Return the names of the columns."""
-        return list(self.model.names)
-
-    def _facts(self) -> dict[str, object]:
-        """What to show of it."""
-        model = self.model
-        facts: dict[str, object] = {
-            "objective": model.objective.name,
-            "rounds": self.current_iteration(),
-            "columns": model.n_columns,
-        }
-        if self.best_iteration > 0:
-            facts["best round"] = self.best_iteration
-        for data, scores in self.best_score.items():
-            facts |= {f"{data} {metric}": value for metric, value in scores.items()}
-        return facts
-
-    def __repr__(self) -> str:
-        return to_line("Booster", self._facts())
-
-    def _repr_html_(self) -> str:
-        facts = {**self._facts(), "trees": self.num_trees(), "names": shorten(self.feature_name())}
-        given = (f"{name}={value!r}" for name, value in given_params(self.params).items())
-        return to_html("Booster", {**facts, "parameters": shorten(list(given), most=20)})
-
-    @property
-    def levels(self) -> Levels | None:
-        """What the codes of text and categories stand for; None: all columns are numbers."""
-        return self.model.levels
-
-    @property
-    def class_names(self) -> list[Level] | None:
-        """What classes 0, 1, ... stand for; None: `set_class_names` was not called."""
-        names = self.model.class_names
-        return None if names is None else list(names)
 
     def set_class_names(self, names: Sequence[Level]) -> Booster:
         """Say what classes 0, 1, ... stand for; model files of our own keep it.
@@ -591,58 +357,6 @@ class Booster(Explaining, Storing):
         self._trained = replace(model, class_names=check_class_names(names, model.objective))
         return self
 
-    @property
-    def pandas_categorical(self) -> list[list[Level]] | None:
-        """The levels of each column that has some, as LightGBM calls them."""
-        levels = self.levels
-        return None if levels is None else [list(found) for found in levels.by_column.values()]
-
-    def feature_importance(
-        self, importance_type: str = "split", iteration: int | None = None
-    ) -> npt.NDArray[Any]:
-        """Return how much each column matters.
-
-        Args:
-            importance_type: "split" counts the splits; "gain" (or "total_gain") adds up their
-                gains, "cover" (or "total_cover") the hessians of the rows that they divide;
-                "mean_gain" and "mean_cover" are these by split.
-            iteration: Number of rounds to look at; None: up to the best one, else all.
-        """
-        model = self.used_model(iteration)
-        return feature_importance(model.forest, importance_type, model.derived)
-
-    def lower_bound(self) -> float:
-        """Return the lowest raw score that any row could get."""
-        return self._bound(np.minimum)
-
-    def upper_bound(self) -> float:
-        """Return the highest raw score that any row could get."""
-        return self._bound(np.maximum)
-
-    def _bound(self, choose: np.ufunc) -> float:
-        model = self.model
-        forest = model.forest
-        start = np.zeros_like(model.start) if model.average_output else model.start
-        values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
-        if forest.linear is not None:
-            values = forest.linear["linear_low" if choose is np.minimum else "linear_high"][:, None]
-        begin = forest.leaf_begin[:-1]
-        by_tree = choose.reduceat(values, begin) if len(begin) else values
-        # Added up one after another, as a prediction is: so not even rounding breaks the bound.
-        steps = np.concatenate([start, by_tree.ravel()]).reshape(-1, forest.n_outputs)
-        total = np.cumsum(steps, axis=0)[-1]
-        if model.average_output:
-            total = total / max(forest.n_rounds, 1) + model.start
-        return float(choose.reduce(total))
-
-    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
-        """Return the value of one leaf of one tree; with vector leaves, that of each output.
-
-        With `linear_tree` it is what rows get in which a value is missing.
-        """
-        values = leaf_values(self.model.forest, tree_id, leaf_id)
-        return values[leaf_id].copy() if values.shape[1] > 1 else float(values[leaf_id, 0])
-
     def set_leaf_output(self, tree_id: int, leaf_id: int, value: Any) -> Booster:
         """Give one leaf of one tree another value; in a training, scores follow.
 
@@ -663,19 +377,13 @@ class Booster(Explaining, Storing):
             0.5
         """
         training = self.training
-        with nullcontext() if training is None else training.lock:
-            model = self.model
-            values = leaf_values(model.forest, tree_id, leaf_id).copy()
-            values[leaf_id] = check_leaf_value(value, model.forest.n_values)
-            if training is not None and tree_id >= training.n_base_trees:
-                set_leaf_values(training, tree_id - training.n_base_trees, values.ravel())
-                return self
-            whole = model if training is None or training.base is None else training.base.model
-            changed = replace(whole, forest=with_leaf_values(whole.forest, tree_id, values.ravel()))
-            if training is None:
-                self._trained = changed
-            else:
-                set_base(training, changed)
+        if training is not None:
+            change_leaf(training, tree_id, leaf_id, value)
+        else:
+            forest = self.model.forest
+            values = changed_leaf_values(forest, tree_id, leaf_id, value)
+            forest = with_leaf_values(forest, tree_id, values)
+            self.model = replace(self.model, forest=forest)
         return self
 
     def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Booster:
@@ -691,126 +399,13 @@ class Booster(Explaining, Storing):
             ParameterError: If there are no such rounds.
         """
         training = self.training
-        with nullcontext() if training is None else training.lock:
-            model = self.model
-            order = shuffled_rounds(model.forest.n_rounds, start_iteration, end_iteration)
-            if training is None:
-                self._trained = replace(model, forest=permute_rounds(model.forest, order))
-                return self
-            n_base = model.forest.n_rounds - training.n_rounds
-            if order[:n_base] != list(range(n_base)):
-                raise DataError(
-                    message(
-                        "rounds of init_model cannot be shuffled while training continues from it",
-                        got=start_iteration,
-                        expected=f"start_iteration >= {n_base}",
-                        hint="Call free_dataset() first.",
-                    )
-                )
-            move_rounds(training, [i - n_base for i in order[n_base:]])
+        if training is not None:
+            shuffle_rounds(training, start_iteration, end_iteration)
+            return self
+        forest = self.model.forest
+        order = shuffled_rounds(forest.n_rounds, start_iteration, end_iteration)
+        self.model = replace(self.model, forest=permute_rounds(forest, order))
         return self
-
-    def get_split_value_histogram(
-        self, feature: int | str, bins: int | str | None = None, xgboost_style: bool = False
-    ) -> Any:
-        """Count the thresholds at which a column is split.
-
-        Args:
-            feature: The column, by number or name.
-            bins: As for `numpy.histogram`; None: as many as there are different thresholds.
-            xgboost_style: Whether to return a table of (SplitValue, Count) without empty bins: a
-                pandas data frame if pandas is installed, else an array.
-
-        Returns:
-            Counts and edges of the bins, or the table.
-
-        Example:
-            >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
-            >>> booster = Booster({"objective": "binary", "num_leaves": 2}, data)
-            >>> booster.update()
-            False
-            >>> counts, edges = booster.get_split_value_histogram("Column_0")
-            >>> counts
-            array([1])
-        """
-        return split_value_histogram(self.used_model(None), feature, bins, xgboost_style)
-
-    def refit(
-        self,
-        data: Any,
-        label: Any,
-        decay_rate: float = 0.9,
-        reference: Dataset | None = None,
-        weight: Any = None,
-        group: Any = None,
-        init_score: Any = None,
-        feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
-        dataset_params: Mapping[str, Any] | None = None,
-        free_raw_data: bool = True,
-        validate_features: bool | None = None,
-        **kwargs: Any,
-    ) -> Booster:
-        """Learn the leaf values again on other data; the splits stay.
-
-        Round after round, a leaf's value becomes `decay_rate` times the old one plus `1 -
-        decay_rate` times what its rows of the new data ask for, shrunk by `learning_rate`. What
-        the model starts from changes in the same way. Leaves that no row falls into keep their
-        value. See docs/control.md.
-
-        Args:
-            data: Rows x columns, as for `predict`.
-            label: Labels, as for `Dataset`.
-            decay_rate: Share of the old value that is kept, from 0 to 1.
-            reference: As for `Dataset`.
-            weight: Weights, as for `Dataset`.
-            group: Rows of each query, as for `Dataset`.
-            init_score: Scores to start from, as for `Dataset`.
-            feature_name: As for `Dataset`.
-            categorical_feature: As for `Dataset`.
-            dataset_params: Parameters of the `Dataset`.
-            free_raw_data: Has no effect: the data is not kept.
-            validate_features: As for `predict`.
-            **kwargs: Parameters that replace those the model was trained with, such as
-                `lambda_l2`; `objective` for a model with an objective of one's own.
-
-        Returns:
-            A new model; this one is not changed.
-
-        Raises:
-            ParameterError: If `decay_rate` is not between 0 and 1.
-            DataError: If the data does not fit the model.
-
-        Example:
-            >>> x = np.arange(100.0).reshape(-1, 1)
-            >>> booster = Booster({"num_leaves": 2}, Dataset(x, label=x[:, 0] > 50))
-            >>> booster.update()
-            False
-            >>> moved = booster.refit(x, 10 * (x[:, 0] > 50), decay_rate=0.0)
-            >>> bool(moved.predict([[99.0]]) > booster.predict([[99.0]]))
-            True
-        """
-        params = given_params(self.params)
-        data = whole_table(data)
-        if validate_features is False and isinstance(feature_name, str):
-            feature_name = self.feature_name()
-        new_set = Dataset(
-            data,
-            label,
-            reference=reference,
-            weight=weight,
-            group=group,
-            init_score=init_score,
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
-            params=dataset_params,
-            free_raw_data=False,
-        )
-        resolved = resolve(params).replace(**kwargs)
-        booster = copy.copy(self)
-        booster.params = {**params, **kwargs}
-        booster.model = refit(self.model, resolved, new_set, data, decay_rate, validate_features)
-        return booster
 
     # ---- machines ----
 
@@ -843,28 +438,6 @@ class Booster(Explaining, Storing):
 
     # ---- files ----
 
-    def used_model(self, num_iteration: int | None = None, start_iteration: int = 0) -> Model:
-        """Return the rounds of the model that predictions use.
-
-        Args:
-            num_iteration: Number of rounds, as for `predict`.
-            start_iteration: First round.
-
-        Example:
-            >>> x = np.arange(100.0).reshape(-1, 1)
-            >>> booster = Booster({}, Dataset(x, label=x[:, 0]))
-            >>> booster.update(), booster.update()
-            (False, False)
-            >>> booster.best_iteration = 1
-            >>> booster.used_model().forest.n_trees, booster.used_model(0).forest.n_trees
-            (1, 2)
-        """
-        model = self.model
-        n_rounds, wanted = model.forest.n_rounds, self._n_rounds(num_iteration)
-        first = min(max(start_iteration, 0), n_rounds)
-        last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
-        return model.rounds(first, last)
-
     def _become(self, model: Model) -> None:
         self.free_dataset()
         self.best_iteration = -1
@@ -875,6 +448,11 @@ class Booster(Explaining, Storing):
         booster = cls.__new__(cls)
         booster._clear()
         booster._use(model)
+        return booster
+
+    def _replaced(self, params: dict[str, Any], model: Model) -> Booster:
+        booster = copy.copy(self)
+        booster.params, booster.model = params, model
         return booster
 
     def _with(self, model: Model) -> Booster:
@@ -890,16 +468,7 @@ class Booster(Explaining, Storing):
 
         A link function is kept if it can be pickled.
         """
-        state = self._state()
-        try:
-            pickle.dumps(state["link"])
-        except (pickle.PicklingError, AttributeError, TypeError):
-            state["link"] = None
-            warn(
-                "The link function of the objective cannot be pickled and is left out: the copy "
-                "predicts raw scores until set_objective() is called. A function of a module can."
-            )
-        return state
+        return without_unpicklable_link(self._state())
 
     def _state(self) -> dict[str, Any]:
         kept = ("params", "best_iteration", "best_score", "_train_data_name", "was_interrupted")
@@ -907,16 +476,11 @@ class Booster(Explaining, Storing):
         state["params"] = {
             name: "custom" if callable(value) else value for name, value in self.params.items()
         }
-        model = self.model
-        link = model.objective.link if isinstance(model.objective, CustomWithLink) else None
-        return {**state, "model": model_file.to_bytes(model), "link": link}
+        return {**state, **model_to_state(self.model)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the booster again."""
-        state = dict(state)
-        model, link = model_file.from_bytes(state.pop("model")), state.pop("link", None)
-        if isinstance(model.objective, CustomWithLink):
-            model = replace(model, objective=replace(model.objective, link=link))
+        model, state = model_from_state(state)
         self._clear()
         self._trained = model
         self.__dict__.update(state)
@@ -930,66 +494,3 @@ class Booster(Explaining, Storing):
         booster = Booster.__new__(Booster)
         booster.__setstate__(copy.deepcopy(self._state(), memo))
         return booster
-
-
-def _model_of(init_model: object) -> Model:
-    """Return the model to continue from: that of a booster, up to its best round, or a file's.
-
-    Raises:
-        ParameterError: If it is neither.
-    """
-    if isinstance(init_model, Booster):
-        return init_model.used_model()
-    if isinstance(init_model, (str, os.PathLike)):
-        return formats.load(init_model)
-    raise ParameterError(
-        message(
-            "init_model is not usable",
-            got=type(init_model).__name__,
-            expected="a Booster, or the path of a saved one",
-        )
-    )
-
-
-def _is_placeholder(name: str, value: object) -> bool:
-    """Whether this stands for an objective of the user's that a model file could not keep."""
-    return CANONICAL.get(name) == "objective" and value == Custom.name
-
-
-def training_of(booster: Booster, action: str) -> Training:
-    """Return the training of a booster that still has its data.
-
-    Raises:
-        DataError: If the data is released; `action` names what needed it.
-
-    Example:
-        >>> booster = Booster({}, Dataset([[1.0], [2.0]], label=[0, 1]))
-        >>> training_of(booster, "an example").n_rounds
-        0
-    """
-    if booster.training is None:
-        raise DataError(
-            message(
-                f"data set used after being freed: {action} needs the training data",
-                hint="Train with keep_training_booster=True, or make the Booster with train_set.",
-            )
-        )
-    return booster.training
-
-
-def restore_best(booster: Booster, *, with_scores: bool) -> None:
-    """Go back to the best round where later rounds have changed its trees.
-
-    Elsewhere its trees are the first ones of the model, whatever came later.
-
-    Args:
-        booster: A booster whose `best_iteration` is known.
-        with_scores: Whether training or evaluation will resume from there.
-    """
-    training = booster.training
-    if training is None or not training.boosting.rescales:
-        return
-    with training.lock:
-        n_base = booster.current_iteration() - training.n_rounds
-        if n_base < booster.best_iteration < n_base + training.n_rounds:
-            training.rewind(booster.best_iteration - n_base, with_scores=with_scores)

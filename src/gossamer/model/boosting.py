@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data import Dataset
+from gossamer.data.built import BuiltData
 from gossamer.params import Params
 from gossamer.tree import Forest, Tree
 
 if TYPE_CHECKING:
-    from gossamer.model.training import ScoredSet, Training
+    from gossamer.model.scored_set import ScoredSet
+    from gossamer.model.training import Training
 
 Scores = npt.NDArray[np.float64]
 # What a mode knows beside the trees, as JSON can hold it.
@@ -51,7 +52,7 @@ class Boosting:
         """Take other parameters for the rounds to come."""
         self._params = params
 
-    def check_data(self, data: Dataset, name: str) -> None:
+    def check_data(self, data: BuiltData, name: str) -> None:
         """Refuse a data set that the mode cannot use.
 
         Raises:

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
-from gossamer.model.base_model import RawRows
+from gossamer.data.dataset import given_rows
+from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.check import check_forest
-from gossamer.model.edit import check_constant
+from gossamer.model.edit import (
+    changed_leaf_values,
+    check_constant,
+    shuffled_rounds,
+    with_leaf_values,
+)
 from gossamer.model.model import Model
-from gossamer.model.training import Training, one_at_a_time
+from gossamer.model.one_at_a_time import one_at_a_time
+from gossamer.model.training import Training
 from gossamer.tree import Forest, Tree
 
 
 @one_at_a_time
-def set_leaf_values(training: Training, t: int, values: npt.NDArray[np.float64]) -> None:
-    """Give the leaves of a tree of this training other values; scores follow."""
+def change_leaf(training: Training, tree_id: int, leaf_id: int, value: Any) -> None:
+    """Give a leaf of a training's model another value; scores follow.
+
+    Raises:
+        ParameterError: If there is no such leaf, or the value does not fit.
+        NotSupportedError: If later rounds have weighed the tree.
+    """
+    forest, n_base = training.to_model().forest, training.n_base_trees
+    values = changed_leaf_values(forest, tree_id, leaf_id, value)
+    if training.base is not None and tree_id < n_base:
+        model = training.base.model
+        _set_base(training, replace(model, forest=with_leaf_values(model.forest, tree_id, values)))
+        return
     _refuse_weights(training, "set_leaf_output()")
-    check_constant(training.to_model().forest)
+    check_constant(forest)
+    t = tree_id - n_base
     arrays = {**vars(Tree.from_arrays(training.trees[t])), "leaf_value": values}
     tree: Any = Tree(**arrays)
     if tree.n_leaves > 1:
@@ -31,8 +47,7 @@ def set_leaf_values(training: Training, t: int, values: npt.NDArray[np.float64])
     training.replay()
 
 
-@one_at_a_time
-def set_base(training: Training, model: Model) -> None:
+def _set_base(training: Training, model: Model) -> None:
     """Continue from another model of the same shape than before; scores follow.
 
     Raises:
@@ -41,7 +56,7 @@ def set_base(training: Training, model: Model) -> None:
     assert training.base is not None
     base = replace(training.base, model=model)
     every = (training.train, *training.valid)
-    scores = [base.scores(s.data, s.name, RawRows.of(s.data), s.n_threads) for s in every]
+    scores = [base.scores(s.data, s.name, given_rows(s.given), s.n_threads) for s in every]
     training.base = base
     training.train, *training.valid = (
         replace(scored, base=score) for scored, score in zip(every, scores, strict=True)
@@ -50,11 +65,29 @@ def set_base(training: Training, model: Model) -> None:
 
 
 @one_at_a_time
-def move_rounds(training: Training, order: Sequence[int]) -> None:
-    """Put the rounds of this training into another order; scores follow."""
+def shuffle_rounds(training: Training, start_iteration: int, end_iteration: int) -> None:
+    """Put rounds of this training into another order; scores follow.
+
+    Raises:
+        ParameterError: If there are no such rounds.
+        DataError: If rounds of `init_model` are among them.
+        NotSupportedError: If later rounds have weighed the trees.
+    """
+    n_rounds = training.to_model().forest.n_rounds
+    order = shuffled_rounds(n_rounds, start_iteration, end_iteration)
+    n_base = n_rounds - training.n_rounds
+    if order[:n_base] != list(range(n_base)):
+        raise DataError(
+            message(
+                "rounds of init_model cannot be shuffled while training continues from it",
+                got=start_iteration,
+                expected=f"start_iteration >= {n_base}",
+                hint="Call free_dataset() first.",
+            )
+        )
     _refuse_weights(training, "shuffle_models()")
-    k = training.trees_per_round
-    training.trees = [tree for i in order for tree in training.trees[i * k : (i + 1) * k]]
+    k, moved = training.trees_per_round, [i - n_base for i in order[n_base:]]
+    training.trees = [tree for i in moved for tree in training.trees[i * k : (i + 1) * k]]
     training.replay()
 
 
@@ -81,8 +114,8 @@ def get_state(training: Training) -> dict[str, Any]:
         "linear": forest.linear,
         "n_leaves": [tree.n_leaves for tree in training.trees],
         "start": training.start,
-        "is_started": training._is_started,
-        "states": training._states,
+        "is_started": training.is_started,
+        "states": training.states,
         "mode": training.boosting.state(),
     }
 
@@ -120,7 +153,7 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
         trees.append(training.native_tree(vars(tree), n_values) if tree.n_leaves > 1 else tree)
     training.trees = trees
     training.start = start
-    training._is_started = bool(state["is_started"])
-    training._states = list(state["states"])
+    training.is_started = bool(state["is_started"])
+    training.states = list(state["states"])
     training.boosting.restore(state["mode"])
     training.replay()

@@ -19,8 +19,9 @@ from gossamer.errors import (
 )
 from gossamer.metrics import EvalResult
 from gossamer.model import model_file
-from gossamer.model.booster import Booster, training_of
+from gossamer.model.booster import Booster
 from gossamer.model.change_training import get_state, set_state
+from gossamer.model.evaluate import training_of
 from gossamer.model.fingerprint import describe_data, describe_params
 from gossamer.model.pack import pack, unpack
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gossamer.data import Dataset
+from gossamer.data.dataset import built_data
 from gossamer.errors import message
 from gossamer.logger import warn
 from gossamer.model.booster import Booster
@@ -15,8 +16,9 @@ def warn_if_constant(booster: Booster, train_set: Dataset) -> None:
         booster: A model whose training ended in its first round.
         train_set: What it was trained on.
     """
-    label = train_set.targets.label
-    params, n_rows = booster.resolved_params, train_set.num_data()
+    data = built_data(train_set)
+    label = data.targets.label
+    params, n_rows = booster.resolved_params, data.n_rows
     # A user's own objective may ask for the same everywhere.
     if callable(params.objective) or (label == label[0]).all():
         return
@@ -24,7 +26,7 @@ def warn_if_constant(booster: Booster, train_set: Dataset) -> None:
     if n_rows < 2 * least:
         why = f"{n_rows} rows and min_child_samples={least} (min_data_in_leaf)"
         hint = "Lower min_child_samples to learn from so few rows."
-    elif train_set.binned.binning.n_features == 0:
+    elif data.table.binning.n_features == 0:
         why = "columns that have the same value in every row"
         hint = "Look at the columns: is something missing?"
     else:

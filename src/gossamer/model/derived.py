@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data import Dataset, Table
+from gossamer.data import Table
 from gossamer.data.binned import BinnedTable, bin_table, put_beside
+from gossamer.data.built import BuiltData
 from gossamer.data.statistic_sources import choose_encoded, choose_sources
 from gossamer.data.target_statistics import TargetStatistics
 from gossamer.data.target_sums import class_targets
@@ -164,7 +165,7 @@ class DerivedTables:
         return put_beside(binned, right, n_threads)
 
 
-def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables | None:
+def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTables | None:
     """Learn the derived columns of training data, if there are to be any.
 
     Returns:
@@ -174,7 +175,7 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
         ParameterError: If they were asked for, but do not fit other parameters or the objective.
     """
     wanted = params.cat_target_statistics
-    binned = data.binned
+    binned = data.table
     features = np.flatnonzero(binned.binning.is_categorical)
     if wanted == "off" or len(features) == 0:
         return None
@@ -193,12 +194,12 @@ def derive(params: Params, data: Dataset, objective: Objective) -> DerivedTables
     n_used = [len(np.unique(column)) for column in codes]
     encoded = list(range(len(codes)))
     if wanted == "auto":
-        encoded = choose_encoded(n_used, data.num_data())
+        encoded = choose_encoded(n_used, data.n_rows)
     n_codes = [len(known) + 1 for known in categories]
     sources = choose_sources(codes, n_codes, encoded, params.cat_combinations)
     if not sources:
         return None
-    n_threads = resolve_threads(params.num_threads, data.num_data(), len(sources))
+    n_threads = resolve_threads(params.num_threads, data.n_rows, len(sources))
     statistics, values = TargetStatistics.fit(
         codes,
         n_codes,
@@ -260,14 +261,14 @@ def _codes_of_bins(
     return categories, codes
 
 
-def _targets(data: Dataset, objective: Objective) -> npt.NDArray[Any]:
+def _targets(data: BuiltData, objective: Objective) -> npt.NDArray[Any]:
     label = data.targets.label
     if objective.traits.kind is Kind.MULTICLASS:
         return class_targets(label, objective.n_outputs)
     return label
 
 
-def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
+def _why_not(params: Params, data: BuiltData, objective: Objective) -> str:
     """What speaks against statistics; nothing: an empty string."""
     for name in _NOT_WITH:
         if params[name]:
@@ -276,7 +277,7 @@ def _why_not(params: Params, data: Dataset, objective: Objective) -> str:
         return f"tree_method={params.tree_method}"
     if not params.use_missing:
         return "use_missing=false"
-    if data.feature_weights is not None:
+    if data.columns.weights is not None:
         return "feature_weights"
     if data.targets.n_targets > 1:
         return "several targets"

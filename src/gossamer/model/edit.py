@@ -57,6 +57,19 @@ def check_leaf_value(value: Any, n_values: int) -> npt.NDArray[np.float64]:
     return values
 
 
+def changed_leaf_values(
+    forest: Forest, tree: int, leaf: int, value: Any
+) -> npt.NDArray[np.float64]:
+    """Return the values of a tree's leaves, one after another, with another value of one leaf.
+
+    Raises:
+        ParameterError: If there is no such leaf, or the value does not fit.
+    """
+    values = leaf_values(forest, tree, leaf).copy()
+    values[leaf] = check_leaf_value(value, forest.n_values)
+    return values.ravel()
+
+
 def check_constant(forest: Forest) -> None:
     """Check that leaves are constants.
 

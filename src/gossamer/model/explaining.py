@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
+from gossamer.data.dataset import built_data
 from gossamer.data.sources import whole_table
 from gossamer.model.explain import shap_interactions, shap_values
 from gossamer.model.given_params import given_params
@@ -205,7 +206,7 @@ class Explaining(ABC):
         options = self._options(start_iteration, num_iteration, kwargs)
         n_rows = len(label) if hasattr(label, "__len__") else 0
         rows = np.zeros((n_rows, 1), np.int8)
-        given = Dataset(rows, label, weight=weight, group=group, params={"verbose": -1})
+        given = built_data(Dataset(rows, label, weight=weight, group=group, params={"verbose": -1}))
         return permutation_importance(self.model, data, given, resolved, options, n_repeats, seed)
 
     def partial_dependence(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data import Dataset
+from gossamer.data.built import BuiltData
 from gossamer.params import Params
 
 # Bins are looked at in so many rows and features, spread evenly: this must be cheap.
@@ -26,29 +26,31 @@ _NO_MATTER: Final = (
 )
 
 
-def describe_data(data: Dataset) -> dict[str, Any]:
+def describe_data(data: BuiltData) -> dict[str, Any]:
     """Return facts about a data set and short digests of what it holds, by name.
 
     Example:
-        >>> data = Dataset([[1.0], [2.0], [3.0]], label=[0, 1, 1]).construct()
-        >>> facts = describe_data(data)
+        >>> from gossamer.data import Dataset
+        >>> from gossamer.data.dataset import built_data
+        >>> table = [[1.0], [2.0], [3.0]]
+        >>> facts = describe_data(built_data(Dataset(table, label=[0, 1, 1])))
         >>> facts["rows"], facts["columns"]
         (3, 1)
-        >>> facts == describe_data(Dataset([[1.0], [2.0], [3.0]], label=[0, 1, 0]).construct())
+        >>> facts == describe_data(built_data(Dataset(table, label=[0, 1, 0])))
         False
     """
-    binning, fields = data.binned.binning, ("label", "weight", "group")
+    binning, fields = data.table.binning, ("label", "weight", "group")
     facts: dict[str, Any] = {
-        "rows": data.num_data(),
-        "columns": data.num_feature(),
-        "names of columns": _digest(name.encode() + b"\0" for name in data.get_feature_name()),
+        "rows": data.n_rows,
+        "columns": data.n_columns,
+        "names of columns": _digest(name.encode() + b"\0" for name in data.names),
         "bin bounds": _digest(
             [*map(_bytes, binning.to_arrays().values()), b"%d" % binning.missing_kind]
         ),
         "values": _digest(_sampled_bins(data)),
     }
-    facts |= {name: _digest([_bytes(getattr(data, name))]) for name in fields}
-    facts["init_score"] = _digest([_bytes(data.first_scores)])
+    facts |= {name: _digest([_bytes(data.field(name))]) for name in fields}
+    facts["init_score"] = _digest([_bytes(data.rows.first_scores)])
     targets = data.targets
     facts["position"] = _digest([_bytes(targets.position), repr(targets.positions).encode()])
     return facts
@@ -77,8 +79,8 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
-def _sampled_bins(data: Dataset) -> Iterable[bytes | memoryview]:
-    binned = data.binned
+def _sampled_bins(data: BuiltData) -> Iterable[bytes | memoryview]:
+    binned = data.table
     n_rows, n_features = binned.n_rows, binned.bins.n_features
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, _ROWS)).astype(np.uint32))
     features = np.unique(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gossamer.params import CANONICAL
+from gossamer.logger import warn
+from gossamer.model.model import Model
+from gossamer.objectives import Custom
+from gossamer.params import CANONICAL, resolve
 
 
 def given_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,4 +23,15 @@ def given_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_placeholder(name: str, value: object) -> bool:
     """Whether this stands for an objective of the user's that a model file could not keep."""
-    return CANONICAL.get(name) == "objective" and value == "custom"
+    return CANONICAL.get(name) == "objective" and value == Custom.name
+
+
+def saved_params(params: Mapping[str, Any], model: Model) -> dict[str, Any]:
+    """Return the parameters of a saved model; as in LightGBM they win over those given."""
+    known = resolve(model.params, context="predict")
+    given = resolve(params, context="predict")
+    other = [name for name in given.given & known.given if given[name] != known[name]]
+    if other:
+        warn(f"Parameters of the saved model are used instead of those given: {sorted(other)}.")
+    mine = {n: v for n, v in params.items() if CANONICAL[n] not in known.given}
+    return {**mine, **model.params}

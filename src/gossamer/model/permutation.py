@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data import Dataset, Table
+from gossamer.data import Table
+from gossamer.data.built import BuiltData
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.metrics import Metric, make_metrics
 from gossamer.model.changed_columns import change_columns, row_blocks, values_of
@@ -53,7 +54,7 @@ class PermutationImportance:
 def permutation_importance(
     model: Model,
     data: object,
-    given: Dataset,
+    given: BuiltData,
     params: Params,
     options: PredictOptions,
     n_repeats: int,
@@ -76,11 +77,11 @@ def permutation_importance(
     check_count(n_repeats, "n_repeats", least=1)
     check_count(seed, "seed", least=0)
     table = fitting_table(model, data, options.disable_shape_check)
-    if given.num_data() != table.n_rows:
+    if given.n_rows != table.n_rows:
         raise DataError(
             message(
                 "label and data differ in length",
-                got=given.num_data(),
+                got=given.n_rows,
                 expected=f"{table.n_rows}, one per row of the data",
             )
         )
@@ -145,11 +146,11 @@ def _raw_scores(model: Model, part: Table, options: PredictOptions) -> Floats:
     return found
 
 
-def _objective(model: Model, params: Params, given: Dataset) -> Objective:
+def _objective(model: Model, params: Params, given: BuiltData) -> Objective:
     """The objective, after checking the labels against it."""
     if isinstance(model.objective, Custom):
         return model.objective
-    objective = make_objective(params, given)
+    objective = make_objective(params, given.targets)
     if objective.n_outputs != model.objective.n_outputs:
         raise DataError(
             message(

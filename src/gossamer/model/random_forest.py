@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gossamer.data import Dataset
+from gossamer.data.built import BuiltData
 from gossamer.errors import DataError, message
 from gossamer.model.boosting import Boosting, RoundScores, Scores
 from gossamer.params.check_boosting import no_own_objective
@@ -25,9 +25,9 @@ class RandomForest(Boosting):
 
     averages: ClassVar[bool] = True
 
-    def check_data(self, data: Dataset, name: str) -> None:
+    def check_data(self, data: BuiltData, name: str) -> None:
         """See `Boosting`."""
-        if data.init_score is not None:
+        if data.rows.init_score is not None:
             raise DataError(
                 message(
                     f"boosting=rf cannot start from the init_score of the data set {name!r}",
@@ -42,15 +42,15 @@ class RandomForest(Boosting):
 
     def begin_round(self, training: Training, n_round: int) -> RoundScores:
         """See `Boosting`."""
-        training.grower.set_step(learning_rate=1.0)
-        start = np.repeat(training.start, training.train.data.num_data())
+        training.prepared.grower.set_step(learning_rate=1.0)
+        start = np.repeat(training.start, training.train.data.n_rows)
         # Residuals are taken from the scores that trees are added to.
-        into = start if training.grower.refits_leaves else training.train.score
+        into = start if training.prepared.grower.refits_leaves else training.train.score
         return RoundScores(start, into)
 
     def end_round(self, training: Training, trees: Sequence[Any]) -> None:
         """See `Boosting`."""
-        if training.grower.refits_leaves:
+        if training.prepared.grower.refits_leaves:
             self._add_trees(training, training.train, trees)
         super().end_round(training, trees)
 

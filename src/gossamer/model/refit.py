@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Table, Targets
+from gossamer.data.built import BuiltData
+from gossamer.data.dataset import built_data
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.model.base_model import BaseModel
 from gossamer.model.model import Model
@@ -82,9 +84,10 @@ def refit(
                 hint="Train a new model on the new data.",
             )
         )
-    objective = make_objective(params, data)
-    BaseModel(model).check_fits(data, objective)
-    return _Refit(model, params, objective, data, float(decay_rate)).run(
+    built = built_data(data)
+    objective = make_objective(params, built.targets, data)
+    BaseModel(model).check_fits(built, objective)
+    return _Refit(model, params, objective, built, float(decay_rate)).run(
         fitting_table(model, table, validate_features=validate_features)
     )
 
@@ -93,19 +96,19 @@ class _Refit:
     """One refit: the scores so far, and what the objective asks for."""
 
     def __init__(
-        self, model: Model, params: Params, objective: Objective, data: Dataset, decay_rate: float
+        self, model: Model, params: Params, objective: Objective, data: BuiltData, decay_rate: float
     ) -> None:
         self.model, self.params, self.objective = model, params, objective
         self.keep = decay_rate
         self.targets: Targets = objective.prepare(data.targets)
-        n_rows, n_outputs = data.num_data(), objective.n_outputs
-        self.n_threads = resolve_threads(params.num_threads, n_rows, data.num_feature())
+        n_rows, n_outputs = data.n_rows, objective.n_outputs
+        self.n_threads = resolve_threads(params.num_threads, n_rows, data.n_columns)
         self.start = model.start.copy()
         starts_itself = params.boost_from_average and params.base_score is None
-        if starts_itself and data.init_score is None:
+        if starts_itself and data.rows.init_score is None:
             self.start = self._blend(self.start, np.array(objective.start_scores(self.targets)))
         self.score = np.repeat(self.start, n_rows).reshape(n_outputs, n_rows)
-        if (first := data.first_scores) is not None:
+        if (first := data.rows.first_scores) is not None:
             self.score += first.reshape(n_outputs, n_rows)
         self.gradients = Gradients.empty(
             n_rows, n_outputs, has_hessian=objective.has_hessian(self.targets)

@@ -105,16 +105,21 @@ def objective_class(params: Params) -> type[Objective]:
     return OBJECTIVES[params.objective]
 
 
-def make_objective(params: Params, train_set: Dataset) -> Objective:
+def make_objective(params: Params, targets: Targets, train_set: Dataset | None = None) -> Objective:
     """Make the objective of a training, and check the labels against it.
 
+    Args:
+        params: Checked parameters.
+        targets: Labels and weights.
+        train_set: What an objective of the user's is called with.
+
     Example:
+        >>> import numpy as np
         >>> from gossamer.params import resolve
-        >>> data = Dataset([[1], [2]], label=[0, 1])
-        >>> make_objective(resolve({"objective": "binary"}), data)
+        >>> targets = Targets(np.array([0, 1], dtype=np.float32))
+        >>> make_objective(resolve({"objective": "binary"}), targets)
         Binary(sigmoid=1.0, weight_negative=1.0, weight_positive=1.0)
     """
-    targets = train_set.targets
     if callable(params.objective):
         says = "num_class" in params.given or params.num_class > 1
         n_outputs = params.num_class if says else targets.n_targets

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Table, Targets
+from gossamer.data.dataset import built_data
 from gossamer.data.random_order import random_order
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.model import Booster
@@ -174,7 +175,8 @@ def _read_targets(model: Model, label: Any, group: Any, query: Any, n_rows: int)
             )
         )
     rows = np.zeros((n_rows, 1), np.int8)
-    targets = Dataset(rows, label, group=group, query=query, params={"verbose": -1}).targets
+    data = Dataset(rows, label, group=group, query=query, params={"verbose": -1})
+    targets = built_data(data).targets
     objective = model.objective
     n_targets = len(objective.parts) if isinstance(objective, SeveralTargets) else 1
     takes_two = objective.takes_intervals and targets.n_targets == 2

@@ -316,7 +316,14 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             groups=eval_group,
             queries=eval_query,
         )
-        valid_sets, names = eval_sets.build(self, (X, y), train_set, self._encode_labels)
+        valid_sets, names = eval_sets.build(
+            self,
+            (X, y),
+            train_set,
+            self._encode_labels,
+            self._take_columns,
+            self._learns_times(),
+        )
         history: dict[str, dict[str, list[float]]] = {}
         booster = train(
             params,

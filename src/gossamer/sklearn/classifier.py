@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.data.columns import is_level
@@ -22,15 +21,14 @@ from gossamer.params.coerce import coerce
 from gossamer.params.traits import OBJECTIVE_CHOICES, Kind, Traits, traits_of
 from gossamer.sklearn.arguments import take_out
 from gossamer.sklearn.base import GossamerModel
-from gossamer.sklearn.indicators import check_indicators
-from gossamer.sklearn.inputs import Array
+from gossamer.sklearn.class_labels import ClassLabels, plain_labels
 from gossamer.train import Callback
 
 # The same metric for two and for several classes.
 _METRIC_PAIRS: Final = (("binary_logloss", "multi_logloss"), ("binary_error", "multi_error"))
 
 
-class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
+class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: ignore[misc]
     """Gradient boosted trees that predict a class.
 
     The arguments are those of `GossamerModel`; the objective is "binary" for two classes and
@@ -112,20 +110,6 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         )
         return self
 
-    def _learn_labels(self, y: Array) -> Array:
-        y = plain_labels(y)
-        self._n_labels = y.shape[1] if y.ndim == 2 else 1
-        if y.ndim == 2:
-            check_indicators(y, self._n_labels, "training")
-            self.classes_: Any = [np.array([0, 1], dtype=y.dtype)] * self._n_labels
-            self.n_classes_ = 2
-            return y
-        classes, codes = _unique(y)
-        check_classification_targets(y)
-        self.classes_ = classes
-        self.n_classes_ = len(self.classes_)
-        return codes
-
     def _check_same_classes(self, known: Any) -> None:
         if known is None or self._n_labels > 1:
             return
@@ -168,23 +152,6 @@ class GossamerClassifier(ClassifierMixin, GossamerModel):  # type: ignore[misc]
         self._n_labels = 1
         self.classes_ = np.array(booster.class_names or range(n_classes))
         self.n_classes_ = n_classes
-
-    def _encode_labels(self, y: Any, name: str) -> Array:
-        if self._n_labels > 1 or np.ndim(y) == 2:
-            return check_indicators(y, self._n_labels, name)
-        labels, codes = _unique(plain_labels(y))
-        code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
-        unknown = [label for label in labels.tolist() if label not in code_of]
-        if unknown:
-            raise DataError(
-                message(
-                    f"a class of the data set {name!r} does not occur in the training data",
-                    got=unknown[0],
-                    expected=f"one of {', '.join(map(repr, list(code_of)[:10]))}",
-                    hint="Split the data so that the training data has every class.",
-                )
-            )
-        return np.array([code_of[label] for label in labels.tolist()])[codes]
 
     def _default_objective(self) -> str:
         return "multiclass" if self.n_classes_ > 2 else "binary"
@@ -430,46 +397,3 @@ def _canonical(name: Any, parameter: str = "objective") -> Any:
     """The canonical name of an objective or a metric."""
     found = coerce(TABLE[parameter], name)
     return found[0] if isinstance(found, tuple) and found else found
-
-
-def plain_labels(y: Any) -> Any:
-    """Return whole numbers and truth values that come as objects as what they are.
-
-    A table of mixed types, made an array, has nothing else; scikit-learn refuses them.
-
-    Example:
-        >>> plain_labels(np.array([0, 1, 1], dtype=object))
-        array([0, 1, 1])
-        >>> plain_labels(np.array(["a", "b"], dtype=object))
-        array(['a', 'b'], dtype=object)
-    """
-    if str(getattr(y, "dtype", "")) != "object" or getattr(y, "ndim", 0) != 1:
-        return y
-    values = np.asarray(y)
-    is_plain = all(isinstance(v, (int, np.integer, np.bool_)) for v in values)
-    return np.array(values.tolist()) if is_plain else y
-
-
-def _unique(y: Any) -> tuple[Array, Array]:
-    """The classes, sorted, and the position of each row's class among them."""
-    try:
-        labels, codes = np.unique(np.asarray(y), return_inverse=True)
-    except TypeError as error:
-        missing = [row for row, label in enumerate(np.asarray(y).flat) if label is None]
-        if missing:
-            raise DataError(
-                message(
-                    f"label of row {missing[0]} is missing",
-                    got=None,
-                    expected="a class for every row",
-                    hint="Leave out rows without a label.",
-                )
-            ) from None
-        raise DataError(
-            message(
-                f"the classes cannot be sorted ({error})",
-                expected="labels of one type",
-                hint="Convert them, with y.astype(str) for example.",
-            )
-        ) from None
-    return labels, codes.reshape(-1)

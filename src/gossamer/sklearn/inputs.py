@@ -25,7 +25,7 @@ from gossamer.data.names import check_names
 from gossamer.data.sparse import is_sparse, to_compressed_rows
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model.predict import refuse_row
-from gossamer.sklearn.by_name import leave_out, refuse_path
+from gossamer.sklearn.by_name import Parts, leave_out, refuse_path
 from gossamer.sklearn.class_weight import weigh_by_class
 
 Array = npt.NDArray[Any]
@@ -316,7 +316,13 @@ class EvalSets:
         )
 
     def build(
-        self, estimator: Any, train: tuple[Any, Any], train_set: Dataset, encode: Encode
+        self,
+        estimator: Any,
+        train: tuple[Any, Any],
+        train_set: Dataset,
+        encode: Encode,
+        take_columns: Callable[..., Parts],
+        is_survival: bool,
     ) -> tuple[list[Dataset], list[str]]:
         """Make the data sets and their names.
 
@@ -325,19 +331,30 @@ class EvalSets:
             train: X and y of the training: a pair that is the same becomes `train_set`.
             train_set: The training data.
             encode: Turns labels into numbers.
+            take_columns: Takes out the columns of a table that are given by name.
+            is_survival: Whether labels are times, or bounds of them.
         """
         sets, names = [], []
+        how = (estimator, train_set, encode, take_columns, is_survival)
         for i, (x, y) in enumerate(self.pairs):
             is_train = x is train[0] and y is train[1]
             name = self.names[i] or ("training" if is_train else f"valid_{i}")
             names.append(str(name))
-            sets.append(train_set if is_train else self._build_one(i, estimator, train_set, encode))
+            sets.append(train_set if is_train else self._build_one(i, *how))
         return sets, names
 
-    def _build_one(self, i: int, estimator: Any, train_set: Dataset, encode: Encode) -> Dataset:
+    def _build_one(
+        self,
+        i: int,
+        estimator: Any,
+        train_set: Dataset,
+        encode: Encode,
+        take_columns: Callable[..., Parts],
+        is_survival: bool,
+    ) -> Dataset:
         training = train_set.data
         levels = training.levels if isinstance(training, Table) else None
-        parts = estimator._take_columns(
+        parts = take_columns(
             self.pairs[i][0],
             y=self.pairs[i][1],
             sample_weight=self.weights[i],
@@ -347,7 +364,6 @@ class EvalSets:
         )
         given = parts.fields
         values = check_rows(estimator, parts.table, levels)
-        is_survival = estimator._learns_times()
         y = given["y"]
         labels = check_times(y, values) if is_survival else check_eval_labels(y)
         classes = getattr(estimator, "classes_", None)

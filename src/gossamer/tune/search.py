@@ -9,9 +9,10 @@ from typing import Any
 from gossamer.callbacks import early_stopping
 from gossamer.cv import cv
 from gossamer.data import Dataset
-from gossamer.errors import DataTypeError, ParameterError, message
+from gossamer.data.dataset import built_data, check_dataset
+from gossamer.errors import ParameterError, message
 from gossamer.model import Booster
-from gossamer.model.booster import training_of
+from gossamer.model.evaluate import training_of
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import coerce
 from gossamer.train import train
@@ -103,15 +104,14 @@ def search(
         ('binary_logloss', True)
     """
     optuna = import_optuna()
-    if not isinstance(train_set, Dataset):
-        raise DataTypeError(message("train_set must be a Dataset", got=type(train_set).__name__))
+    check_dataset(train_set)
     for name, number in (("n_trials", n_trials), ("early_stopping_rounds", early_stopping_rounds)):
         if coerce(TABLE["num_iterations"], number, name) == 0:
             raise ParameterError(message(f"{name} is too small", got=number, expected="1 or more"))
     given = {CANONICAL.get(name, name): value for name, value in (params or {}).items()}
     given.setdefault("verbosity", -1)
     resolved = resolve(given)
-    train_set.use_params(resolved).construct()
+    built_data(train_set, resolved)
     metric, is_higher_better = _first_metric(given, train_set)
     trials = _Trials(
         given,

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from hypothesis.strategies import sampled_from
 
 import gossamer.compat.xgboost as ours
+from gossamer.data.dataset import built_data
 from gossamer.errors import DataError, NotSupportedError
 
 VALUES = [0.0, 1.0, -9.0, 2.5, np.nan]
@@ -181,11 +182,11 @@ def test_setting_a_label_keeps_the_bins(numbers: Any) -> None:
     ours.train({}, data, 2)
     train_set = data._train_set
     assert train_set is not None
-    bins = train_set.binned
+    bins = built_data(train_set).table
     data.set_label(-numbers.y)
     low = ours.train({}, data, 20).predict(data)
     assert np.corrcoef(low, -numbers.y)[0, 1] > 0.9
-    assert data._train_set is train_set and train_set.binned is bins
+    assert data._train_set is train_set and built_data(train_set).table is bins
 
 
 def n_bins(data: Any) -> int:

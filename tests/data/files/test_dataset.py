@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gossamer as gs
+from gossamer.data.dataset import built_data
 from gossamer.data.names import default_names
 
 pandas = pytest.importorskip("pandas")
@@ -171,9 +172,10 @@ class TestRelated:
         numbers = ["a", "town", "b", "start"]
         assert train.get_feature_name() == numbers
         expected = train.create_valid(more[numbers], more["target"], more["w"]).construct()
-        for f in range(expected.binned.bins.n_features):
+        for f in range(built_data(expected).table.bins.n_features):
             np.testing.assert_array_equal(
-                valid.binned.bins.copy_column(f), expected.binned.bins.copy_column(f)
+                built_data(valid).table.bins.copy_column(f),
+                built_data(expected).table.bins.copy_column(f),
             )
         model = gs.train(PARAMS, train, 5, [valid, expected], ["file", "memory"])
         assert model.best_score["file"] == model.best_score["memory"]
@@ -230,7 +232,7 @@ def test_text_and_a_header_of_a_file_without_names(tmp_path: Path) -> None:
     only_numbers = tmp_path / "numbers.csv"
     only_numbers.write_text("1,8,0\n1,9,0\n")
     found = data.create_valid(only_numbers).construct()
-    of_one = data.binned.bins.copy_column(0)[1]
+    of_one = built_data(data).table.bins.copy_column(0)[1]
     np.testing.assert_array_equal(found.binned.bins.copy_column(0), [of_one, of_one])
 
 

@@ -34,10 +34,12 @@ from gossamer.compat.xgboost.prediction import leaf_numbers, raw_scores, to_pred
 from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.compat.xgboost.saved_config import read_config, write_config
 from gossamer.data import Dataset
+from gossamer.data.dataset import built_data, given_rows
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.edit import permute_rounds
+from gossamer.model.evaluate import evaluate
 from gossamer.model.formats.xgboost_objective import to_base_score
 from gossamer.model.model import Model
 
@@ -150,7 +152,7 @@ class Booster:
         self._forget()
         params = params_for(self._params, data)
         start = take_start(params)
-        train_set = data._as_train_set(params)
+        train_set = data.as_train_set(params)
         self._train_data, self._has_function = data, has_function
         self._faces.known.append((train_set, data))
         if has_function:
@@ -223,14 +225,15 @@ class Booster:
             feval: A metric function: (predictions, data) -> (name, value).
             output_margin: Whether it is given scores instead of predictions.
         """
-        return format_scores(iteration, self._evaluate(evals, feval, output_margin))
+        return format_scores(iteration, self.evaluate(evals, feval, output_margin))
 
-    def _evaluate(
+    def evaluate(
         self,
         evals: Sequence[tuple[DMatrix, str]],
         feval: MetricFunction | None,
         output_margin: bool,
     ) -> list[Score]:
+        """Return the metrics of each data set, and those of a function of the user's."""
         found: list[Score] = []
         for data, name in evals:
             _check_data(data)
@@ -239,7 +242,7 @@ class Booster:
             assert feval is not None
             predictions = self._scores_of(data)
             if not output_margin:
-                predictions = self._link(predictions)
+                predictions = self.to_predictions(predictions)
             found += [Score(name, *each) for each in call_metric(feval, predictions, data)]
         return found
 
@@ -248,7 +251,7 @@ class Booster:
         training = core.training
         if training is None:
             return evaluate_scores(core, data, name, self._raw(data))
-        results = training.evaluate(self._scored(data), name)
+        results = evaluate(training, self._scored(data), name)
         return [Score(name, their_metric(each.metric_name), each.metric_value) for each in results]
 
     def _scored(self, data: DMatrix) -> Any:
@@ -260,9 +263,9 @@ class Booster:
             return training.train
         for known, valid_set in self._valid_sets:
             if known is data:
-                return next(each for each in training.valid if each.data is valid_set)
-        margin = data._fields.get("base_margin")
-        has_margin = "base_margin" in self._train_data._fields
+                return next(each for each in training.valid if each.given is valid_set)
+        margin = data.fields.get("base_margin")
+        has_margin = "base_margin" in self._train_data.fields
         if has_margin != (margin is not None) and (has_margin or training.base is not None):
             raise NotSupportedError(
                 message(
@@ -271,10 +274,12 @@ class Booster:
                 )
             )
         has_zeros = not self._train_data.is_sparse
-        valid_set = data._as_valid_set(training.train.data, has_zeros)
+        valid_set = data.as_valid_set(training.train.given, has_zeros)
         if margin is not None and not has_margin:  # it takes the place of what training starts from
             valid_set.set_init_score(margin.reshape(data.num_row(), -1) - training.start)
-        scored = training.add_valid(valid_set, f"valid_{len(self._valid_sets)}")
+        table = None if training.base is None else given_rows(valid_set)
+        built = built_data(valid_set, training.params, training.train.given)
+        scored = training.add_valid(built, valid_set, f"valid_{len(self._valid_sets)}", table)
         self._valid_sets.append((data, valid_set))
         return scored
 
@@ -340,7 +345,7 @@ class Booster:
             is_one = values.shape[1] == 1 and not strict_shape
             return (values[:, 0] if is_one else values).astype(np.float32)
         score = self._raw(data, iteration_range)
-        found = (score if output_margin else self._link(score)).astype(np.float32)
+        found = (score if output_margin else self.to_predictions(score)).astype(np.float32)
         return found.reshape(len(found), -1) if strict_shape else found
 
     @warn_of_positions
@@ -423,7 +428,7 @@ class Booster:
             )
         return first, last
 
-    def _link(self, score: npt.NDArray[np.float64]) -> Array:
+    def to_predictions(self, score: npt.NDArray[np.float64]) -> Array:
         """Turn raw scores into predictions."""
         found = to_predictions(self.fitted, score)
         return found.argmax(axis=1) if self._predicts_classes else found

@@ -109,7 +109,7 @@ def cv(
     adapter = _Adapter(container, start)
     found = core_cv(
         core_params,
-        dtrain._as_train_set(core_params),
+        dtrain.as_train_set(core_params),
         num_boost_round,
         folds=folds,
         nfold=nfold,
@@ -260,8 +260,8 @@ class _Prepare:
         if callable(self.params["objective"]):
             changed |= {name: self.params[name] for name in ("objective", "metric")}
             changed.pop("base_score", None)
-        train_set = new_train._as_train_set(changed)
-        return train_set, new_test._as_valid_set(train_set, not new_train.is_sparse), changed
+        train_set = new_train.as_train_set(changed)
+        return train_set, new_test.as_valid_set(train_set, not new_train.is_sparse), changed
 
 
 def _rename(name: str) -> str:

@@ -20,7 +20,7 @@ from gossamer.compat.xgboost.table import (
     to_dense,
 )
 from gossamer.data import Dataset
-from gossamer.data.dataset import BINNING_PARAMS
+from gossamer.data.build import BINNING_PARAMS
 from gossamer.data.fields import check_feature_weights, check_init_score, check_label, check_weight
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_query, take_queries
@@ -121,29 +121,29 @@ class DMatrix:
         self._n_rows, self._n_columns = n_rows, n_columns
         self._names: list[str] | None = None
         self._types: list[str] | None = None
-        self._max_bin: int | None = None
+        self.max_bin: int | None = None
         self._enable_categorical = False
-        self._fields: dict[str, Array] = {}
-        self._group: Array | None = None
+        self.fields: dict[str, Array] = {}
+        self.query_sizes: Array | None = None
         self._feature_weights: Array | None = None
         self._train_set: Dataset | None = None
         self._train_set_params: dict[str, Any] = {}
 
     @classmethod
-    def _of(cls, data: Dataset) -> DMatrix:
+    def from_dataset(cls, data: Dataset) -> DMatrix:
         """Return what functions of the user's are shown of a data set: its fields, no table."""
         found = cls.__new__(cls)
         found._start(None, data.num_data(), data.num_feature())
         margin = data.get_init_score()
         for name, values in (("weight", data.weight), ("base_margin", margin)):
             if values is not None:
-                found._fields[name] = values
-        label, found._group = data.label, data.group
+                found.fields[name] = values
+        label, found.query_sizes = data.label, data.group
         if label is not None:
-            found._fields["label"] = label
+            found.fields["label"] = label
             if label.ndim == 2 and label.shape[1] == 2:
-                found._fields["label_lower_bound"] = label[:, 0]
-                found._fields["label_upper_bound"] = label[:, 1]
+                found.fields["label_lower_bound"] = label[:, 0]
+                found.fields["label_upper_bound"] = label[:, 1]
         return found
 
     # ---- fields ----
@@ -173,9 +173,9 @@ class DMatrix:
                 message("queries are given twice", got="group and qid", expected="one of the two")
             )
         if group is not None:
-            self._group = check_group(group, self._n_rows)
+            self.query_sizes = check_group(group, self._n_rows)
         if qid is not None:
-            self._group = check_query(qid, self._n_rows)
+            self.query_sizes = check_query(qid, self._n_rows)
         given = {
             "label": label,
             "weight": weight,
@@ -185,7 +185,7 @@ class DMatrix:
         }
         for name, values in given.items():
             if values is not None:
-                self._fields[name] = self._checked(name, values)
+                self.fields[name] = self._checked(name, values)
         if feature_names is not None:
             self.feature_names = feature_names
         if feature_types is not None:
@@ -198,10 +198,10 @@ class DMatrix:
     def _update(self, data: Dataset) -> None:
         """Bring the fields of a data set up to date; its bins stay."""
         now = {
-            "label": self._label(),
-            "weight": self._fields.get("weight"),
-            "init_score": self._fields.get("base_margin"),
-            "group": self._group,
+            "label": self.label_or_bounds(),
+            "weight": self.fields.get("weight"),
+            "init_score": self.fields.get("base_margin"),
+            "group": self.query_sizes,
             "feature_weights": self._feature_weights,
         }
         for name, values in now.items():
@@ -212,8 +212,12 @@ class DMatrix:
         n_rows = self._n_rows
         if name in ("label", "weight") and np.ndim(values) == 2 and np.shape(values)[1] == 1:
             values = np.asarray(values).ravel()
-        if name == "weight" and self._group is not None and len(values) == len(self._group):
-            values = np.repeat(np.asarray(values), self._group)  # weights of queries
+        if (
+            name == "weight"
+            and self.query_sizes is not None
+            and len(values) == len(self.query_sizes)
+        ):
+            values = np.repeat(np.asarray(values), self.query_sizes)  # weights of queries
         if name == "base_margin":
             margin = np.asarray(values, dtype=np.float32)
             if margin.ndim == 1 and margin.size != n_rows and margin.size % max(n_rows, 1) == 0:
@@ -257,7 +261,7 @@ class DMatrix:
         if _known(field, (*_BY_ROW, "feature_weights")) == "feature_weights":
             found = self._feature_weights
         else:
-            found = self._fields.get(field)
+            found = self.fields.get(field)
         return np.empty(0, dtype=np.float32) if found is None else found.astype(np.float32)
 
     def get_uint_info(self, field: str) -> Array:
@@ -280,7 +284,7 @@ class DMatrix:
 
     def get_group(self) -> Array:
         """Return the number of rows of each query; empty: rows are not grouped."""
-        return np.empty(0, dtype=np.uint32) if self._group is None else self._group.copy()
+        return np.empty(0, dtype=np.uint32) if self.query_sizes is None else self.query_sizes.copy()
 
     # ---- columns ----
 
@@ -364,18 +368,18 @@ class DMatrix:
             raise DataError(
                 message("there is no such row", got=rindex, expected=f"0..{self._n_rows - 1}")
             )
-        if self._group is not None and not allow_groups:
+        if self.query_sizes is not None and not allow_groups:
             raise DataError(
                 message("slice() would cut queries apart", hint="Pass allow_groups=True.")
             )
         found = type(self).__new__(type(self))
         found._start(take_rows(self.get_data(), rows), len(rows), self._n_columns)
-        found._names, found._types, found._max_bin = self._names, self._types, self._max_bin
+        found._names, found._types, found.max_bin = self._names, self._types, self.max_bin
         found._enable_categorical = self._enable_categorical
-        found._fields = {name: values[rows] for name, values in self._fields.items()}
+        found.fields = {name: values[rows] for name, values in self.fields.items()}
         found._feature_weights = self._feature_weights
-        if self._group is not None:
-            found._group = take_queries(self._group, rows)
+        if self.query_sizes is not None:
+            found.query_sizes = take_queries(self.query_sizes, rows)
         return found
 
     def save_binary(self, fname: Any, silent: bool = True) -> None:
@@ -393,7 +397,7 @@ class DMatrix:
 
     # ---- for training ----
 
-    def _as_train_set(self, params: Mapping[str, Any]) -> Dataset:
+    def as_train_set(self, params: Mapping[str, Any]) -> Dataset:
         """Return the data set to train on; made once for the same kind of bins.
 
         Args:
@@ -405,11 +409,11 @@ class DMatrix:
         if self._train_set is None or self._train_set_params != wanted:
             self._train_set = self._make(self.get_data(), None, wanted)
             self._train_set_params = wanted
-        if is_ranking and self._group is None:
+        if is_ranking and self.query_sizes is None:
             self._train_set.set_group(self.one_query())
         return self._train_set
 
-    def _as_valid_set(self, train_set: Dataset, has_zeros: bool) -> Dataset:
+    def as_valid_set(self, train_set: Dataset, has_zeros: bool) -> Dataset:
         """Return the data set to evaluate on.
 
         Args:
@@ -419,7 +423,7 @@ class DMatrix:
         table = self.get_data()
         found = to_dense(table) if has_zeros and self.is_sparse else table
         valid_set = self._make(found, train_set, {})
-        if self._group is None and train_set.group is not None:
+        if self.query_sizes is None and train_set.group is not None:
             valid_set.set_group(self.one_query())
         return valid_set
 
@@ -429,11 +433,11 @@ class DMatrix:
         columns: Any = [i for i, kind in enumerate(types) if kind == "c"] if is_typed else "auto"
         data = Dataset(
             table,
-            self._label(),
+            self.label_or_bounds(),
             reference=reference,
-            weight=self._fields.get("weight"),
-            group=self._group,
-            init_score=self._fields.get("base_margin"),
+            weight=self.fields.get("weight"),
+            group=self.query_sizes,
+            init_score=self.fields.get("base_margin"),
             feature_name="auto" if self._names is None else self._names,
             categorical_feature=columns,
             params=params,
@@ -447,9 +451,9 @@ class DMatrix:
         """Return all rows as one query: what ranking takes them for where none are given."""
         return check_group([self._n_rows], self._n_rows)
 
-    def _label(self) -> Array | None:
+    def label_or_bounds(self) -> Array | None:
         """The labels; bounds of times, where there are some, are two columns."""
-        bounds = [self._fields.get(f"label_{end}_bound") for end in ("lower", "upper")]
+        bounds = [self.fields.get(f"label_{end}_bound") for end in ("lower", "upper")]
         given = [bound for bound in bounds if bound is not None]
         if len(given) == 1:
             raise DataError(
@@ -457,7 +461,7 @@ class DMatrix:
                     "only one of label_lower_bound and label_upper_bound is given", expected="both"
                 )
             )
-        return np.column_stack(given) if given else self._fields.get("label")
+        return np.column_stack(given) if given else self.fields.get("label")
 
 
 class QuantileDMatrix(DMatrix):
@@ -528,7 +532,7 @@ class QuantileDMatrix(DMatrix):
             feature_weights=feature_weights,
             enable_categorical=enable_categorical,
         )
-        self._max_bin = max_bin
+        self.max_bin = max_bin
         self.ref = ref
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.metrics import their_metric
 from gossamer.data import Dataset
+from gossamer.data.dataset import built_data
 from gossamer.metrics import make_metrics
 from gossamer.model import Booster as CoreBooster
 from gossamer.objectives import Objective
@@ -39,12 +40,13 @@ def evaluate_scores(
     """
     n_rows, params, objective = data.num_row(), core.resolved_params, core.model.objective
     # Labels, weights and queries as metrics read them; the table does not matter.
-    targets = Dataset(
+    rows = Dataset(
         np.zeros((n_rows, 1)),
-        data._label(),
-        weight=data._fields.get("weight"),
+        data.label_or_bounds(),
+        weight=data.fields.get("weight"),
         group=_queries(data, objective),
-    ).targets
+    )
+    targets = built_data(rows).targets
     class_major = np.ascontiguousarray(score.T).ravel() if score.ndim == 2 else score
     n_threads = resolve_threads(params.num_threads, n_rows, 1)
     return [
@@ -59,7 +61,7 @@ def evaluate_scores(
 
 def _queries(data: DMatrix, objective: Objective) -> npt.NDArray[Any] | None:
     is_ranking = isinstance(objective, PairRanking)
-    return data.one_query() if is_ranking and data._group is None else data._group
+    return data.one_query() if is_ranking and data.query_sizes is None else data.query_sizes
 
 
 def format_scores(iteration: int, scores: Iterable[Score]) -> str:

@@ -52,7 +52,7 @@ class Faces:
         for known, face in self.known:
             if known is data:
                 return face
-        found = DMatrix._of(data)
+        found = DMatrix.from_dataset(data)
         self.known.append((data, found))
         return found
 

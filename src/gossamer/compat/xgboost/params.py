@@ -199,8 +199,8 @@ def metric_list(metrics: Any) -> list[Any]:
 
 def params_for(given: Mapping[str, Any], data: DMatrix) -> dict[str, Any]:
     """Return all parameters of a training on this data, by our names."""
-    if data._max_bin is not None:
-        given = {"max_bin": data._max_bin, **given}
+    if data.max_bin is not None:
+        given = {"max_bin": data.max_bin, **given}
     params = translate(given, data.feature_names, data.num_col())
     return params | {"zero_as_missing": data.is_sparse}
 

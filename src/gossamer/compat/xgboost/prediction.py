@@ -55,7 +55,7 @@ def fit_margin(data: DMatrix, shape: tuple[int, ...]) -> npt.NDArray[np.float64]
     Raises:
         DataError: If they do not fit.
     """
-    margin = data._fields.get("base_margin")
+    margin = data.fields.get("base_margin")
     if margin is None:
         return None
     if margin.size != np.prod(shape):

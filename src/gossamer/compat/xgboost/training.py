@@ -91,7 +91,7 @@ def train(
         if container.before_iteration(booster, i):
             break
         booster.update(dtrain, i, fobj=obj)
-        results = booster._evaluate(pairs, custom_metric, output_margin=obj is not None)
+        results = booster.evaluate(pairs, custom_metric, output_margin=obj is not None)
         if container.after_iteration(booster, i, results):
             break
     booster = cast(Booster, container.after_training(booster))

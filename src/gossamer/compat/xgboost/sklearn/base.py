@@ -510,7 +510,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
         booster = self.get_booster()
         start = booster.model.start
         raw = start.reshape(1, -1) if len(start) > 1 else start
-        return np.asarray(booster._link(raw), dtype=np.float32).reshape(-1)
+        return np.asarray(booster.to_predictions(raw), dtype=np.float32).reshape(-1)
 
     # ---- files ----
 

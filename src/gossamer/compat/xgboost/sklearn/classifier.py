@@ -14,10 +14,10 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.objectives.links import link_named
 from gossamer.objectives.several import SeveralTargets
-from gossamer.sklearn import GossamerClassifier
+from gossamer.sklearn.class_labels import ClassLabels
 
 
-class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
+class XGBClassifier(ClassLabels, ClassifierMixin, XGBModel):  # type: ignore[misc]
     """Gradient boosted trees that predict a class.
 
     The arguments are those of `XGBModel`. With more than two classes the objective is
@@ -37,10 +37,6 @@ class XGBClassifier(ClassifierMixin, XGBModel):  # type: ignore[misc]
     """
 
     _y_numeric: ClassVar[bool] = False
-
-    # From labels to numbers: as our own classifier does it.
-    _learn_labels = GossamerClassifier._learn_labels
-    _encode_labels = GossamerClassifier._encode_labels
 
     @warn_of_positions
     def __init__(self, *, objective: Any = "binary:logistic", **kwargs: Any) -> None:

@@ -1,0 +1,47 @@
+"""`build`: from what the user gave to a data set in bins; one builder per kind of source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from gossamer.data import build_binary, build_chunks, build_table
+from gossamer.data.built import BuiltData, freed
+from gossamer.data.files import is_binary_dataset
+from gossamer.data.pieces import NamedPieces
+from gossamer.data.request import Request
+from gossamer.data.sources import find_source
+
+# They choose no bins, but raw values that must not be freed.
+RAW_PARAMS: Final = ("linear_tree", "tree_method")
+# What the bins depend on. Once a data set is binned, training cannot ask for other values.
+BINNING_PARAMS: Final = (
+    *build_binary.BIN_PARAMS,
+    *RAW_PARAMS,
+)
+
+
+def build(request: Request, reference: BuiltData | None = None) -> BuiltData:
+    """Build a data set.
+
+    Args:
+        request: What the user gave.
+        reference: Training data whose bins are used; None: this data chooses its own.
+
+    Raises:
+        DataError: If the table, the labels, the weights, ... cannot be used.
+        ParameterError: If parameters do not fit the table.
+    """
+    if is_binary_dataset(request.data):
+        return build_binary.build(Path(request.data).expanduser(), request, reference)
+    if request.data is None:
+        raise freed("construct()")
+    if isinstance(request.data, NamedPieces):
+        return build_chunks.build_pieces(request.data, request, reference)
+    text: set[str] = set()
+    if reference is not None and (levels := reference.columns.levels) is not None:
+        text = {reference.columns.names[c] for c in levels.columns if levels.is_text(c)}
+    source = find_source(request.data, request.has_header(reference), text)
+    if source is not None:
+        return build_chunks.build(source, request, reference)
+    return build_table.build(request, reference)

@@ -1,0 +1,464 @@
+"""`TrainedModel`: what a model can do, whether or not it is still in training."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Dataset, Table
+from gossamer.data.columns import Level
+from gossamer.data.levels import Levels
+from gossamer.data.sources import whole_table
+from gossamer.data.summary import shorten, to_html, to_line
+from gossamer.errors import ParameterError, message
+from gossamer.model import formats
+from gossamer.model.edit import leaf_values
+from gossamer.model.explain import shap_values
+from gossamer.model.explaining import Explaining
+from gossamer.model.given_params import given_params
+from gossamer.model.importance import feature_importance
+from gossamer.model.model import Model
+from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
+from gossamer.model.predict import PredictOptions, predict
+from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
+from gossamer.model.predictor import Predictor
+from gossamer.model.refit import refit
+from gossamer.model.split_values import split_value_histogram
+from gossamer.model.storing import Storing
+from gossamer.params import Params, resolve
+
+Self = TypeVar("Self", bound="TrainedModel")
+
+
+class TrainedModel(Explaining, Storing):
+    """A model: predictions, facts and importance of its trees; what it was trained on is gone.
+
+    Attributes:
+        params: The parameters, as given.
+        best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
+            for.
+        best_score: Metrics at that round, or after the last one: data set -> metric -> value.
+    """
+
+    params: dict[str, Any]
+    best_iteration: int
+    best_score: dict[str, dict[str, float]]
+
+    @property
+    @abstractmethod
+    def model(self) -> Model:
+        """Trees, names, objective and all else that predictions need."""
+
+    @property
+    @abstractmethod
+    def resolved_params(self) -> Params:
+        """The parameters, checked and complete."""
+
+    @abstractmethod
+    def _replaced(self: Self, params: dict[str, Any], model: Model) -> Self:
+        """Return a copy of this with another model."""
+
+    # ---- facts ----
+
+    def current_iteration(self) -> int:
+        """Return the number of rounds in the model."""
+        return self.num_trees() // self.num_model_per_iteration()
+
+    def num_trees(self) -> int:
+        """Return the number of trees in the model."""
+        return self.model.forest.n_trees
+
+    def num_model_per_iteration(self) -> int:
+        """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
+        return self.model.forest.trees_per_round
+
+    def num_feature(self) -> int:
+        """Return the number of columns."""
+        return self.model.n_columns
+
+    def feature_name(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self.model.names)
+
+    def _facts(self) -> dict[str, object]:
+        """What to show of it."""
+        model = self.model
+        facts: dict[str, object] = {
+            "objective": model.objective.name,
+            "rounds": self.current_iteration(),
+            "columns": model.n_columns,
+        }
+        if self.best_iteration > 0:
+            facts["best round"] = self.best_iteration
+        for data, scores in self.best_score.items():
+            facts |= {f"{data} {metric}": value for metric, value in scores.items()}
+        return facts
+
+    def __repr__(self) -> str:
+        return to_line(type(self).__name__, self._facts())
+
+    def _repr_html_(self) -> str:
+        facts = {**self._facts(), "trees": self.num_trees(), "names": shorten(self.feature_name())}
+        given = (f"{name}={value!r}" for name, value in given_params(self.params).items())
+        return to_html(type(self).__name__, {**facts, "parameters": shorten(list(given), most=20)})
+
+    @property
+    def levels(self) -> Levels | None:
+        """What the codes of text and categories stand for; None: all columns are numbers."""
+        return self.model.levels
+
+    @property
+    def class_names(self) -> list[Level] | None:
+        """What classes 0, 1, ... stand for; None: `set_class_names` was not called."""
+        names = self.model.class_names
+        return None if names is None else list(names)
+
+    @property
+    def pandas_categorical(self) -> list[list[Level]] | None:
+        """The levels of each column that has some, as LightGBM calls them."""
+        levels = self.levels
+        return None if levels is None else [list(found) for found in levels.by_column.values()]
+
+    def feature_importance(
+        self, importance_type: str = "split", iteration: int | None = None
+    ) -> npt.NDArray[Any]:
+        """Return how much each column matters.
+
+        Args:
+            importance_type: "split" counts the splits; "gain" (or "total_gain") adds up their
+                gains, "cover" (or "total_cover") the hessians of the rows that they divide;
+                "mean_gain" and "mean_cover" are these by split.
+            iteration: Number of rounds to look at; None: up to the best one, else all.
+        """
+        model = self.used_model(iteration)
+        return feature_importance(model.forest, importance_type, model.derived)
+
+    def lower_bound(self) -> float:
+        """Return the lowest raw score that any row could get."""
+        return self._bound(np.minimum)
+
+    def upper_bound(self) -> float:
+        """Return the highest raw score that any row could get."""
+        return self._bound(np.maximum)
+
+    def _bound(self, choose: np.ufunc) -> float:
+        model = self.model
+        forest = model.forest
+        start = np.zeros_like(model.start) if model.average_output else model.start
+        values = forest.arrays["leaf_value"].reshape(-1, forest.n_values)
+        if forest.linear is not None:
+            values = forest.linear["linear_low" if choose is np.minimum else "linear_high"][:, None]
+        begin = forest.leaf_begin[:-1]
+        by_tree = choose.reduceat(values, begin) if len(begin) else values
+        # Added up one after another, as a prediction is: so not even rounding breaks the bound.
+        steps = np.concatenate([start, by_tree.ravel()]).reshape(-1, forest.n_outputs)
+        total = np.cumsum(steps, axis=0)[-1]
+        if model.average_output:
+            total = total / max(forest.n_rounds, 1) + model.start
+        return float(choose.reduce(total))
+
+    def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
+        """Return the value of one leaf of one tree; with vector leaves, that of each output.
+
+        With `linear_tree` it is what rows get in which a value is missing.
+        """
+        values = leaf_values(self.model.forest, tree_id, leaf_id)
+        return values[leaf_id].copy() if values.shape[1] > 1 else float(values[leaf_id, 0])
+
+    def get_split_value_histogram(
+        self, feature: int | str, bins: int | str | None = None, xgboost_style: bool = False
+    ) -> Any:
+        """Count the thresholds at which a column is split.
+
+        Args:
+            feature: The column, by number or name.
+            bins: As for `numpy.histogram`; None: as many as there are different thresholds.
+            xgboost_style: Whether to return a table of (SplitValue, Count) without empty bins: a
+                pandas data frame if pandas is installed, else an array.
+
+        Returns:
+            Counts and edges of the bins, or the table.
+
+        Example:
+            >>> from gossamer import Booster
+            >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
+            >>> booster = Booster({"objective": "binary", "num_leaves": 2}, data)
+            >>> booster.update()
+            False
+            >>> counts, edges = booster.get_split_value_histogram("Column_0")
+            >>> counts
+            array([1])
+        """
+        return split_value_histogram(self.used_model(None), feature, bins, xgboost_style)
+
+    def used_model(self, num_iteration: int | None = None, start_iteration: int = 0) -> Model:
+        """Return the rounds of the model that predictions use.
+
+        Args:
+            num_iteration: Number of rounds, as for `predict`.
+            start_iteration: First round.
+
+        Example:
+            >>> from gossamer import Booster
+            >>> x = np.arange(100.0).reshape(-1, 1)
+            >>> booster = Booster({}, Dataset(x, label=x[:, 0]))
+            >>> booster.update(), booster.update()
+            (False, False)
+            >>> booster.best_iteration = 1
+            >>> booster.used_model().forest.n_trees, booster.used_model(0).forest.n_trees
+            (1, 2)
+        """
+        model = self.model
+        n_rounds, wanted = model.forest.n_rounds, self._n_rounds(num_iteration)
+        first = min(max(start_iteration, 0), n_rounds)
+        last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
+        return model.rounds(first, last)
+
+    # ---- prediction ----
+
+    @overload
+    def predict(
+        self,
+        data: Any,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+        pred_contrib: Literal[False] = False,
+        data_has_header: bool = False,
+        validate_features: bool | None = None,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]: ...
+
+    @overload
+    def predict(
+        self,
+        data: Any,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        data_has_header: bool = False,
+        validate_features: bool | None = None,
+        **kwargs: Any,
+    ) -> Any: ...
+
+    def predict(
+        self,
+        data: Any,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        data_has_header: bool = False,
+        validate_features: bool | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Predict the rows of a table.
+
+        Args:
+            data: Rows x columns, as for `Dataset`. The columns of a data frame are checked by
+                name, and may be in another order than in training. Files and other tables in
+                chunks are predicted chunk by chunk; other columns in them are passed over.
+            start_iteration: First round to use.
+            num_iteration: Number of rounds; None: up to the best one where early stopping found
+                one, else all; 0 or less: all.
+            raw_score: Whether to return raw scores.
+            pred_leaf: Whether to return the leaf of each row in each tree.
+            pred_contrib: Whether to return Shapley values of the raw scores, exact ones: what each
+                column adds, and last what is expected of all rows. They sum up to the raw score.
+            data_has_header: Whether the first line of a CSV file has names; False: unless all
+                values in it are numbers.
+            validate_features: What happens to the columns of a frame where the model has names too.
+                None: they are found by name, in any order. True: they must be in the order of the
+                training data as well. False: they are taken by position, whatever their names.
+            **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
+
+        Returns:
+            (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`; with
+            `pred_contrib` (rows, columns + 1), class after class where there are several, and of
+            a sparse table a compressed-row matrix (compressed columns of such a table), or a list
+            with one for each class.
+        """
+        n_rounds = self._n_rounds(num_iteration)
+        model = self.model
+        if not (pred_leaf or pred_contrib) and says_nothing_of_one_row(kwargs) and is_one_row(data):
+            wanted = (start_iteration, n_rounds, raw_score, self.resolved_params)
+            found = self._one_row.predict(model, wanted, data)
+            if found is not None:
+                return found
+        options = self._options(start_iteration, num_iteration, kwargs, raw_score, pred_leaf)
+        options = replace(options, validate_features=validate_features)
+        source = find_chunks_of(model, data, data_has_header or None)
+        if source is not None:
+            wants = pred_contrib or options.pred_contrib
+
+            def predict_part(table: Table) -> Any:
+                return self._predict_table(table, options, pred_contrib=wants)
+
+            return join(by_chunks(model, source, predict_part, options.disable_shape_check))
+        return self._predict_table(data, options, pred_contrib=pred_contrib or options.pred_contrib)
+
+    def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:
+        model = self.model
+        if not pred_contrib:
+            return predict(model, data, options)
+        values = shap_values(model, data, options)
+        if isinstance(values, list):
+            if getattr(data, "format", None) == "csc":  # as it came
+                values = [part.tocsc() for part in values]
+            return values[0] if len(values) == 1 else values
+        return values.reshape(len(values), values.shape[1] * values.shape[2])
+
+    @cached_property
+    def _one_row(self) -> OneRow:
+        return OneRow()
+
+    def predictor(
+        self,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,
+    ) -> Predictor:
+        """Return a small object that predicts single rows, for servers.
+
+        It may be called from many threads, and knows the model as it is now: further training does
+        not change what it says.
+
+        Args:
+            start_iteration: First round to use.
+            num_iteration: Number of rounds, as for `predict`.
+            raw_score: Whether to return raw scores.
+
+        Example:
+            >>> from gossamer import Booster
+            >>> table = np.arange(100.0).reshape(-1, 1)
+            >>> booster = Booster({"objective": "binary"}, Dataset(table, label=table[:, 0] > 50))
+            >>> is_finished = booster.update()
+            >>> predict_row = booster.predictor()
+            >>> predict_row([90.0]) > predict_row([10.0])
+            True
+        """
+        options = self._options(start_iteration, num_iteration, {}, raw_score)
+        return Predictor(self.model, options)
+
+    def _options(
+        self,
+        start_iteration: int,
+        num_iteration: int | None,
+        kwargs: Mapping[str, Any],
+        raw_score: bool = False,
+        pred_leaf: bool = False,
+    ) -> PredictOptions:
+        n_rounds = self._n_rounds(num_iteration)
+        return PredictOptions.from_arguments(
+            start_iteration, n_rounds, raw_score, pred_leaf, kwargs, self.resolved_params
+        )
+
+    def _n_rounds(self, num_iteration: int | None) -> int:
+        """Number of rounds to use: those asked for, the best, or 0 for all."""
+        return self.best_iteration if num_iteration is None else num_iteration
+
+    def refit(
+        self: Self,
+        data: Any,
+        label: Any,
+        decay_rate: float = 0.9,
+        reference: Dataset | None = None,
+        weight: Any = None,
+        group: Any = None,
+        init_score: Any = None,
+        feature_name: Sequence[str] | Literal["auto"] = "auto",
+        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
+        dataset_params: Mapping[str, Any] | None = None,
+        free_raw_data: bool = True,
+        validate_features: bool | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Learn the leaf values again on other data; the splits stay.
+
+        Round after round, a leaf's value becomes `decay_rate` times the old one plus `1 -
+        decay_rate` times what its rows of the new data ask for, shrunk by `learning_rate`. What
+        the model starts from changes in the same way. Leaves that no row falls into keep their
+        value. See docs/control.md.
+
+        Args:
+            data: Rows x columns, as for `predict`.
+            label: Labels, as for `Dataset`.
+            decay_rate: Share of the old value that is kept, from 0 to 1.
+            reference: As for `Dataset`.
+            weight: Weights, as for `Dataset`.
+            group: Rows of each query, as for `Dataset`.
+            init_score: Scores to start from, as for `Dataset`.
+            feature_name: As for `Dataset`.
+            categorical_feature: As for `Dataset`.
+            dataset_params: Parameters of the `Dataset`.
+            free_raw_data: Has no effect: the data is not kept.
+            validate_features: As for `predict`.
+            **kwargs: Parameters that replace those the model was trained with, such as
+                `lambda_l2`; `objective` for a model with an objective of one's own.
+
+        Returns:
+            A new model; this one is not changed.
+
+        Raises:
+            ParameterError: If `decay_rate` is not between 0 and 1.
+            DataError: If the data does not fit the model.
+
+        Example:
+            >>> from gossamer import Booster
+            >>> x = np.arange(100.0).reshape(-1, 1)
+            >>> booster = Booster({"num_leaves": 2}, Dataset(x, label=x[:, 0] > 50))
+            >>> booster.update()
+            False
+            >>> moved = booster.refit(x, 10 * (x[:, 0] > 50), decay_rate=0.0)
+            >>> bool(moved.predict([[99.0]]) > booster.predict([[99.0]]))
+            True
+        """
+        params = given_params(self.params)
+        data = whole_table(data)
+        if validate_features is False and isinstance(feature_name, str):
+            feature_name = self.feature_name()
+        new_set = Dataset(
+            data,
+            label,
+            reference=reference,
+            weight=weight,
+            group=group,
+            init_score=init_score,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            params=dataset_params,
+            free_raw_data=False,
+        )
+        resolved = resolve(params).replace(**kwargs)
+        model = refit(self.model, resolved, new_set, data, decay_rate, validate_features)
+        return self._replaced({**params, **kwargs}, model)
+
+
+def model_to_continue(init_model: object) -> Model:
+    """Return the model to continue from: that of a booster, up to its best round, or a file's.
+
+    Raises:
+        ParameterError: If it is neither.
+    """
+    if isinstance(init_model, TrainedModel):
+        return init_model.used_model()
+    if isinstance(init_model, (str, os.PathLike)):
+        return formats.load(init_model)
+    raise ParameterError(
+        message(
+            "init_model is not usable",
+            got=type(init_model).__name__,
+            expected="a Booster, or the path of a saved one",
+        )
+    )
