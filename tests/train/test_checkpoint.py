@@ -409,6 +409,8 @@ class TestBadInput:
 
     def test_parameters_that_do_not_matter(self, path: Path) -> None:
         self.go_on(path, {"num_threads": 2, "verbosity": -2})
+        # No tree depends on these either.
+        self.go_on(path, {"use_quantized_grad": True, "is_enable_sparse": False, "two_round": True})
 
     def test_other_callbacks(self, path: Path) -> None:
         with pytest.raises(ParameterError, match="was made with other callbacks"):

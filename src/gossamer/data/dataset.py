@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -69,30 +69,10 @@ from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, DataTypeError, ParameterError, message
 from gossamer.logger import warn
-from gossamer.params import Params, resolve
+from gossamer.params import BINNING_PARAMS, TABLE, Params, resolve
 from gossamer.params.check_method import keeps_raw_values
 from gossamer.params.given import as_dict
 from gossamer.threads import resolve_threads
-
-# No bins, but raw values that must not be freed.
-_RAW_PARAMS: Final = ("linear_tree", "tree_method")
-# What the bins depend on. Once a data set is binned, training cannot ask for other values.
-BINNING_PARAMS: Final = (
-    "max_bin",
-    "max_bin_by_feature",
-    "forcedbins_filename",
-    "min_data_in_bin",
-    "bin_construct_sample_cnt",
-    "weighted_bins",
-    "data_random_seed",
-    "use_missing",
-    "zero_as_missing",
-    "enable_bundle",
-    "is_enable_sparse",
-    "max_conflict_rate",
-    "bundle_order",
-    *_RAW_PARAMS,
-)
 
 
 class Dataset(RowFields):
@@ -468,7 +448,7 @@ class Dataset(RowFields):
             return
         asked = resolve(self.params, context="dataset")
         for name in BINNING_PARAMS:
-            if name in asked.given and name not in _RAW_PARAMS and asked[name] != made_with[name]:
+            if name in asked.given and TABLE[name].bins and asked[name] != made_with[name]:
                 self.params = dict(self._own_params)  # those of a training are not kept
                 raise DataError(
                     message(
@@ -606,7 +586,7 @@ class Dataset(RowFields):
                 if name in params.given
                 and params[name] != mine[name]
                 # Raw values that were kept need not be used.
-                and not (name in _RAW_PARAMS and _keeps_enough(mine, params))
+                and not (TABLE[name].raw_values and _keeps_enough(mine, params))
             ]
             if self._asks_other_categories(params):
                 changed.append("categorical_feature")
@@ -937,7 +917,7 @@ class Dataset(RowFields):
         """Parameters that the bins follow from: those of the data that chose them."""
         if self.reference is not None:
             return self.reference._bin_params()
-        return {k: v for k, v in self.get_params().items() if k not in _RAW_PARAMS}
+        return {k: v for k, v in self.get_params().items() if not TABLE[k].raw_values}
 
     def num_data(self) -> int:
         """Return the number of rows; constructs the data set."""

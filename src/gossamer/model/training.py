@@ -16,7 +16,6 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.binned import BinnedTable
-from gossamer.data.dataset import BINNING_PARAMS
 from gossamer.data.matrix import Values
 from gossamer.errors import (
     DataError,
@@ -41,7 +40,7 @@ from gossamer.objectives import (
 )
 from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
-from gossamer.params import Params
+from gossamer.params import TABLE, Params
 from gossamer.params.check_method import keeps_raw_values, splits_by_value
 from gossamer.sampling import make_row_sampler
 from gossamer.threads import resolve_threads
@@ -53,57 +52,7 @@ _MODES: Final[dict[str, type[Boosting]]] = {
     "rf": RandomForest,
 }
 
-# What a training cannot change half-way.
-_FIXED: Final = (
-    "seed",  # before those that follow from it
-    "tree_method",  # likewise
-    "num_iterations",
-    "early_stopping_round",
-    "early_stopping_min_delta",
-    "first_metric_only",
-    "is_provide_training_metric",
-    "objective",
-    "num_class",
-    "boosting",
-    "num_parallel_tree",
-    "multi_strategy",
-    "boost_from_average",
-    "sigmoid",
-    "is_unbalance",
-    "scale_pos_weight",
-    "base_score",
-    "reg_sqrt",
-    "alpha",
-    "fair_c",
-    "poisson_max_delta_step",
-    "tweedie_variance_power",
-    "huber_slope",
-    "expectile_alpha",
-    "focal_gamma",
-    "focal_alpha",
-    "quantile_alpha",
-    "aft_loss_distribution",
-    "aft_loss_distribution_scale",
-    "objective_seed",
-    "label_gain",
-    "lambdarank_truncation_level",
-    "lambdarank_norm",
-    "lambdarank_position_bias_regularization",
-    "lambdarank_pair_method",
-    "lambdarank_num_pair_per_sample",
-    "lambdarank_normalization",
-    "lambdarank_score_normalization",
-    "ndcg_exp_gain",
-    "monotone_constraints",
-    "proposal",
-    "categorical_feature",
-    "cat_target_statistics",
-    "cat_combinations",
-    "cat_prior_weight",
-    "cat_statistics_l2",
-    *BINNING_PARAMS,
-    "sketch_eps",  # may follow from max_bin
-)
+_FIXED: Final = tuple(name for name, param in TABLE.items() if not param.can_change)
 
 
 P = ParamSpec("P")
@@ -601,15 +550,17 @@ class Training:
         Raises:
             ParameterError: If one of them cannot change during a training.
         """
-        for name in _FIXED:
-            if params[name] != self.params[name]:
-                raise ParameterError(
-                    message(
-                        f"{name} cannot change during a training",
-                        got=params[name],
-                        expected=repr(self.params[name]),
-                    )
+        changed = [name for name in _FIXED if params[name] != self.params[name]]
+        if changed:
+            # A value that was given, rather than those that follow from it.
+            name = next((name for name in changed if name in params.given), changed[0])
+            raise ParameterError(
+                message(
+                    f"{name} cannot change during a training",
+                    got=params[name],
+                    expected=repr(self.params[name]),
                 )
+            )
         if self._derived is not None:
             check_options(params)
         # Nothing is changed before all of it is known to fit.

@@ -60,39 +60,7 @@ CORE: Final = (
             "aft": ("survival:aft",),
             "custom": ("none", "null", "na"),
         },
-        supported=(
-            "regression",
-            "regression_l1",
-            "huber",
-            "fair",
-            "poisson",
-            "quantile",
-            "mape",
-            "gamma",
-            "tweedie",
-            "squared_log_error",
-            "pseudo_huber",
-            "log_cosh",
-            "expectile",
-            "binary",
-            "binary:logitraw",
-            "hinge",
-            "focal",
-            "multiclass",
-            "multi:softmax",
-            "multiclassova",
-            "cross_entropy",
-            "cross_entropy_lambda",
-            "lambdarank",
-            "rank_xendcg",
-            "rank:ndcg",
-            "rank:map",
-            "rank:pairwise",
-            "custom",
-            "cox",
-            "aft",
-            "gaussian",
-        ),
+        fixed=True,
     ),
     _core(
         "boosting",
@@ -107,6 +75,7 @@ CORE: Final = (
             "dart": (),
             "goss": (),
         },
+        fixed=True,
     ),
     _core(
         "num_iterations",
@@ -126,6 +95,7 @@ CORE: Final = (
         100,
         "Number of boosting rounds; a multiclass round grows one tree per class.",
         low=0,
+        fixed=True,
     ),
     _core(
         "learning_rate",
@@ -145,6 +115,7 @@ CORE: Final = (
         "features, and each with `learning_rate` divided by their number (boosted forests).",
         low=1,
         high=100000,
+        fixed=True,
     ),
     _core(
         "num_leaves",
@@ -164,6 +135,7 @@ CORE: Final = (
         "How split candidates are found: bounds of bins (`hist`, which `auto` is), every value "
         "(`exact`), or quantiles of the hessians, found again for every tree or split (`approx`).",
         choices={"auto": (), "hist": (), "approx": (), "exact": ()},
+        raw_values=True,
     ),
     _core(
         "sketch_eps",
@@ -176,6 +148,7 @@ CORE: Final = (
         low_open=True,
         high=1,
         high_open=True,
+        fixed=True,
     ),
     _core(
         "proposal",
@@ -185,6 +158,7 @@ CORE: Final = (
         "With `approx`: candidates are proposed for every tree (`global`) or, from the rows of the "
         "leaf, for every split (`local`).",
         choices={"global": (), "local": ()},
+        fixed=True,
     ),
     _core(
         "grow_policy",
@@ -206,7 +180,7 @@ CORE: Final = (
             "data": ("data_parallel",),
             "voting": ("voting_parallel",),
         },
-        supported=("serial",),
+        unsupported=("feature", "data", "voting"),
     ),
     _core(
         "num_threads",
@@ -215,6 +189,8 @@ CORE: Final = (
         0,
         "Number of threads; 0 or less means every CPU this process may use. "
         "The model does not depend on it.",
+        changes_model=False,
+        kept=False,
     ),
     _core(
         "device_type",
@@ -223,7 +199,7 @@ CORE: Final = (
         "cpu",
         "Where training runs.",
         choices={"cpu": (), "gpu": (), "cuda": ()},
-        supported=("cpu",),
+        unsupported=("gpu", "cuda"),
     ),
     _core(
         "seed",
@@ -231,6 +207,7 @@ CORE: Final = (
         "int",
         None,
         "One number that all the other seeds are derived from, unless they are given themselves.",
+        fixed=True,
     ),
     _core(
         "deterministic",
@@ -238,6 +215,7 @@ CORE: Final = (
         "bool",
         True,
         "Accepted, no effect: training is always deterministic.",
+        changes_model=False,
     ),
 )
 
@@ -248,6 +226,7 @@ RUN: Final = (
         "int",
         0,
         "Stop when no validation metric improved for this many rounds; 0 or less never stops.",
+        fixed=True,
     ),
     _run(
         "early_stopping_min_delta",
@@ -256,6 +235,7 @@ RUN: Final = (
         0.0,
         "How much better a metric must get to count as improved.",
         low=0,
+        fixed=True,
     ),
     _run(
         "first_metric_only",
@@ -263,6 +243,7 @@ RUN: Final = (
         "bool",
         False,
         "Let only the first metric decide about early stopping.",
+        fixed=True,
     ),
     _run(
         "verbosity",
@@ -270,6 +251,8 @@ RUN: Final = (
         "int",
         1,
         "How much is logged: below 0 nothing, 0 warnings, 1 information, above 1 details.",
+        changes_model=False,
+        kept=False,
     ),
     _run(
         "force_col_wise",
@@ -277,6 +260,7 @@ RUN: Final = (
         "bool",
         False,
         "A hint that is accepted and has no effect: the memory layout is chosen from the data.",
+        changes_model=False,
     ),
     _run(
         "force_row_wise",
@@ -284,6 +268,7 @@ RUN: Final = (
         "bool",
         False,
         "A hint that is accepted and has no effect: the memory layout is chosen from the data.",
+        changes_model=False,
     ),
     _run(
         "histogram_pool_size",
@@ -291,6 +276,7 @@ RUN: Final = (
         "float",
         -1.0,
         "Megabytes that histograms kept for later may take; below 0 means no limit.",
+        changes_model=False,
     ),
     _run(
         "use_quantized_grad",
@@ -298,6 +284,7 @@ RUN: Final = (
         "bool",
         False,
         "Accepted, no effect: histograms are always exact sums of fixed-point gradients.",
+        changes_model=False,
     ),
     _run(
         "num_grad_quant_bins",
@@ -305,6 +292,7 @@ RUN: Final = (
         "int",
         4,
         "Accepted, no effect: see `use_quantized_grad`.",
+        changes_model=False,
     ),
     _run(
         "quant_train_renew_leaf",
@@ -312,6 +300,7 @@ RUN: Final = (
         "bool",
         False,
         "Accepted, no effect: leaf values always come from the full-width sums.",
+        changes_model=False,
     ),
     _run(
         "stochastic_rounding",
@@ -319,6 +308,7 @@ RUN: Final = (
         "bool",
         True,
         "Accepted, no effect: see `use_quantized_grad`.",
+        changes_model=False,
     ),
     _run(
         "task",
@@ -341,6 +331,8 @@ RUN: Final = (
         "str",
         "",
         "Accepted, no effect in Python. File of parameters for the command line.",
+        is_file=True,
+        changes_model=False,
     ),
     _run(
         "input_model",
@@ -349,6 +341,8 @@ RUN: Final = (
         "",
         "Accepted, no effect in Python, where `train` has `init_model`. Model file for the command "
         "line.",
+        is_file=True,
+        changes_model=False,
     ),
     _run(
         "output_model",
@@ -356,6 +350,8 @@ RUN: Final = (
         "str",
         "LightGBM_model.txt",
         "Accepted, no effect in Python. File the command line writes the model to.",
+        is_file=True,
+        changes_model=False,
     ),
     _run(
         "saved_feature_importance_type",
