@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
 FUZZ_FILES ?= 20000
 

@@ -27,6 +27,7 @@ N_POINTS = None if ASKED is None else int(ASKED)
 HERE = Path(__file__).parent
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="fail_malloc.c is for glibc"),
     pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
 ]

@@ -36,6 +36,7 @@ def pool() -> dict[str, Any]:
     return {file.name: file for file in fuzz.make_files()}
 
 
+@pytest.mark.slow
 def test_mutated_files_are_refused_or_usable() -> None:
     """`make fuzz` tries 20,000 of them under sanitizers."""
     counts = fuzz.run(500, seed=1)

@@ -608,6 +608,7 @@ def train_in_a_child(case: str, path: Path, result: Path) -> int:
         os._exit(0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     cases = ["plain", "bagging", "multiclass", "position bias", "vector leaves", "goss", "custom"]
