@@ -3,11 +3,12 @@
 #
 #   make test PYTHON=python3.12      another Python
 #   make test PYTEST_ARGS="-k bins"  some of the Python tests, on one core
+#   make test PYTEST_ARGS='-n auto -m "not slow"'
 
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
 FUZZ_FILES ?= 50000
 ATTACK_SCALE ?= 1
@@ -16,6 +17,7 @@ BIN := $(VENV)/bin
 # One folder of stamps per version of Python: another PYTHON makes the environment anew.
 PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 STAMPS := $(VENV)/stamps/$(PYTHON_VERSION)
+BEGAN := $(shell date +%s)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export PATH := $(abspath $(BIN)):$(PATH)
 
@@ -73,7 +75,7 @@ bench: $(STAMPS)/bench ## quick benchmark against the other libraries (ten minut
 # ---- for developers ----
 
 test: test-native $(STAMPS)/test ## native tests at every kernel level, then pytest
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	GOSSAMER_TESTS_BEGAN=$(BEGAN) $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-native: $(STAMPS)/build ## native tests alone
 	$(call build_native_tests,build/native,)
@@ -96,8 +98,10 @@ format: $(STAMPS)/lint ## format Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
-stubs: $(STAMPS)/lint ## write src/gossamer/_native.pyi anew
+stubs: $(STAMPS)/lint ## write again what is generated: the native module's stubs, the fields and the page of parameters
 	$(call write_stubs,src/gossamer/_native.pyi)
+	$(BIN)/python -m gossamer.params.write_fields src/gossamer/params/param_fields.py
+	$(BIN)/python -m gossamer.params.markdown docs/parameters.md
 
 sanitize: $(STAMPS)/build ## native tests under ASan and UBSan, then under TSan
 	$(call build_native_tests,build/sanitize-address,address$(comma)undefined)

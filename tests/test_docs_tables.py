@@ -14,6 +14,7 @@ import pytest
 PAGE = Path(__file__).parents[1].joinpath("docs", "imbalance.md")
 
 
+@pytest.mark.slow
 def test_imbalance(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn")
     text = PAGE.read_text(encoding="utf-8")
@@ -28,6 +29,7 @@ def test_imbalance(capsys: pytest.CaptureFixture[str]) -> None:
         assert got == pytest.approx(want, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_commands_of_the_start(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     gossamer = [sys.executable, "-m", "gossamer.cli"]

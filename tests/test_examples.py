@@ -46,6 +46,7 @@ def test_a_notebook_has_all_code_of_its_script(path: Path) -> None:
     assert [ast.dump(node) for part in code for node in part.body] == [ast.dump(n) for n in script]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path: Path, tmp_path: Path) -> None:
     run = subprocess.run(

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "docs" / "assets"
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_by_the_script(tmp_path: Path) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     script = ROOT / "docs" / "figures" / "draw.py"

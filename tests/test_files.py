@@ -33,6 +33,7 @@ def test_round_trip() -> None:
         np.testing.assert_array_equal(arrays[name], array)
 
 
+@pytest.mark.slow
 def test_bytes_do_not_depend_on_orders_or_process() -> None:
     backwards = dict(reversed(ARRAYS.items())), dict(reversed(FACTS.items()))
     content = files.to_bytes(ARRAYS, FACTS)

@@ -24,6 +24,7 @@ N_POINTS = share(2, 2_000)  # by kind of training, call and number of threads
 HERE = Path(__file__).parent
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="fail_malloc.c is for glibc"),
     pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
 ]

@@ -93,18 +93,18 @@ def evaluate(model: str, metric: str | None) -> dict[str, Any]:
     return history["valid_0"]
 
 
-@pytest.mark.parametrize("metric", [*METRICS, *SPELLINGS])
 @pytest.mark.parametrize("model", MODELS)
-def test_a_number_or_a_precise_error(model: str, metric: str) -> None:
-    try:
-        found = evaluate(model, metric)
-    except gs.GossamerError as error:
-        assert "metric" in str(error)
-        assert metric.partition("@")[0] in str(error)
-    else:
-        assert found.pop("mine") == [1.0, 1.0]
-        assert found
-        assert np.isfinite(list(found.values())).all()
+def test_a_number_or_a_precise_error(model: str) -> None:
+    for metric in (*METRICS, *SPELLINGS):
+        try:
+            found = evaluate(model, metric)
+        except gs.GossamerError as error:
+            assert "metric" in str(error), metric
+            assert metric.partition("@")[0] in str(error)
+        else:
+            assert found.pop("mine") == [1.0, 1.0], metric
+            assert found, metric
+            assert np.isfinite(list(found.values())).all(), metric
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -114,12 +114,11 @@ def test_every_objective_has_a_metric_of_its_own(model: str) -> None:
     assert np.isfinite(list(found.values())).all()
 
 
-@pytest.mark.parametrize(
-    ("alias", "name"), [(alias, name) for name in CHOICES for alias in CHOICES[name]]
-)
-def test_aliases_are_the_same_metric(alias: str, name: str) -> None:
-    resolved = resolve({"metric": alias}, context="dataset").metric
-    assert resolved == (() if name == "custom" else (name,))
+def test_aliases_are_the_same_metric() -> None:
+    for name, aliases in CHOICES.items():
+        for alias in aliases:
+            resolved = resolve({"metric": alias}, context="dataset").metric
+            assert resolved == (() if name == "custom" else (name,)), alias
 
 
 @pytest.mark.parametrize("metric", ["multi_logloss", "multi_error", "multi_error@2", "auc_mu"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import inspect
 import json
+import types
 import typing
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +16,13 @@ import pytest
 from gossamer.params import CANONICAL, TABLE, Param, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.markdown import render_markdown
-from gossamer.params.param import ByColumn
+from gossamer.params.param import KINDS, ByColumn, Kind
+from gossamer.params.param_fields import ParamFields
 from gossamer.params.peer_names import NOT_LIGHTGBMS
+from gossamer.params.table import DERIVED_SEEDS
+from gossamer.params.write_fields import render_fields
 
 OURS = TABLE.keys() & NOT_LIGHTGBMS
-TYPES: dict[str, Any] = {
-    "bool": bool,
-    "int": int,
-    "float": float,
-    "auto_float": float | str,
-    "str": str,
-    "enum": str,
-    "ints": tuple[int, ...],
-    "floats": tuple[float, ...],
-    "ints_by_column": ByColumn[int],
-    "floats_by_column": ByColumn[float],
-    "column": int | str,
-    "columns": tuple[int | str, ...],
-    "groups": tuple[tuple[int | str, ...], ...],
-    "forced_splits": str,
-    "forced_bins": str,
-    "objective": str | Callable[..., Any],
-    "metrics": tuple[str, ...],
-}
-every_param = pytest.mark.parametrize("param", TABLE.values(), ids=lambda param: param.name)
 
 
 def test_all_of_lightgbm_and_ours_are_there():
@@ -69,15 +53,50 @@ def test_names_and_aliases_are_lightgbms():
 
 
 def test_params_has_the_fields_of_the_table():
-    """The dataclass repeats names, order and types for type checkers."""
+    """The generated file is current, and the dataclass has its fields."""
+    file = Path(inspect.getfile(ParamFields))
+    assert file.read_text(encoding="utf-8") == render_fields(), (
+        "run: python -m gossamer.params.write_fields src/gossamer/params/param_fields.py"
+    )
+    assert [field.name for field in dataclasses.fields(ParamFields)] == list(TABLE)
     hints = typing.get_type_hints(Params)
-    hints.pop("given")
-    assert list(hints) == list(TABLE)
+    assert hints["num_leaves"] is int
+    assert hints["seed"] == int | None
+    assert hints["monotone_constraints"] == ByColumn[int]
+
+
+def test_defaults_are_of_the_annotated_types():
+    """What the generator writes for a kind is what `coerce` returns."""
+    hints = typing.get_type_hints(Params)
+    for name, param in TABLE.items():
+        is_union = typing.get_origin(hints[name]) in (typing.Union, types.UnionType)
+        kinds = typing.get_args(hints[name]) if is_union else (hints[name],)
+        plain = tuple(typing.get_origin(kind) or kind for kind in kinds)
+        assert isinstance(param.default, plain), name
+
+
+def test_every_kind_is_described():
+    """`Kind` names what `KINDS` describes."""
+    assert set(typing.get_args(Kind)) == set(KINDS)
+
+
+def test_flags_agree_with_each_other():
+    """Flags are facts about parameters: some follow from others."""
     for param in TABLE.values():
-        expected = TYPES[param.kind]
-        if param.default is None:
-            expected = expected | None
-        assert hints[param.name] == expected, param.name
+        if not param.kept or "no effect" in param.doc.split(":")[0]:
+            assert not param.changes_model, param.name
+        if param.is_file:
+            assert param.kind == "str", param.name
+        # A data set that is built fixes what it was built with; `fixed` is for the others.
+        assert not (param.fixed and (param.bins or param.raw_values)), param.name
+
+
+def test_derived_seeds_are_numbered_without_gaps():
+    """A model depends on the number of a seed."""
+    numbers = [TABLE[name].seed_number for name in DERIVED_SEEDS]
+    assert numbers == list(range(len(DERIVED_SEEDS)))
+    seeds = {name for name in TABLE if name.endswith("_seed")}
+    assert set(DERIVED_SEEDS) == seeds
 
 
 def test_parameter_names_do_not_hide_methods():
@@ -86,37 +105,36 @@ def test_parameter_names_do_not_hide_methods():
     assert not methods & TABLE.keys()
 
 
-@every_param
-def test_default_is_already_resolved(param: Param):
+def test_defaults_are_already_resolved():
     """A default passes its own check unchanged, type included."""
-    if param.default is not None:
-        value = coerce(param, param.default)
-        assert value == param.default
-        assert type(value) is type(param.default)
+    for name, param in TABLE.items():
+        if param.default is not None:
+            value = coerce(param, param.default)
+            assert value == param.default, name
+            assert type(value) is type(param.default), name
 
 
-@every_param
-def test_support_is_told_by_known_choices(param: Param):
-    """Choices go with kinds that have names, and the supported ones are among them."""
-    assert bool(param.choices) == (param.kind in ("enum", "objective", "metrics"))
-    if isinstance(param.supported, tuple):
-        assert set(param.supported) <= set(param.choices)
-    assert param.supports(param.default)
+def test_support_is_told_by_known_choices():
+    """Choices go with kinds that have names, and the unsupported ones are among them."""
+    for name, param in TABLE.items():
+        assert bool(param.choices) == (param.kind in ("enum", "objective", "metrics")), name
+        assert set(param.unsupported) <= set(param.choices), name
+        assert param.supports(param.default), name
 
 
-@every_param
-def test_spellings_of_choices_are_unique(param: Param):
+def test_spellings_of_choices_are_unique():
     """A spelling stands for one choice, and is lower case as values are lowered first."""
-    spellings = [name for item in param.choices.items() for name in (item[0], *item[1])]
-    assert len(spellings) == len(set(spellings))
-    assert spellings == [name.lower() for name in spellings]
+    for name, param in TABLE.items():
+        spellings = [name for item in param.choices.items() for name in (item[0], *item[1])]
+        assert len(spellings) == len(set(spellings)), name
+        assert spellings == [spelling.lower() for spelling in spellings], name
 
 
-@every_param
-def test_doc_is_a_sentence(param: Param):
+def test_docs_are_sentences():
     """Docs end in a full stop and cannot break the markdown table."""
-    assert param.doc.endswith(".")
-    assert "|" not in param.doc
+    for name, param in TABLE.items():
+        assert param.doc.endswith("."), name
+        assert "|" not in param.doc, name
 
 
 def test_docs_page_is_up_to_date():

@@ -20,7 +20,7 @@ BASE = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 3, "num_leaves": 
 NAMES = sorted(
     name
     for name, param in TABLE.items()
-    if param.supported is not False and name not in ("num_iterations", "num_threads", "verbosity")
+    if param.supported and name not in ("num_iterations", "num_threads", "verbosity")
 )
 MODES: list[dict[str, Any]] = [
     {},

@@ -30,6 +30,7 @@ def test_scikit_learn_check(estimator: Any, check: Callable[[Any], None]) -> Non
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -61,6 +62,7 @@ def test_check_estimator(estimator: Any) -> None:
     assert not [r["check_name"] for r in results if r["expected_to_fail"]]
 
 
+@pytest.mark.slow
 def test_no_check_is_skipped_nor_warns() -> None:
     """With SCIPY_ARRAY_API, which must be set before scipy is imported, not one is left out."""
     script = """

@@ -84,6 +84,7 @@ def loss(kind: str, predicted: np.ndarray, label: np.ndarray) -> float:
     return float(-np.mean(np.log(own)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "params",
     [

@@ -409,6 +409,8 @@ class TestBadInput:
 
     def test_parameters_that_do_not_matter(self, path: Path) -> None:
         self.go_on(path, {"num_threads": 2, "verbosity": -2})
+        # No tree depends on these either.
+        self.go_on(path, {"use_quantized_grad": True, "is_enable_sparse": False, "two_round": True})
 
     def test_other_callbacks(self, path: Path) -> None:
         with pytest.raises(ParameterError, match="was made with other callbacks"):
@@ -606,6 +608,7 @@ def train_in_a_child(case: str, path: Path, result: Path) -> int:
         os._exit(0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     cases = ["plain", "bagging", "multiclass", "position bias", "vector leaves", "goss", "custom"]

@@ -241,6 +241,7 @@ def formats(values: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(data=st.data())
 def test_floats_of_all_kinds(data: st.DataObject) -> None:

@@ -43,6 +43,7 @@ def loss_of(library: Any, params: dict[str, Any], kind: str, seed: int) -> float
     return loss(kind, model.predict(table[N_TRAIN:]), label[N_TRAIN:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "params",
     [
@@ -100,6 +101,7 @@ def test_the_first_tree_is_lightgbms() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_lightgbm_script_runs() -> None:
     """What an ordinary script does, with both libraries."""
     table, label = make(0, "binary")

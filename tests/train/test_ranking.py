@@ -48,6 +48,7 @@ def test_every_objective_learns(objective: str) -> None:
     np.testing.assert_array_equal(again.predict(TABLE), booster.predict(TABLE))
 
 
+@pytest.mark.slow
 def test_as_good_as_lightgbm() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     for objective in ("lambdarank", "rank_xendcg"):

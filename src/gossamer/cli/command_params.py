@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from gossamer.cli.options import debug_option, to_json
-from gossamer.cli.settings import FILE_OPTIONS, OPTION_OF
+from gossamer.cli.settings import OPTION_OF
 from gossamer.cli.terminal import fit_lines
 from gossamer.cli.text_table import format_facts, format_table
 from gossamer.errors import ParameterError, message
-from gossamer.params.param import KIND_WORDS, Param
+from gossamer.params.param import KINDS, Param
 from gossamer.params.peer_names import names_in_lightgbm, names_in_xgboost
 from gossamer.params.suggest import did_you_mean
 from gossamer.params.table import CANONICAL, TABLE
@@ -94,7 +94,7 @@ def facts_of(param: Param) -> dict[str, Any]:
         "choices": list(param.choices) or None,
         "lightgbm": next(iter(names_in_lightgbm(param)), None),
         "xgboost": names_in_xgboost(param),
-        "supported": param.supported if isinstance(param.supported, bool) else True,
+        "supported": param.supported,
         "doc": param.doc,
     }
 
@@ -107,7 +107,7 @@ def describe(param: Param) -> str:
         num_leaves
     """
     facts: dict[str, object] = {
-        "type": KIND_WORDS[param.kind] + (f" {param.range_text}" if param.range_text else ""),
+        "type": KINDS[param.kind].expected + (f" {param.range_text}" if param.range_text else ""),
         "default": _shown(param.default),
     }
     if param.choices:
@@ -188,7 +188,7 @@ def changed_values(path: str) -> dict[str, Any]:
         {
             n: v
             for n, v in given.items()
-            if TABLE[CANONICAL[n]].supported is not False and CANONICAL[n] not in FILE_OPTIONS
+            if (param := TABLE[CANONICAL[n]]).supported and not param.is_file
         },
         context="predict",
     )

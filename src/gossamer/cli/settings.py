@@ -40,11 +40,6 @@ OPTION_OF: Final = {
     "input_model": "init_model",
     "config": "config",
 }
-# Those of them that name files: they say nothing about the model.
-FILE_OPTIONS: Final = (
-    *("data", "valid", "config"),
-    *("input_model", "output_model", "output_result"),
-)
 _TRUE: Final = ("true", "1", "+", "yes")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from gossamer.data import build_binary, build_chunks, build_table
 from gossamer.data.built import BuiltData, freed
@@ -11,14 +10,6 @@ from gossamer.data.files import is_binary_dataset
 from gossamer.data.pieces import NamedPieces
 from gossamer.data.request import Request
 from gossamer.data.sources import find_source
-
-# They choose no bins, but raw values that must not be freed.
-RAW_PARAMS: Final = ("linear_tree", "tree_method")
-# What the bins depend on. Once a data set is binned, training cannot ask for other values.
-BINNING_PARAMS: Final = (
-    *build_binary.BIN_PARAMS,
-    *RAW_PARAMS,
-)
 
 
 def build(request: Request, reference: BuiltData | None = None) -> BuiltData:

@@ -15,24 +15,10 @@ from gossamer.data.matrix import Values
 from gossamer.data.request import Request
 from gossamer.data.row_fields import check_fields
 from gossamer.errors import DataError, message
-from gossamer.params import Params, resolve
+from gossamer.params import TABLE, Params, resolve
 
 # What bins depend on.
-BIN_PARAMS: Final = (
-    "max_bin",
-    "max_bin_by_feature",
-    "forcedbins_filename",
-    "min_data_in_bin",
-    "bin_construct_sample_cnt",
-    "weighted_bins",
-    "data_random_seed",
-    "use_missing",
-    "zero_as_missing",
-    "enable_bundle",
-    "is_enable_sparse",
-    "max_conflict_rate",
-    "bundle_order",
-)
+_BIN_PARAMS: Final = tuple(name for name, param in TABLE.items() if param.bins)
 _FIELDS: Final = ("label", "weight", "init_score", "group", "position", "feature_weights")
 
 
@@ -66,7 +52,7 @@ def build(path: Path, request: Request, reference: BuiltData | None) -> BuiltDat
 def save(path: Path, data: BuiltData) -> None:
     """Write a data set for `build` to read."""
     made_with = data.source.binning
-    given = {name: made_with[name] for name in BIN_PARAMS if name in made_with.given}
+    given = {name: made_with[name] for name in _BIN_PARAMS if name in made_with.given}
     content = binary_file.Content(
         data.table,
         data.names,
@@ -106,7 +92,7 @@ def _params_of(path: Path, asked: Params, made_with: Params) -> Params:
     Raises:
         DataError: If a parameter about bins has another value than in the file.
     """
-    for name in BIN_PARAMS:
+    for name in _BIN_PARAMS:
         if name in asked.given and asked[name] != made_with[name]:
             raise DataError(
                 message(

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import build_binary
-from gossamer.data.build import BINNING_PARAMS
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.columns import Level
 from gossamer.data.describe import StorageSummary, describe
@@ -26,7 +25,7 @@ from gossamer.data.request import is_auto
 from gossamer.data.row_fields import known_field, query_bounds
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, DataTypeError, message
-from gossamer.params import Params, resolve
+from gossamer.params import BINNING_PARAMS, Params, resolve
 from gossamer.params.given import as_dict
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import build_subset
-from gossamer.data.build import BINNING_PARAMS, RAW_PARAMS, build
+from gossamer.data.build import build
 from gossamer.data.built import BuiltData, GivenRows, TakenColumns, freed, not_in_memory
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.files import is_binary_dataset
@@ -23,7 +23,7 @@ from gossamer.data.request import Request, is_auto
 from gossamer.data.row_fields import check_field, known_field
 from gossamer.data.sparse import is_sparse
 from gossamer.errors import DataError, message
-from gossamer.params import Params, resolve
+from gossamer.params import BINNING_PARAMS, TABLE, Params, resolve
 from gossamer.params.check_method import keeps_raw_values
 
 _FIELDS: Final = ("label", "weight", "init_score", "group", "position", "feature_weights")
@@ -132,7 +132,7 @@ class LazyData:
             if name in params.given
             and params[name] != mine[name]
             # Raw values that were kept need not be used.
-            and not (name in RAW_PARAMS and keeps_enough)
+            and not (TABLE[name].raw_values and keeps_enough)
         ]
         values: Mapping[str, Any] = mine
         asked = read_asked(params.categorical_feature)

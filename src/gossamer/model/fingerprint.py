@@ -9,21 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.built import BuiltData
-from gossamer.params import Params
+from gossamer.params import TABLE, Params
 
 # Bins are looked at in so many rows and features, spread evenly: this must be cheap.
 _ROWS: Final = 4096
 _FEATURES: Final = 256
-# Parameters that leave no trace in a model, or of which more may be asked for.
-_NO_MATTER: Final = (
-    "num_threads",
-    "verbosity",
-    "num_iterations",
-    "force_col_wise",
-    "force_row_wise",
-    "histogram_pool_size",
-    "deterministic",
-)
 
 
 def describe_data(data: BuiltData) -> dict[str, Any]:
@@ -65,7 +55,10 @@ def describe_params(params: Params) -> dict[str, Any]:
         ['l1']
     """
     return {
-        name: _plain(value) for name, value in params.to_dict().items() if name not in _NO_MATTER
+        name: _plain(value)
+        for name, value in params.to_dict().items()
+        # More rounds may be asked for.
+        if TABLE[name].changes_model and name != "num_iterations"
     }
 
 

@@ -17,6 +17,7 @@ from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
+from gossamer.params import TABLE
 from gossamer.tree import Forest
 from gossamer.tree.linear import LINEAR_ARRAYS
 from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS
@@ -28,8 +29,7 @@ VERSION: Final = 3
 VERSIONS: Final = range(1, VERSION + 1)
 TEXT_HEADERS: Final = tuple(f"{FORMAT} {version}" for version in VERSIONS)
 
-# Parameters that leave no trace in the trees: not kept, so that the bytes do not depend on them.
-_NOT_KEPT: Final = ("num_threads", "verbosity")
+_NOT_KEPT: Final = tuple(name for name, param in TABLE.items() if not param.kept)
 _ARRAYS: Final[dict[str, npt.DTypeLike]] = {
     "start": np.float64,
     "node_begin": np.int64,

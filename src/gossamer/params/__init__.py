@@ -5,6 +5,6 @@ from __future__ import annotations
 from gossamer.params.param import Param
 from gossamer.params.resolve import Context, resolve
 from gossamer.params.resolved import Params
-from gossamer.params.table import CANONICAL, TABLE
+from gossamer.params.table import BINNING_PARAMS, CANONICAL, TABLE
 
-__all__ = ["CANONICAL", "TABLE", "Context", "Param", "Params", "resolve"]
+__all__ = ["BINNING_PARAMS", "CANONICAL", "TABLE", "Context", "Param", "Params", "resolve"]

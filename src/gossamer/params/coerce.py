@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from gossamer.errors import ParameterError, message
 from gossamer.params.forced import bins_text, splits_text
-from gossamer.params.param import KIND_WORDS, ByColumn, Kind, Param
+from gossamer.params.param import KINDS, ByColumn, Kind, Param
 from gossamer.params.suggest import did_you_mean as did_you_mean
 
 _Number = TypeVar("_Number")
@@ -74,7 +74,7 @@ def _numbers_in(param: Param, result: object) -> list[float]:
 
 def _expected(param: Param) -> str:
     """What a user should have given."""
-    return f"{KIND_WORDS[param.kind]} {param.range_text}".rstrip()
+    return f"{KINDS[param.kind].expected} {param.range_text}".rstrip()
 
 
 def _unwrap(value: object) -> object:

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from gossamer.params.param import Param
+from gossamer.params.param import KINDS, Param
 from gossamer.params.peer_names import further_names, names_in_lightgbm, names_in_xgboost
 from gossamer.params.table import TABLE
 
@@ -58,23 +58,6 @@ rates of theirs that do not fit, and `other_rate` beside `top_rate=auto`; see
 [row sampling](sampling.md).
 """
 
-_TYPE_WORDS: Final = {
-    "auto_float": "float or `auto`",
-    "str": "string",
-    "enum": "name",
-    "ints": "list of int",
-    "floats": "list of float",
-    "ints_by_column": "int by column",
-    "floats_by_column": "float by column",
-    "column": "name or index",
-    "columns": "names or indices",
-    "groups": "list of lists",
-    "forced_splits": "dict or file",
-    "forced_bins": "dict or file",
-    "objective": "name or function",
-    "metrics": "names",
-}
-
 
 def render_markdown() -> str:
     """Return the whole page `docs/parameters.md`.
@@ -113,7 +96,7 @@ def _render_group(group: str, params: list[Param]) -> str:
 def _value(param: Param) -> str:
     """Say type, range and default."""
     limits = f" `{param.range_text}`" if param.range_text else ""
-    return f"{_TYPE_WORDS.get(param.kind, param.kind)}{limits}, default {_code(param.default)}"
+    return f"{KINDS[param.kind].short}{limits}, default {_code(param.default)}"
 
 
 def _codes(names: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 Kind = Literal[
     "bool",
@@ -26,25 +26,51 @@ Kind = Literal[
     "metrics",
 ]
 
-# How each kind is described to a user, in errors and in the documentation.
-KIND_WORDS: Final[Mapping[Kind, str]] = {
-    "bool": "true or false",
-    "int": "an integer",
-    "float": "a finite number",
-    "auto_float": "'auto' or a finite number",
-    "str": "a string",
-    "enum": "a name",
-    "ints": "a list of integers",
-    "floats": "a list of finite numbers",
-    "ints_by_column": "an integer per column, as a list or as a dict by column name or index",
-    "floats_by_column": "a number per column, as a list or as a dict by column name or index",
-    "column": "a column name or index",
-    "columns": "a list of column names or indices",
-    "groups": "a list of lists of column names or indices",
-    "forced_splits": "nested dicts of feature, threshold, left and right, or a JSON file",
-    "forced_bins": "bounds by column name or index, or a JSON file",
-    "objective": "a name or a function",
-    "metrics": "a name or a list of names",
+
+class KindFacts(NamedTuple):
+    """How values of one kind are described.
+
+    Attributes:
+        expected: For a user who gave something else.
+        short: For the documentation.
+        annotation: The type of the resolved value, as in the source of `ParamFields`.
+    """
+
+    expected: str
+    short: str
+    annotation: str
+
+
+_INT_BY_COLUMN: Final = "an integer per column, as a list or as a dict by column name or index"
+_FLOAT_BY_COLUMN: Final = "a number per column, as a list or as a dict by column name or index"
+_FORCED_SPLITS: Final = "nested dicts of feature, threshold, left and right, or a JSON file"
+
+KINDS: Final[Mapping[Kind, KindFacts]] = {
+    "bool": KindFacts("true or false", "bool", "bool"),
+    "int": KindFacts("an integer", "int", "int"),
+    "float": KindFacts("a finite number", "float", "float"),
+    "auto_float": KindFacts("'auto' or a finite number", "float or `auto`", "float | str"),
+    "str": KindFacts("a string", "string", "str"),
+    "enum": KindFacts("a name", "name", "str"),
+    "ints": KindFacts("a list of integers", "list of int", "tuple[int, ...]"),
+    "floats": KindFacts("a list of finite numbers", "list of float", "tuple[float, ...]"),
+    "ints_by_column": KindFacts(_INT_BY_COLUMN, "int by column", "ByColumn[int]"),
+    "floats_by_column": KindFacts(_FLOAT_BY_COLUMN, "float by column", "ByColumn[float]"),
+    "column": KindFacts("a column name or index", "name or index", "int | str"),
+    "columns": KindFacts(
+        "a list of column names or indices", "names or indices", "tuple[int | str, ...]"
+    ),
+    "groups": KindFacts(
+        "a list of lists of column names or indices",
+        "list of lists",
+        "tuple[tuple[int | str, ...], ...]",
+    ),
+    "forced_splits": KindFacts(_FORCED_SPLITS, "dict or file", "str"),
+    "forced_bins": KindFacts(
+        "bounds by column name or index, or a JSON file", "dict or file", "str"
+    ),
+    "objective": KindFacts("a name or a function", "name or function", "str | Callable[..., Any]"),
+    "metrics": KindFacts("a name or a list of names", "names", "tuple[str, ...]"),
 }
 
 _Number = TypeVar("_Number")
@@ -68,8 +94,17 @@ class Param:
         low_open: Whether the value must be strictly greater than `low`.
         high_open: Whether the value must be strictly less than `high`.
         choices: For names: every known value, with its other spellings.
-        supported: True; or False when only the default is accepted in this version;
-            or the choices that this version supports.
+        supported: Whether this version accepts anything but the default.
+        unsupported: The choices that this version knows but cannot do.
+        fixed: Whether the value must stay the same during a training, though no data set
+            depends on it.
+        bins: Whether the bins of a data set depend on it.
+        raw_values: Whether it decides if a data set keeps its raw values.
+        cost: Whether it is a cost of reading or splitting features.
+        changes_model: Whether trees, or when training stops, may depend on it.
+        kept: Whether model files keep it; their bytes must not depend on those not kept.
+        is_file: Whether it names a file for the command line, and nothing else.
+        seed_number: For a seed that is derived from `seed`: its position in the sequence.
     """
 
     name: str
@@ -83,7 +118,26 @@ class Param:
     low_open: bool = False
     high_open: bool = False
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    supported: bool | tuple[str, ...] = True
+    supported: bool = True
+    unsupported: tuple[str, ...] = ()
+    fixed: bool = False
+    bins: bool = False
+    raw_values: bool = False
+    cost: bool = False
+    changes_model: bool = True
+    kept: bool = True
+    is_file: bool = False
+    seed_number: int | None = None
+
+    @property
+    def can_change(self) -> bool:
+        """Whether the value may change during a training.
+
+        Example:
+            >>> Param("max_bin", (), "int", 255, "", "", bins=True).can_change
+            False
+        """
+        return not (self.fixed or self.bins or self.raw_values)
 
     @property
     def range_text(self) -> str:
@@ -117,9 +171,7 @@ class Param:
         """Whether this version can do `choice`, one resolved value of this parameter.
 
         Example:
-            >>> Param("f", (), "enum", "a", "", "", supported=("a", "b")).supports("c")
+            >>> Param("f", (), "enum", "a", "", "", unsupported=("c",)).supports("c")
             False
         """
-        if isinstance(self.supported, bool):
-            return self.supported or choice == self.default
-        return not isinstance(choice, str) or choice in self.supported
+        return choice == self.default or (self.supported and choice not in self.unsupported)

@@ -21,7 +21,7 @@ from gossamer.params.check_sampling import check_sampling
 from gossamer.params.coerce import coerce, did_you_mean
 from gossamer.params.param import Param
 from gossamer.params.resolved import Params
-from gossamer.params.table import CANONICAL, TABLE
+from gossamer.params.table import CANONICAL, DERIVED_SEEDS, TABLE
 from gossamer.params.table_objective import CLASS_METRICS
 from gossamer.params.traits import OBJECTIVE_CHOICES, Kind, traits_of
 
@@ -29,15 +29,6 @@ Context = Literal["train", "dataset", "predict"]
 
 _logger = logging.getLogger("gossamer")
 
-# The seeds that follow from `seed`, in the order that numbers them.
-DERIVED_SEEDS: Final = (
-    "data_random_seed",
-    "bagging_seed",
-    "drop_seed",
-    "feature_fraction_seed",
-    "objective_seed",
-    "extra_seed",
-)
 # As LightGBM: a smaller sum of hessians is as good as zero.
 _HESSIAN_EPSILON: Final = 1e-15
 _ALL_ROWS: Final = 2**31 - 1
@@ -166,7 +157,7 @@ def _coerce_given(name: str, value: object, spelling: str) -> object:
     try:
         return coerce(param, value, spelling)
     except ParameterError:
-        if param.supported is False:
+        if not param.supported:
             raise _not_supported(param, value) from None
         raise
 
@@ -182,8 +173,9 @@ def _check_supported(param: Param, value: object) -> None:
 
 
 def _not_supported(param: Param, value: object) -> NotSupportedError:
-    if isinstance(param.supported, tuple):
-        expected, hint = f"one of {', '.join(param.supported)}", ""
+    if param.unsupported:
+        choices = [choice for choice in param.choices if param.supports(choice)]
+        expected, hint = f"one of {', '.join(choices)}", ""
     else:
         expected, hint = f"its default {param.default!r}", "Leave it out."
     return NotSupportedError(

@@ -42,3 +42,14 @@ TABLE: Final[Mapping[str, Param]] = MappingProxyType({row.name: row for row in _
 CANONICAL: Final[Mapping[str, str]] = MappingProxyType(
     {name: row.name for row in _ROWS for name in (row.name, *row.aliases)}
 )
+
+# What a data set is built with: once it is, a training cannot ask for other values.
+BINNING_PARAMS: Final = tuple(row.name for row in _ROWS if row.bins or row.raw_values)
+
+# The seeds that follow from `seed`, in the order of their numbers.
+DERIVED_SEEDS: Final = tuple(
+    name
+    for _, name in sorted(
+        (row.seed_number, row.name) for row in _ROWS if row.seed_number is not None
+    )
+)

@@ -19,6 +19,7 @@ CORE: Final = (
         "regression",
         "The loss to minimise, by name or as a function that returns gradients and hessians.",
         choices=OBJECTIVE_CHOICES,
+        fixed=True,
     ),
     _core(
         "boosting",
@@ -33,6 +34,7 @@ CORE: Final = (
             "dart": (),
             "goss": (),
         },
+        fixed=True,
     ),
     _core(
         "num_iterations",
@@ -52,6 +54,7 @@ CORE: Final = (
         100,
         "Number of boosting rounds; a multiclass round grows one tree per class.",
         low=0,
+        fixed=True,
     ),
     _core(
         "learning_rate",
@@ -71,6 +74,7 @@ CORE: Final = (
         "features, and each with `learning_rate` divided by their number (boosted forests).",
         low=1,
         high=100000,
+        fixed=True,
     ),
     _core(
         "num_leaves",
@@ -90,6 +94,7 @@ CORE: Final = (
         "How split candidates are found: bounds of bins (`hist`, which `auto` is), every value "
         "(`exact`), or quantiles of the hessians, found again for every tree or split (`approx`).",
         choices={"auto": (), "hist": (), "approx": (), "exact": ()},
+        raw_values=True,
     ),
     _core(
         "sketch_eps",
@@ -102,6 +107,7 @@ CORE: Final = (
         low_open=True,
         high=1,
         high_open=True,
+        fixed=True,
     ),
     _core(
         "proposal",
@@ -111,6 +117,7 @@ CORE: Final = (
         "With `approx`: candidates are proposed for every tree (`global`) or, from the rows of the "
         "leaf, for every split (`local`).",
         choices={"global": (), "local": ()},
+        fixed=True,
     ),
     _core(
         "grow_policy",
@@ -132,7 +139,7 @@ CORE: Final = (
             "data": ("data_parallel",),
             "voting": ("voting_parallel",),
         },
-        supported=("serial",),
+        unsupported=("feature", "data", "voting"),
     ),
     _core(
         "num_threads",
@@ -141,6 +148,8 @@ CORE: Final = (
         0,
         "Number of threads; 0 or less means every CPU this process may use. "
         "The model does not depend on it.",
+        changes_model=False,
+        kept=False,
     ),
     _core(
         "device_type",
@@ -149,7 +158,7 @@ CORE: Final = (
         "cpu",
         "Where training runs.",
         choices={"cpu": (), "gpu": (), "cuda": ()},
-        supported=("cpu",),
+        unsupported=("gpu", "cuda"),
     ),
     _core(
         "seed",
@@ -157,6 +166,7 @@ CORE: Final = (
         "int",
         None,
         "One number that all the other seeds are derived from, unless they are given themselves.",
+        fixed=True,
     ),
     _core(
         "deterministic",
@@ -164,6 +174,7 @@ CORE: Final = (
         "bool",
         True,
         "Accepted, no effect: training is always deterministic.",
+        changes_model=False,
     ),
 )
 
@@ -174,6 +185,7 @@ RUN: Final = (
         "int",
         0,
         "Stop when no validation metric improved for this many rounds; 0 or less never stops.",
+        fixed=True,
     ),
     _run(
         "early_stopping_min_delta",
@@ -182,6 +194,7 @@ RUN: Final = (
         0.0,
         "How much better a metric must get to count as improved.",
         low=0,
+        fixed=True,
     ),
     _run(
         "first_metric_only",
@@ -189,6 +202,7 @@ RUN: Final = (
         "bool",
         False,
         "Let only the first metric decide about early stopping.",
+        fixed=True,
     ),
     _run(
         "verbosity",
@@ -196,6 +210,8 @@ RUN: Final = (
         "int",
         1,
         "How much is logged: below 0 nothing, 0 warnings, 1 information, above 1 details.",
+        changes_model=False,
+        kept=False,
     ),
     _run(
         "force_col_wise",
@@ -203,6 +219,7 @@ RUN: Final = (
         "bool",
         False,
         "A hint that is accepted and has no effect: the memory layout is chosen from the data.",
+        changes_model=False,
     ),
     _run(
         "force_row_wise",
@@ -210,6 +227,7 @@ RUN: Final = (
         "bool",
         False,
         "A hint that is accepted and has no effect: the memory layout is chosen from the data.",
+        changes_model=False,
     ),
     _run(
         "histogram_pool_size",
@@ -217,6 +235,7 @@ RUN: Final = (
         "float",
         -1.0,
         "Megabytes that histograms kept for later may take; below 0 means no limit.",
+        changes_model=False,
     ),
     _run(
         "use_quantized_grad",
@@ -224,6 +243,7 @@ RUN: Final = (
         "bool",
         False,
         "Accepted, no effect: histograms are always exact sums of fixed-point gradients.",
+        changes_model=False,
     ),
     _run(
         "num_grad_quant_bins",
@@ -231,6 +251,7 @@ RUN: Final = (
         "int",
         4,
         "Accepted, no effect: see `use_quantized_grad`.",
+        changes_model=False,
     ),
     _run(
         "quant_train_renew_leaf",
@@ -238,6 +259,7 @@ RUN: Final = (
         "bool",
         False,
         "Accepted, no effect: leaf values always come from the full-width sums.",
+        changes_model=False,
     ),
     _run(
         "stochastic_rounding",
@@ -245,6 +267,7 @@ RUN: Final = (
         "bool",
         True,
         "Accepted, no effect: see `use_quantized_grad`.",
+        changes_model=False,
     ),
     _run(
         "task",
@@ -267,6 +290,8 @@ RUN: Final = (
         "str",
         "",
         "Accepted, no effect in Python. File of parameters for the command line.",
+        is_file=True,
+        changes_model=False,
     ),
     _run(
         "input_model",
@@ -275,6 +300,8 @@ RUN: Final = (
         "",
         "Accepted, no effect in Python, where `train` has `init_model`. Model file for the command "
         "line.",
+        is_file=True,
+        changes_model=False,
     ),
     _run(
         "output_model",
@@ -282,6 +309,8 @@ RUN: Final = (
         "str",
         "LightGBM_model.txt",
         "Accepted, no effect in Python. File the command line writes the model to.",
+        is_file=True,
+        changes_model=False,
     ),
     _run(
         "saved_feature_importance_type",

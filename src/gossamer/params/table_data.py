@@ -8,13 +8,14 @@ from typing import Final
 from gossamer.params.param import Param
 
 _data = partial(Param, group="Dataset")
+_bins = partial(_data, bins=True)
 _file = partial(Param, group="Data files", supported=False)
 _read = partial(Param, group="Data files")
-_predict = partial(Param, group="Prediction")
+_predict = partial(Param, group="Prediction", changes_model=False)
 _convert = partial(Param, group="Conversion", supported=False)
 
 DATASET: Final = (
-    _data(
+    _bins(
         "max_bin",
         ("max_bins",),
         "int",
@@ -23,7 +24,7 @@ DATASET: Final = (
         low=2,
         high=65535,
     ),
-    _data(
+    _bins(
         "max_bin_by_feature",
         (),
         "ints_by_column",
@@ -32,8 +33,8 @@ DATASET: Final = (
         low=2,
         high=65535,
     ),
-    _data("min_data_in_bin", (), "int", 3, "Fewest sampled rows a bin should hold.", low=1),
-    _data(
+    _bins("min_data_in_bin", (), "int", 3, "Fewest sampled rows a bin should hold.", low=1),
+    _bins(
         "bin_construct_sample_cnt",
         ("subsample_for_bin",),
         "int",
@@ -41,7 +42,7 @@ DATASET: Final = (
         "Number of rows sampled to find the bin boundaries.",
         low=1,
     ),
-    _data(
+    _bins(
         "weighted_bins",
         (),
         "bool",
@@ -49,30 +50,32 @@ DATASET: Final = (
         "Weights of the rows count when bin boundaries are chosen: bins get about equal weights "
         "instead of numbers of rows. `min_data_in_bin` still counts rows.",
     ),
-    _data(
+    _bins(
         "data_random_seed",
         ("data_seed",),
         "int",
         1,
         "Seed of the rows sampled to find the bin boundaries.",
+        seed_number=0,
     ),
-    _data(
+    _bins(
         "use_missing",
         (),
         "bool",
         True,
         "Give missing values a bin of their own; when off, they count as zero.",
     ),
-    _data("zero_as_missing", (), "bool", False, "Treat zeros as missing values."),
-    _data(
+    _bins("zero_as_missing", (), "bool", False, "Treat zeros as missing values."),
+    _bins(
         "is_enable_sparse",
         ("is_sparse", "enable_sparse", "sparse"),
         "bool",
         True,
         "Keep features that are zero in nearly every row as sparse columns, where that is faster. "
         "The model does not depend on it.",
+        changes_model=False,
     ),
-    _data(
+    _bins(
         "enable_bundle",
         ("is_enable_bundle", "bundle"),
         "bool",
@@ -81,7 +84,7 @@ DATASET: Final = (
         "place in it. The model does not depend on it (but see `max_conflict_rate`). Off, every "
         "feature stands alone.",
     ),
-    _data(
+    _bins(
         "max_conflict_rate",
         (),
         "float",
@@ -91,7 +94,7 @@ DATASET: Final = (
         low=0,
         high=1,
     ),
-    _data(
+    _bins(
         "bundle_order",
         (),
         "enum",
@@ -107,6 +110,7 @@ DATASET: Final = (
         "bool",
         True,
         "Accepted, no effect: features that cannot be split never change a tree.",
+        changes_model=False,
     ),
     _data(
         "categorical_feature",
@@ -114,8 +118,9 @@ DATASET: Final = (
         "columns",
         (),
         "Categorical columns, by name or position; `categorical_feature` of a data set wins.",
+        fixed=True,
     ),
-    _data(
+    _bins(
         "forcedbins_filename",
         ("forced_bins",),
         "forced_bins",
@@ -131,6 +136,8 @@ FILES: Final = (
         "str",
         "",
         "Accepted, no effect in Python. File with the training data for the command line.",
+        is_file=True,
+        changes_model=False,
     ),
     _read(
         "valid",
@@ -146,6 +153,8 @@ FILES: Final = (
         "",
         "Accepted, no effect in Python. Files with validation data for the command line, separated "
         "by commas.",
+        is_file=True,
+        changes_model=False,
     ),
     _read(
         "pre_partition",
@@ -153,6 +162,7 @@ FILES: Final = (
         "bool",
         False,
         "Accepted, no effect: there is one machine. Each already has its own part of the data.",
+        changes_model=False,
     ),
     _read(
         "two_round",
@@ -160,6 +170,7 @@ FILES: Final = (
         "bool",
         False,
         "Accepted, no effect: data files are never in memory as a whole.",
+        changes_model=False,
     ),
     _read(
         "header",
@@ -213,6 +224,7 @@ FILES: Final = (
         "bool",
         False,
         "Accepted, no effect: numbers in text files are always read to the last bit.",
+        changes_model=False,
     ),
     _file(
         "parser_config_file",
@@ -296,6 +308,7 @@ PREDICT: Final = (
         "str",
         "LightGBM_predict_result.txt",
         "Accepted, no effect in Python. File the command line writes predictions to.",
+        is_file=True,
     ),
 )
 

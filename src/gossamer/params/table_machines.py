@@ -11,8 +11,8 @@ from typing import Final
 
 from gossamer.params.param import Param
 
-_network = partial(Param, group="Network")
-_gpu = partial(Param, group="GPU")
+_network = partial(Param, group="Network", changes_model=False)
+_gpu = partial(Param, group="GPU", changes_model=False)
 
 NETWORK: Final = (
     _network(

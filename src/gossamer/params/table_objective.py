@@ -7,11 +7,18 @@ from typing import Final
 
 from gossamer.params.param import Param
 
-_objective = partial(Param, group="Objective")
+_objective = partial(Param, group="Objective", fixed=True)
 _metric = partial(Param, group="Metric")
 
 OBJECTIVE: Final = (
-    _objective("objective_seed", (), "int", 5, "Seed for objectives that draw random numbers."),
+    _objective(
+        "objective_seed",
+        (),
+        "int",
+        5,
+        "Seed for objectives that draw random numbers.",
+        seed_number=4,
+    ),
     _objective(
         "num_class",
         ("num_classes",),
@@ -332,51 +339,6 @@ METRIC: Final = (
             "crps": (),
             "custom": ("none", "null", "na"),
         },
-        supported=(
-            "l1",
-            "l2",
-            "rmse",
-            "quantile",
-            "mape",
-            "huber",
-            "fair",
-            "poisson",
-            "gamma",
-            "gamma_deviance",
-            "gamma-deviance",
-            "tweedie",
-            "r2",
-            "poisson-nloglik",
-            "gamma-nloglik",
-            "tweedie-nloglik",
-            "rmsle",
-            "mphe",
-            "log_cosh",
-            "expectile",
-            "hinge",
-            "ndcg",
-            "map",
-            "pre",
-            "auc",
-            "average_precision",
-            "aucpr",
-            "ams",
-            "binary_logloss",
-            "binary_error",
-            "multi_logloss",
-            "multi_error",
-            "auc_mu",
-            "cross_entropy",
-            "cross_entropy_lambda",
-            "kullback_leibler",
-            "cox-nloglik",
-            "aft-nloglik",
-            "interval-regression-accuracy",
-            "c_index",
-            "gaussian_nll",
-            "crps",
-            "custom",
-        ),
     ),
     _metric("metric_freq", ("output_freq",), "int", 1, "Rounds between two evaluations.", low=1),
     _metric(
@@ -385,6 +347,7 @@ METRIC: Final = (
         "bool",
         False,
         "Evaluate on the training data too.",
+        fixed=True,
     ),
     _metric(
         "multi_error_top_k",

@@ -56,7 +56,9 @@ SAMPLING: Final = (
         "Draw new rows every so many rounds; 0 or less turns bagging off. When it is not given "
         "and a bagging fraction is below 1, it is 1 (LightGBM would ignore the fraction).",
     ),
-    _sampling("bagging_seed", ("bagging_fraction_seed",), "int", 3, "Seed of row sampling."),
+    _sampling(
+        "bagging_seed", ("bagging_fraction_seed",), "int", 3, "Seed of row sampling.", seed_number=1
+    ),
     _sampling(
         "bagging_by_query",
         (),
@@ -119,7 +121,7 @@ SAMPLING: Final = (
         aliases=("sub_feature_bynode", "colsample_bynode"),
         doc="Share of the level's features drawn for each node.",
     ),
-    _sampling("feature_fraction_seed", (), "int", 2, "Seed of feature sampling."),
+    _sampling("feature_fraction_seed", (), "int", 2, "Seed of feature sampling.", seed_number=3),
     _sampling(
         "feature_weights",
         (),
@@ -170,5 +172,5 @@ DART: Final = (
         False,
         "Leave trees out with equal chances instead of by weight.",
     ),
-    _dart("drop_seed", (), "int", 4, "Seed of the dropout."),
+    _dart("drop_seed", (), "int", 4, "Seed of the dropout.", seed_number=2),
 )

@@ -9,8 +9,8 @@ from gossamer.params.param import Param
 
 _tree = partial(Param, group="Trees")
 _categorical = partial(Param, group="Categorical splits")
-_constraint = partial(Param, group="Constraints", supported=False)
-_limit = partial(Param, group="Constraints")
+_constraint = partial(Param, group="Constraints")
+_cost = partial(_constraint, cost=True)
 
 TREE: Final = (
     _tree("max_depth", (), "int", -1, "Most splits between root and leaf; 0 or less: no limit."),
@@ -87,7 +87,9 @@ TREE: Final = (
         False,
         "Try a single random threshold per feature instead of all of them.",
     ),
-    _tree("extra_seed", (), "int", 6, "Seed of the random thresholds of `extra_trees`."),
+    _tree(
+        "extra_seed", (), "int", 6, "Seed of the random thresholds of `extra_trees`.", seed_number=5
+    ),
     _tree(
         "linear_tree",
         ("linear_trees",),
@@ -96,6 +98,7 @@ TREE: Final = (
         "Give every leaf a linear model of the numerical columns on the way to it instead of a "
         "constant. Training then needs the raw values: give it to `Dataset` too where that is "
         "constructed before.",
+        raw_values=True,
     ),
     _tree(
         "linear_lambda",
@@ -167,6 +170,7 @@ CATEGORICAL: Final = (
         "Encode categories by the labels of the rows before (ordered target statistics) instead of "
         "splitting them by sets. `auto`: columns of many categories for their rows.",
         choices={"auto": (), "on": (), "off": ()},
+        fixed=True,
     ),
     _categorical(
         "cat_combinations",
@@ -176,6 +180,7 @@ CATEGORICAL: Final = (
         "Most columns whose combined categories are encoded together; 1: none are combined.",
         low=1,
         high=4,
+        fixed=True,
     ),
     _categorical(
         "cat_prior_weight",
@@ -185,6 +190,7 @@ CATEGORICAL: Final = (
         "Rows that the mean of all labels counts for in the statistic of a category.",
         low=0,
         low_open=True,
+        fixed=True,
     ),
     _categorical(
         "cat_statistics_l2",
@@ -193,6 +199,7 @@ CATEGORICAL: Final = (
         50.0,
         "L2 penalty added in splits of target statistics.",
         low=0,
+        fixed=True,
     ),
 )
 
@@ -206,7 +213,7 @@ CONSTRAINTS: Final = (
         "dict that may leave columns out.",
         low=-1,
         high=1,
-        supported=True,
+        fixed=True,
     ),
     _constraint(
         "monotone_constraints_method",
@@ -215,7 +222,6 @@ CONSTRAINTS: Final = (
         "basic",
         "How leaves are kept in order: `basic` is the fastest, `advanced` constrains them least.",
         choices={"basic": (), "intermediate": (), "advanced": ()},
-        supported=True,
     ),
     _constraint(
         "monotone_penalty",
@@ -225,9 +231,8 @@ CONSTRAINTS: Final = (
         "Discourages splits on monotone columns near the root; the first levels, as many as this "
         "says, have none.",
         low=0,
-        supported=True,
     ),
-    _limit(
+    _constraint(
         "interaction_constraints",
         (),
         "groups",
@@ -235,7 +240,7 @@ CONSTRAINTS: Final = (
         "Groups of features; one path through a tree uses features of one group only. Features "
         "of no group are not used.",
     ),
-    _limit(
+    _constraint(
         "feature_contri",
         ("feature_contrib", "fc", "fp", "feature_penalty"),
         "floats_by_column",
@@ -243,7 +248,7 @@ CONSTRAINTS: Final = (
         "Per feature a factor on the gain of its splits.",
         low=0,
     ),
-    _limit(
+    _cost(
         "cegb_tradeoff",
         (),
         "float",
@@ -251,7 +256,7 @@ CONSTRAINTS: Final = (
         "Factor on all cost-effective gradient boosting penalties.",
         low=0,
     ),
-    _limit(
+    _cost(
         "cegb_penalty_split",
         (),
         "float",
@@ -259,7 +264,7 @@ CONSTRAINTS: Final = (
         "Cost of any split, for each row of the leaf that is split.",
         low=0,
     ),
-    _limit(
+    _cost(
         "cegb_penalty_feature_lazy",
         (),
         "floats_by_column",
@@ -267,7 +272,7 @@ CONSTRAINTS: Final = (
         "Per feature the cost of reading it, paid once for each row.",
         low=0,
     ),
-    _limit(
+    _cost(
         "cegb_penalty_feature_coupled",
         (),
         "floats_by_column",

@@ -16,7 +16,7 @@ from gossamer.data.matrix import Values
 from gossamer.data.names import default_names
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.objectives import Gradients, Objective
-from gossamer.params import Params
+from gossamer.params import TABLE, Params
 from gossamer.params.by_column import by_column
 from gossamer.params.check_method import splits_by_value
 from gossamer.params.check_monotone import has_monotone
@@ -26,13 +26,7 @@ from gossamer.threads import resolve_threads
 from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
 from gossamer.tree.tree import Tree
 
-# What the costs of features depend on.
-_COSTS: Final = (
-    "cegb_tradeoff",
-    "cegb_penalty_split",
-    "cegb_penalty_feature_lazy",
-    "cegb_penalty_feature_coupled",
-)
+_COSTS: Final = tuple(name for name, param in TABLE.items() if param.cost)
 
 # Rows have 31 bits in a sorted column.
 _MAX_SORTED_ROWS: Final = 2**31 - 1

@@ -722,6 +722,7 @@ def _rich_text() -> str:
 RICH = _rich_text()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The pandas categories")
 @settings(max_examples=2000)
 @given(damaged(RICH))

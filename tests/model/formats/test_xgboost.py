@@ -609,6 +609,7 @@ def test_deep_json() -> None:
         xgboost.read(b'{"learner":{"a":' + b"[" * 200_000, "it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["json", "ubj"])
 def test_damaged_bytes(format: str) -> None:
     x = categories(10)

@@ -20,12 +20,12 @@ from gossamer.compat.xgboost.table import (
     to_dense,
 )
 from gossamer.data import Dataset
-from gossamer.data.build import BINNING_PARAMS
 from gossamer.data.fields import check_feature_weights, check_init_score, check_label, check_weight
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_query, take_queries
 from gossamer.data.sparse import is_sparse
 from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.params import BINNING_PARAMS
 
 Array = npt.NDArray[Any]
 
