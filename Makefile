@@ -30,10 +30,10 @@ CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-native test-portable lint format stubs bench sanitize attack fuzz docs figures notebooks wheel clean
+.PHONY: help demo test test-native test-portable lint format stubs bench sanitize sanitize-python attack fuzz docs figures notebooks wheel clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- set-up ----
 
@@ -115,22 +115,13 @@ sanitize: $(STAMPS)/build ## native tests under ASan and UBSan, then under TSan
 attack: $(STAMPS)/test ## all attacks of tests/attack, with a table of runs and failures at the end
 	ATTACK_SCALE=$(ATTACK_SCALE) $(BIN)/python -m pytest tests/attack -o faulthandler_timeout=0 $(PYTEST_ARGS)
 
-# The package beside a native module with sanitizers. The environment's own Python would find the
-# installed package first, so its packages are given to the one that it was made from.
 fuzz: $(STAMPS)/test ## mutated files of every format, FUZZ_FILES of them, under ASan and UBSan
-	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DGOSSAMER_SANITIZE=address$(comma)undefined \
-	  -DPython_EXECUTABLE=$(abspath $(BIN))/python \
-	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/fuzz --target _native --parallel $(JOBS) -- --quiet
-	rm -rf build/fuzz/package && mkdir -p build/fuzz/package
-	cp -r src/gossamer build/fuzz/package/
-	rm -f build/fuzz/package/gossamer/_native*.so
-	cp build/fuzz/_native*.so build/fuzz/package/gossamer/
-	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
-	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  PYTHONPATH=build/fuzz/package:tests:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
-	  $$($(BIN)/python -c 'import sys; print(sys._base_executable)') -s \
-	  tests/attack/mutated_files.py $(FUZZ_FILES)
+	$(build_with_sanitizers)
+	$(python_with_sanitizers) tests/attack/mutated_files.py $(FUZZ_FILES)
+
+sanitize-python: $(STAMPS)/test ## the Python tests of training under ASan and UBSan
+	$(build_with_sanitizers)
+	$(python_with_sanitizers) -m pytest -p no:cacheprovider tests/train
 
 docs: $(STAMPS)/docs ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -162,6 +153,26 @@ comma := ,
 define build_native_tests
 	$(BIN)/cmake -S . -B $(1) -G Ninja -DGOSSAMER_MODULE=OFF -DGOSSAMER_TESTS=ON -DGOSSAMER_SANITIZE=$(2) $(3) >/dev/null
 	$(BIN)/cmake --build $(1) --parallel $(JOBS) -- --quiet
+endef
+
+# The package beside a native module with sanitizers. The environment's own Python would find the
+# installed package first, so its packages are given to the one that it was made from.
+define build_with_sanitizers
+	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DGOSSAMER_SANITIZE=address$(comma)undefined \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python \
+	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
+	$(BIN)/cmake --build build/fuzz --target _native --parallel $(JOBS) -- --quiet
+	rm -rf build/fuzz/package && mkdir -p build/fuzz/package
+	cp -r src/gossamer build/fuzz/package/
+	rm -f build/fuzz/package/gossamer/_native*.so
+	cp build/fuzz/_native*.so build/fuzz/package/gossamer/
+endef
+
+define python_with_sanitizers
+	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
+	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  PYTHONPATH=$(abspath build/fuzz/package):$(abspath tests):$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  $$($(BIN)/python -c 'import sys; print(sys._base_executable)') -s
 endef
 
 # file

@@ -83,6 +83,22 @@ def test_errors_and_reprs() -> None:
     assert is_clean(str(error.value))
 
 
+def test_halves_of_surrogates_and_marks_are_written_out(capfd: Any) -> None:
+    """Python cannot print the former: a log line would end the training."""
+    data = gs.Dataset(X, X[:, 0])
+    names = ["half\ud800", "mark\ufeff\u061c"]
+    gs.train(
+        {"verbose": 1},
+        data,
+        1,
+        valid_sets=[data.create_valid(X, X[:, 0]) for _ in names],
+        valid_names=names,
+        callbacks=[gs.log_evaluation(1)],
+    )
+    out = capfd.readouterr().out
+    assert r"half\ud800's l2" in out and r"mark\ufeff\u061c's l2" in out
+
+
 def test_text_that_is_fine_stays() -> None:
     text = "größer 数 → 1\n\ttab"
     assert escape_controls(text) == text

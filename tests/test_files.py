@@ -134,6 +134,18 @@ def test_permissions_are_those_of_an_ordinary_file(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_files_of_other_threads_keep_their_permissions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The umask is that of the whole process: who changes it opens other threads' files to all."""
+
+    def change(_: int) -> int:
+        raise AssertionError("the umask was changed")
+
+    monkeypatch.setattr(os, "umask", change)
+    files.write_atomically(tmp_path / "file", b"x")
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")

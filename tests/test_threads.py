@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gossamer import threads
-from gossamer.threads import CELLS_PER_THREAD, available_cpus, resolve_threads
+from gossamer.side_by_side import SideBySide, plan_stretches
+from gossamer.threads import CELLS_PER_THREAD, available_cpus, map_on_threads, resolve_threads
 
 
 @pytest.fixture
@@ -85,3 +88,40 @@ def test_a_container_that_shows_the_hosts_path(tmp_path: Path) -> None:
 
 def test_no_cgroups_no_quotas(tmp_path: Path) -> None:
     assert threads._cgroup_quotas(str(tmp_path), str(tmp_path / "nothing")) == []
+
+
+@pytest.mark.parametrize("n_starting", [0, 1, 2])
+def test_work_of_threads_that_cannot_be_started(
+    monkeypatch: pytest.MonkeyPatch, n_starting: int
+) -> None:
+    start, started = threading.Thread.start, []
+
+    def start_some(thread: Any) -> None:
+        if len(started) >= n_starting:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    squares = [i * i for i in range(20)]
+    assert map_on_threads(lambda i: i * i, 20, 4) == squares
+    started.clear()
+    with SideBySide(plan_stretches(20, 4)) as team:
+        assert team.run([lambda i=i: i * i for i in range(20)]) == squares
+        assert team.run([lambda i=i: -i for i in range(20)]) == [-i for i in range(20)]
+
+
+def test_what_the_work_raises_reaches_the_caller() -> None:
+    def fail(i: int) -> int:
+        if i == 7:
+            raise KeyError(i)
+        return i
+
+    for n_threads in (1, 3):
+        with pytest.raises(KeyError, match="7"):
+            map_on_threads(fail, 20, n_threads)
+
+
+def test_no_number_of_threads_is_endless() -> None:
+    """A model file has a number of threads, and predictions use it."""
+    assert resolve_threads(10**6, n_rows=10**9, n_columns=1000) == threads.MOST_THREADS

@@ -17,7 +17,11 @@ class _NothingGot:
 _NOTHING_GOT: Final = _NothingGot()
 
 # Control characters but tab and line feed, and what changes the direction of text.
-_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Among them: marks of direction, the byte order mark, and halves of surrogates, which cannot be
+# printed at all.
+_CONTROLS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
 
 
 class GossamerError(ValueError):

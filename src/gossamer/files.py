@@ -202,8 +202,12 @@ class PartFile:
             f"{_stem(self._path)}{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.part"
         )
         _BUSY[self._name.name] = self
+        # A new file may be read by whom the umask lets; one that replaces another is private
+        # until it has the other's permissions.
+        self._mode = _mode_of(self._path)
         try:
-            self.file: BinaryIO = open(self._name, "xb", opener=_open_privately)  # noqa: SIM115
+            opener = _open_new if self._mode is None else _open_privately
+            self.file: BinaryIO = open(self._name, "xb", opener=opener)  # noqa: SIM115
         except BaseException as error:
             self.drop()
             if isinstance(error, FileNotFoundError):
@@ -222,7 +226,8 @@ class PartFile:
         self.file.flush()
         os.fsync(self.file.fileno())
         self.file.close()
-        os.chmod(self._name, _permissions(self._path))
+        if self._mode is not None:
+            os.chmod(self._name, self._mode)
         os.replace(self._name, self._path)
         self._name = None
         _sync_folder(self._path.parent)
@@ -295,6 +300,10 @@ def _open_privately(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
+def _open_new(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o666)  # less what the umask takes
+
+
 def _not_written(error: OSError, path: Path, expected: str) -> OSError:
     """Say which file was to be written, not under which name it was made, and what it needs."""
     return type(error)(
@@ -302,14 +311,12 @@ def _not_written(error: OSError, path: Path, expected: str) -> OSError:
     )
 
 
-def _permissions(path: Path) -> int:
-    """Those of the file to be replaced, or what the umask leaves to a new one."""
+def _mode_of(path: Path) -> int | None:
+    """Return the permissions of the file to be replaced; None: there is none."""
     try:
         return path.stat().st_mode & 0o777
     except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return None
 
 
 def _sync_folder(folder: Path) -> None:

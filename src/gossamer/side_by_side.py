@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 from typing import Final, TypeVar
+
+from gossamer.threads import start_helpers
 
 T = TypeVar("T")
 
@@ -115,7 +117,7 @@ class SideBySide:
                     left.clear()
                     return
 
-        helpers: list[Future[None]] = [self._pool.submit(work) for _ in range(width - 1)]
+        helpers = start_helpers(self._pool, work, width - 1)
         try:
             work()
         finally:

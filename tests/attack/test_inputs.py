@@ -101,7 +101,7 @@ def tables(rng: Rng) -> dict[str, Callable[[], Any]]:
         "None": lambda: None,
         "number": lambda: 5,
         "path": lambda: "/nowhere/rows.csv",
-        "folder": lambda: "/",
+        "folder": lambda: "/proc/self/fdinfo",
         "bytes path": lambda: b"/nowhere/rows.csv",
         "odd path": lambda: "rows\0.csv",
         "generator": lambda: (row for row in good),

@@ -38,7 +38,7 @@ def test_random_training(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert training.train(n_threads=n_threads).model_to_string() == text, n_threads
     check_storages(training, model)
     check_file(training, text, tmp_path / "data.bin")
-    check_formats(training, model)
+    check_formats(training, model, tmp_path)
     check_fields_set_later(training, text)
     check_rounds(training, text)
     check_parts(training, text)
@@ -73,11 +73,15 @@ def check_file(training: Training, text: str, path: Path) -> None:
     assert training.train(Dataset(path)).model_to_string() == text
 
 
-def check_formats(training: Training, model: Booster) -> None:
-    """Our own text, pickles and LightGBM's text predict the same."""
+def check_formats(training: Training, model: Booster, folder: Path) -> None:
+    """Our own text, files and JSON, pickles and LightGBM's text predict the same."""
     rows, text = training.rows(), model.model_to_string()
     expected = model.predict(rows), model.predict(rows, raw_score=True)
-    for other in (Booster(model_str=text), pickle.loads(pickle.dumps(model))):
+    paths = [folder / "model.gsm", folder / "model.json"]
+    for path in paths:
+        model.save_model(path)
+    files = [Booster(model_file=path) for path in paths]
+    for other in (*files, Booster(model_str=text), pickle.loads(pickle.dumps(model))):
         assert other.model_to_string() == text
         check_predictions(other, rows, expected, 0.0)
     with warnings.catch_warnings(record=True) as caught:

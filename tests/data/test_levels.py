@@ -150,6 +150,13 @@ class TestReading:
         assert [type(v) for v in table.levels.by_column[3]] == [bool, bool]
         np.testing.assert_array_equal(table.values, [[0, 1, 1, 1, 1], [1, 0, 0, 0, 0]])
 
+    @pytest.mark.parametrize("code", [2, 77, -2])
+    def test_codes_outside_of_a_dictionary(self, code: int) -> None:
+        pa = pytest.importorskip("pyarrow")
+        words = pa.DictionaryArray.from_arrays(pa.array([0, code]), ["x", "y"], safe=False)
+        with pytest.raises(DataError, match=rf"outside of its dictionary: got {code}, expected 0"):
+            as_table(pa.table({"c": words}))
+
     def test_polars_enum_and_ordered_dictionary_keep_their_order(self) -> None:
         pa = pytest.importorskip("pyarrow")
         words = pa.DictionaryArray.from_arrays([1, None, 0], ["z", "a"], ordered=True)

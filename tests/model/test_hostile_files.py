@@ -406,3 +406,23 @@ def test_sizes_of_a_forest(changes: dict[str, int], words: str) -> None:
     forest = Forest.from_trees([Tree.constant(2.0)], 1, 1)
     with pytest.raises(ValueError, match=words):
         check_forest(replace(forest, **changes))
+
+
+@pytest.mark.parametrize("name", ["forcedsplits_filename", "forcedbins_filename", "input_model"])
+def test_files_that_parameters_of_a_model_name_are_not_read(
+    name: str, booster: Booster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays, facts = files.from_bytes(model_file.to_bytes(booster._model))
+    facts["parameters"][name] = "/etc/hostname"
+    loaded = Booster._of(model_file.from_bytes(files.to_bytes(arrays, facts)))
+
+    def read(*_: object, **__: object) -> None:
+        raise AssertionError("a file was read")
+
+    monkeypatch.setattr(Path, "read_text", read)
+    monkeypatch.setattr(Path, "read_bytes", read)
+    np.testing.assert_array_equal(loaded.predict(TABLE), booster.predict(TABLE))
+    label = TABLE[:, 0] > 0
+    loaded.refit(TABLE, label)
+    data = Dataset(TABLE, label)
+    assert train({**SMALL, "objective": "binary"}, data, 1, init_model=loaded).num_trees() == 4

@@ -242,7 +242,18 @@ def read_dictionary(column: Any, where: str, *, in_order: bool = False) -> Level
     parts = [np.empty(0, dtype=np.intp)]
     for chunk, values in zip(chunks, dictionaries, strict=True):
         place_of = np.array([*(place.get(value, -1) for value in values), -1])
-        parts.append(place_of[_positions(chunk.indices.to_numpy(zero_copy_only=False))])
+        positions = _positions(chunk.indices.to_numpy(zero_copy_only=False))
+        if positions.size and not -1 <= positions.min() <= positions.max() < len(values):
+            worst = positions.max() if positions.max() >= len(values) else positions.min()
+            raise DataError(
+                message(
+                    f"{where} has codes outside of its dictionary",
+                    got=int(worst),
+                    expected=f"0 to {len(values) - 1}",
+                    hint="Was the Arrow table made with safe=False, or is it damaged?",
+                )
+            )
+        parts.append(place_of[positions])
     return LevelColumn(np.concatenate(parts), found, kind)
 
 

@@ -12,11 +12,10 @@ category: of the codes (c0, c1, ...) it is c0 + n_codes[0] * (c1 + n_codes[1] * 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +23,10 @@ import numpy.typing as npt
 from gossamer.data.random_order import random_order, stable_order
 from gossamer.data.target_sums import TargetSums, encode_in_order
 from gossamer.errors import DataError, message
-from gossamer.threads import resolve_threads
+from gossamer.threads import map_on_threads, resolve_threads
 
 Codes = Sequence[npt.NDArray[np.integer[Any]]]
 Source = tuple[int, ...]
-Result = TypeVar("Result")
 
 # Keys of a combination must fit 63 bits, so that sums of keys cannot wrap around.
 MAX_KEYS: Final = 2**63
@@ -135,7 +133,7 @@ class TargetStatistics:
             return encode_in_order(keys[rows], rows, sums, out)
 
         n_threads = resolve_threads(num_threads, n_rows, len(sources))
-        tables = _map(learn, len(sources), n_threads)
+        tables = map_on_threads(learn, len(sources), n_threads)
         learned = cls(
             places,
             sources,
@@ -172,7 +170,7 @@ class TargetStatistics:
                 keys = _keys([column[block] for column in codes], self.n_codes, self.sources[s])
                 out[:, block] = look_up(keys)
 
-        _map(encode, len(self.sources), n_threads)
+        map_on_threads(encode, len(self.sources), n_threads)
         return encoded.T
 
     def keep(self, features: Sequence[int]) -> tuple[TargetStatistics, npt.NDArray[np.int64]]:
@@ -294,14 +292,6 @@ def _keys(codes: Codes, n_codes: npt.NDArray[np.int64], source: Source) -> npt.N
     for column in source[-2::-1]:
         keys = keys * dtype(n_codes[column]) + codes[column].astype(dtype)
     return keys
-
-
-def _map(work: Callable[[int], Result], n_items: int, n_threads: int) -> list[Result]:
-    """Do the work for 0, 1, ...; NumPy lets go of the GIL in its loops."""
-    if n_threads <= 1 or n_items <= 1:
-        return [work(item) for item in range(n_items)]
-    with ThreadPoolExecutor(min(n_threads, n_items)) as pool:
-        return list(pool.map(work, range(n_items)))
 
 
 def _check_n_codes(n_codes: Sequence[int]) -> npt.NDArray[np.int64]:

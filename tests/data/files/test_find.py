@@ -20,6 +20,16 @@ def test_what_names_files() -> None:
 
 
 class TestFind:
+    def test_a_folder_that_may_not_be_searched(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise PermissionError(13, "Permission denied", "deep")
+
+        monkeypatch.setattr(Path, "rglob", refuse)
+        with pytest.raises(gs.DataError, match=r"cannot be searched .*Permission denied: 'deep'"):
+            find_files(tmp_path)
+
     def test_order(self, tmp_path: Path) -> None:
         for name in ("c.csv", "a.csv", "b.csv"):
             (tmp_path / name).write_text("x")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.errors import NotSupportedError
 from gossamer.model.formats.ubjson import dumps, loads
 
 
@@ -97,3 +98,9 @@ huge = b"L" + struct.pack(">q", 2**50)
 def test_hostile(content: bytes) -> None:
     with pytest.raises(ValueError):
         loads(content)
+
+
+def test_text_that_is_no_utf8_is_refused() -> None:
+    """It could not be read again."""
+    with pytest.raises(NotSupportedError, match=r"UTF-8: got 'a\\ud800'"):
+        dumps({"names": ["a\ud800"]})

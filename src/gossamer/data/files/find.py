@@ -57,7 +57,10 @@ def find_files(data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) 
 def _find(text: str) -> list[Path]:
     path = Path(text).expanduser()
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p, path))
+        try:
+            files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p, path))
+        except OSError as error:
+            raise DataError(message(f"the folder {text!r} cannot be searched ({error})")) from None
         files = without_side_files(files)
         _check_not_partitioned(path, files)
         if not files:

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NoReturn
@@ -26,7 +25,7 @@ from gossamer.model.c_code.links import make_link
 from gossamer.model.c_code.source import c_source, check_name
 from gossamer.model.model import Model
 from gossamer.model.predict import as_number, fitting_table
-from gossamer.threads import resolve_threads
+from gossamer.threads import map_on_threads, resolve_threads
 
 # Rows that are converted, and predicted, at a time; of a wide sparse table fewer are made dense.
 _BLOCK: Final = 16_384
@@ -113,18 +112,13 @@ class CompiledModel:
             step = min(step, max(_BLOCK_VALUES // model.n_columns, 1))
         blocks = [slice(at, at + step) for at in range(0, table.n_rows, step)]
 
-        def fill(block: slice) -> None:
-            self._fill(table.values, block, is_raw, out[block])
+        def fill(i: int) -> None:
+            self._fill(table.values, blocks[i], is_raw, out[blocks[i]])
 
         n_threads = min(
             resolve_threads(num_threads, table.n_rows, model.forest.n_trees), len(blocks)
         )
-        if n_threads > 1:  # ctypes lets go of the GIL
-            with ThreadPoolExecutor(n_threads) as pool:
-                list(pool.map(fill, blocks))
-        else:
-            for block in blocks:
-                fill(block)
+        map_on_threads(fill, len(blocks), n_threads)  # ctypes lets go of the GIL
         if raw_score or not model.objective.has_link or self._link.is_exact:
             return out
         scores = np.ascontiguousarray(out.T).ravel()

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from gossamer.errors import NotSupportedError, message
+
 # Numbers: their type as struct and NumPy know it, big-endian.
 _NUMBERS: Final = {
     b"i": ">i1",
@@ -140,6 +142,9 @@ class _Reader:
 def dumps(value: Any) -> bytes:
     """Write a value: dicts, lists, text, numbers, None, and NumPy arrays as typed arrays.
 
+    Raises:
+        NotSupportedError: If a text cannot be written as UTF-8.
+
     Example:
         >>> dumps({"a": [1, "b"]})
         b'{L\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x01a[#L\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02L\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x01SL\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x01b}'
@@ -179,5 +184,10 @@ def _size(value: int) -> bytes:
 
 
 def _text(value: str) -> bytes:
-    encoded = value.encode("utf-8", errors="surrogatepass")
+    try:
+        encoded = value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise NotSupportedError(
+            message("a name or level cannot be written as UTF-8", got=value[:40])
+        ) from None
     return _size(len(encoded)) + encoded

@@ -1,11 +1,13 @@
-/* Makes chosen allocations fail, for LD_PRELOAD (Linux with glibc).
+/* Makes chosen allocations and starts of threads fail, for LD_PRELOAD (Linux with glibc).
  *
  * While armed, the allocations of the watched libraries are counted, on all threads. Those numbered
  * first to last (from 1) return NULL with ENOMEM. An allocation belongs to the library that called
  * malloc or mmap: operator new belongs to the C++ library, which must be watched, too. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -126,4 +128,32 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
 void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) {
   if ((flags & MAP_ANONYMOUS) && fails(CALLER, size)) return MAP_FAILED;
   return (void*)syscall(SYS_mmap, address, size, protection, flags, file, offset);
+}
+
+/* ---- threads ---- */
+
+static atomic_int threads_armed;
+static atomic_long n_threads_started;
+static long first_thread, last_thread;
+
+void fail_threads_arm(long first, long last) {
+  first_thread = first;
+  last_thread = last;
+  atomic_store(&n_threads_started, 0);
+  atomic_store(&threads_armed, 1);
+}
+
+/* Returns the number of threads that were to be started since fail_threads_arm. */
+long fail_threads_disarm(void) {
+  atomic_store(&threads_armed, 0);
+  return atomic_load(&n_threads_started);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* argument) {
+  typedef int (*Create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  if (atomic_load(&threads_armed)) {
+    const long number = atomic_fetch_add(&n_threads_started, 1) + 1;
+    if (number >= first_thread && number <= last_thread) return EAGAIN;
+  }
+  return ((Create)dlsym(RTLD_NEXT, "pthread_create"))(thread, attributes, work, argument);
 }

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attack.allocation_faults import KINDS, PLACES
 from attack.conftest import Tally
+from attack.faults import KINDS, PLACES
 from attack.scale import SCALE, share
 
 import gossamer
@@ -25,24 +25,22 @@ HERE = Path(__file__).parent
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="fail_malloc.c is for glibc"),
+    pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="fail.c is for glibc"),
     pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
 ]
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`fail_malloc.c`, compiled."""
-    path = tmp_path_factory.mktemp("library") / "fail_malloc.so"
+    """`fail.c`, compiled."""
+    path = tmp_path_factory.mktemp("library") / "fail.so"
     assert COMPILER is not None
-    subprocess.run(
-        [COMPILER, "-shared", "-fPIC", "-O1", "-o", path, HERE / "fail_malloc.c"], check=True
-    )
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", "-o", path, HERE / "fail.c"], check=True)
     return path
 
 
 def attack(library: Path, *arguments: object) -> dict[str, Any]:
-    """Run `allocation_faults.py` with memory that runs out."""
+    """Run `faults.py` with memory that runs out."""
     package = str(Path(gossamer.__file__).parents[1])
     environment = {
         **os.environ,
@@ -50,7 +48,7 @@ def attack(library: Path, *arguments: object) -> dict[str, Any]:
         "PYTHONPATH": os.pathsep.join([package, *sys.path]),
     }
     done = subprocess.run(
-        [sys.executable, HERE / "allocation_faults.py", *map(str, arguments)],
+        [sys.executable, HERE / "faults.py", *map(str, arguments)],
         env=environment,
         capture_output=True,
         text=True,
@@ -69,6 +67,7 @@ SHARE = [
     (list(KINDS)[::2], 1, ROUNDS),
     (list(KINDS)[1::2], 4, ROUNDS),
 ]
+SHARE_OF_KINDS = [["regression"], ["statistics"]]
 ALL = [([kind], n_threads, tuple(PLACES)) for kind in KINDS for n_threads in (1, 4)]
 
 
@@ -80,6 +79,22 @@ def test_one_allocation_fails(
     found = attack(library, *arguments, "--places", *places, "--kinds", *kinds)
     tally.add(sum(found["outcomes"].values()), found["failures"])
     assert found["outcomes"]["MemoryError"] > 0.5 * sum(found["outcomes"].values())
+
+
+@pytest.mark.parametrize("kinds", SHARE_OF_KINDS if SCALE is None else [[kind] for kind in KINDS])
+def test_a_thread_cannot_be_started(library: Path, tally: Tally, kinds: list[str]) -> None:
+    arguments = ("--faults", "threads", "--threads", 4, "--kinds", *kinds)
+    found = attack(library, *arguments)
+    tally.add(sum(found["outcomes"].values()), found["failures"])
+    assert found["outcomes"].keys() == {"no error"}
+
+
+@pytest.mark.parametrize("kinds", SHARE_OF_KINDS if SCALE is None else [[kind] for kind in KINDS])
+def test_interrupts(library: Path, tally: Tally, kinds: list[str]) -> None:
+    arguments = ("--faults", "interrupts", "--threads", 2, "--points", share(1, 4))
+    found = attack(library, *arguments, "--kinds", *kinds)
+    tally.add(sum(found["outcomes"].values()), found["failures"])
+    assert found["outcomes"]["KeyboardInterrupt"] > 0
 
 
 def test_all_later_allocations_fail_too(library: Path) -> None:

@@ -1,7 +1,8 @@
-"""Fail one allocation after another, and look what is left of a training.
+"""Let one thing fail in a call of the library, and look what is left of a training.
 
-Run by `test_allocation_faults.py` in a process with `fail_malloc.c` loaded first. What may fail are
-all allocations of the native module and of the C++ library (`operator new` is there), those of
+What fails: an allocation, the start of a thread, or the user presses Ctrl-C. Run by
+`test_faults.py` in a process with `fail.c` loaded first. The allocations that may fail are
+all of the native module and of the C++ library (`operator new` is there), those of
 NumPy's arrays, and the larger ones of the interpreter. Every fault happens in a forked child: a
 crash is counted and ends nothing else. Prints one JSON object.
 """
@@ -11,10 +12,10 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
-import os
 import signal
 import sys
 import tempfile
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from attack.children import MOST_SECONDS, in_child
 from scipy.sparse import csr_array
 
 from gossamer import Booster, Dataset, early_stopping, threads, train
@@ -173,6 +175,7 @@ class Case:
             **{name: value for name, value in params.items() if name != "weight"},
         }
         self.path = folder / "model.gossamer"
+        self.may_leave_parts = False  # Ctrl-C may come as a file is made
         self.booster = self.start()
         self.models = [self.booster.model_to_string()]
         self.scores = []
@@ -319,8 +322,10 @@ def in_save(case: Case) -> Iterator[Any]:
     before = case.path.read_bytes()
     yield partial(case.booster.save_model, case.path)
     check(case.path.read_bytes() in (before, case.saved), "half a file")
-    check(len(list(case.path.parent.iterdir())) == 1, "a file left behind")
+    if not case.may_leave_parts:
+        check(len(list(case.path.parent.iterdir())) == 1, "a file left behind")
     case.booster.save_model(case.path)
+    check(len(list(case.path.parent.iterdir())) == 1, "a file that the next save left")
     check(case.path.read_bytes() == case.saved, "another file")
 
 
@@ -341,8 +346,10 @@ PLACES: Final = {
 # ---- faults ----
 
 
-class Faults:
-    """The functions of `fail_malloc.c`."""
+class Allocations:
+    """Allocations fail, with the functions of `fail.c`."""
+
+    expected = "MemoryError"
 
     def __init__(self) -> None:
         """Watch the libraries, which must be loaded by now."""
@@ -360,6 +367,11 @@ class Faults:
             make(UNUSUAL_SIZE, dtype=np.uint8)
             check(library.fail_malloc_watch_learned() == 1, "NumPy allocates in another way")
 
+    def prepare(self, case: Case, first: int) -> None:
+        """A child starts without threads of ours. Before every other fault it starts some."""
+        if first % 2 == 1:
+            case.booster.predict(case.rows)
+
     def during(self, call: Callable[[], Any], first: int, last: int) -> tuple[int, str]:
         """Call with these allocations failing; return how many there were, and what was raised."""
         raised = ""
@@ -374,6 +386,62 @@ class Faults:
         return self._disarm(), raised
 
 
+class ThreadStarts:
+    """Threads cannot be started, with the functions of `fail.c`."""
+
+    expected = ""  # the others do the work
+
+    def __init__(self) -> None:
+        """Find the functions."""
+        library = ctypes.CDLL(None)
+        self._arm = library.fail_threads_arm
+        self._arm.argtypes = [ctypes.c_long, ctypes.c_long]
+        self._disarm = library.fail_threads_disarm
+        self._disarm.restype = ctypes.c_long
+
+    def prepare(self, case: Case, first: int) -> None:
+        """A child starts without threads of ours: there is nothing to do."""
+
+    def during(self, call: Callable[[], Any], first: int, last: int) -> tuple[int, str]:
+        """Call with these threads not starting; return how many were, and what was raised."""
+        self._arm(first, last)
+        call()
+        return self._disarm(), ""
+
+
+class Interrupts:
+    """The user presses Ctrl-C; a point is a time in microseconds."""
+
+    expected = "KeyboardInterrupt"
+
+    def prepare(self, case: Case, first: int) -> None:
+        """Say what Ctrl-C does, as Python itself would."""
+        case.may_leave_parts = True
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+
+    def during(self, call: Callable[[], Any], first: int, last: int) -> tuple[int, str]:
+        """Call, interrupt after a time, and return how long it took, and what was raised."""
+        raised = ""
+        begin = time.perf_counter()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, first / 1e6)
+            call()
+        except KeyboardInterrupt:
+            raised = "KeyboardInterrupt"
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        return int(1e6 * (time.perf_counter() - begin)), raised
+
+
+Faults = Allocations | ThreadStarts | Interrupts
+KINDS_OF_FAULTS: Final = {
+    "allocations": Allocations,
+    "threads": ThreadStarts,
+    "interrupts": Interrupts,
+}
+
+
 def attack(
     case: Case,
     call: Callable[[], Any],
@@ -382,42 +450,19 @@ def attack(
     first: int,
     last: int,
 ) -> dict[str, Any]:
-    """Make the call with faults, and go on with the rest, in a child; return what became of it.
+    """Make the call with faults, and go on with the rest, in a child; return what became of it."""
 
-    A child starts without threads of ours. Before every other fault it starts some.
-    """
-    source, sink = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(source)
-        signal.alarm(60)
-        found: dict[str, Any] = {}
-        try:
-            if first % 2 == 1:
-                case.booster.predict(case.rows)
-            found["n"], found["raised"] = faults.during(call, first, last)
-            for _ in rest:
-                pass
-        except BaseException as error:  # all of them are results
-            found["wrong"] = f"{type(error).__name__}: {error}"
-        os.write(sink, json.dumps(found).encode())
-        os._exit(0)
-    os.close(sink)
-    with os.fdopen(source) as stream:
-        answer = stream.read()
-    _, status = os.waitpid(child, 0)
-    if status != 0 or not answer:
-        return {"wrong": f"crash: {describe(status)}"}
-    found = json.loads(answer)
-    if found.get("raised", "") not in ("", "MemoryError") and "memory" not in found["raised"]:
+    def work() -> dict[str, Any]:
+        faults.prepare(case, first)
+        n, raised = faults.during(call, first, last)
+        for _ in rest:
+            pass
+        return {"n": n, "raised": raised}
+
+    found = in_child(work)
+    if found.get("raised", "") not in ("", faults.expected) and "memory" not in found["raised"]:
         found["wrong"] = "raised " + found["raised"]
     return found
-
-
-def describe(status: int) -> str:
-    """Say how a child ended."""
-    code = os.waitstatus_to_exitcode(status)
-    return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
 
 def choose_points(n: int, most: int, seed: int) -> list[int]:
@@ -430,6 +475,7 @@ def choose_points(n: int, most: int, seed: int) -> list[int]:
 def main() -> None:
     """Attack, and print what was found."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--faults", choices=list(KINDS_OF_FAULTS), default="allocations")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
     parser.add_argument("--places", nargs="*", default=list(PLACES))
     parser.add_argument("--threads", type=int, default=1)
@@ -440,7 +486,8 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     threads.CELLS_PER_THREAD = 1  # threads are used however small the data
-    faults = Faults()
+    faults = KINDS_OF_FAULTS[args.faults]()
+    until = sys.maxsize if args.faults == "interrupts" else args.until
     outcomes: Counter[str] = Counter()
     failures: list[str] = []
     counts: dict[str, int] = {}
@@ -453,12 +500,12 @@ def main() -> None:
                 undisturbed = fail(0, 0)
                 check("wrong" not in undisturbed, f"{kind}, {place}: {undisturbed}")
                 n = counts[f"{kind}, {place}"] = undisturbed["n"]
-                for point in choose_points(min(n, args.until), args.points, args.seed):
+                for point in choose_points(min(n, until), args.points, args.seed):
                     last = sys.maxsize if args.lasting else point
                     found = fail(int(point), last)
                     outcomes[found.get("wrong") or found["raised"] or "no error"] += 1
                     if "wrong" in found:
-                        failures.append(f"{kind}, in {place}, allocation {point}: {found}")
+                        failures.append(f"{kind}, in {place}, {args.faults} {point}: {found}")
                         print(failures[-1], file=sys.stderr, flush=True)
     print(json.dumps({"outcomes": outcomes, "failures": failures, "allocations": counts}))
 
