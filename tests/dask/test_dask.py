@@ -7,11 +7,14 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+
 import dask.array as da
 import dask.dataframe as dd
-import numpy as np
 import pandas as pd
-import pytest
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
 
@@ -195,7 +198,7 @@ def broken(scores: np.ndarray, data: Any) -> Any:
 def test_an_exception_of_the_user_names_the_worker(client: Client) -> None:
     sizes = (10_000, 10_000)
     data = DaskDataset(chunked(TABLE, sizes), label=chunked(LABEL, sizes))
-    with pytest.raises(WorkerError, match="worker inproc.*ZeroDivisionError: in the objective"):
+    with pytest.raises(WorkerError, match=r"worker inproc.*ZeroDivisionError: in the objective"):
         train(client, {**PARAMS, "objective": broken}, data, ROUNDS)
 
 

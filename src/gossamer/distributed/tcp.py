@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Final
@@ -176,14 +176,3 @@ def _absent(who: str, time_out: float) -> GossamerError:
             hint="Start all processes at about the same time, or raise time_out.",
         )
     )
-
-
-def run(group: Group, work: Callable[[Group], None]) -> None:
-    """Work with a group, tell all others if that fails, and close the group."""
-    try:
-        work(group)
-    except BaseException as error:
-        group.fail(error)
-        raise
-    finally:
-        group.close()
