@@ -1403,8 +1403,8 @@ class Grower:
         self, matrix: BinMatrix, vector_leaves: bool = False, exchange: object | None = None
     ) -> None:
         """
-        `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array) and
-        gather(array) work over all shards; the first two change the array.
+        `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array)
+        and gather(array) work over all shards; the first two change the array.
         """
 
     def grow(

@@ -11,6 +11,32 @@ except ImportError as error:
     raise ImportError("gossamer.dask needs dask: pip install gossamer[dask]") from error
 
 from gossamer.dask.data import DaskDataset
+from gossamer.dask.estimators import (
+    DaskGossamerClassifier,
+    DaskGossamerModel,
+    DaskGossamerRanker,
+    DaskGossamerRegressor,
+)
 from gossamer.dask.train import predict, train
+from gossamer.distributed import WorkerError
 
-__all__ = ["DaskDataset", "predict", "train"]
+# LightGBM's names.
+DaskLGBMClassifier = DaskGossamerClassifier
+DaskLGBMModel = DaskGossamerModel
+DaskLGBMRanker = DaskGossamerRanker
+DaskLGBMRegressor = DaskGossamerRegressor
+
+__all__ = [
+    "DaskDataset",
+    "DaskGossamerClassifier",
+    "DaskGossamerModel",
+    "DaskGossamerRanker",
+    "DaskGossamerRegressor",
+    "DaskLGBMClassifier",
+    "DaskLGBMModel",
+    "DaskLGBMRanker",
+    "DaskLGBMRegressor",
+    "WorkerError",
+    "predict",
+    "train",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from dask.delayed import Delayed
@@ -105,9 +106,7 @@ def _try_job(
     computed: list[Future] = []
     for rank, address in enumerate(addresses):
         own = [
-            client.compute(
-                list(dealt[rank]), workers=[address], allow_other_workers=True, sync=False
-            )
+            client.compute(list(dealt[rank]), workers=[address], allow_other_workers=True)
             for dealt in by_worker
         ]
         computed += [future for futures in own for future in futures]
@@ -160,10 +159,8 @@ def _wait_for(
         pending = [f for a, f in tasks.items() if a not in lost and not f.done()]
         if not pending:
             return lost
-        try:
+        with suppress(TimeoutError):
             wait(pending, timeout=_PAUSE, return_when="FIRST_COMPLETED")
-        except TimeoutError:
-            pass
         lost |= set(tasks) - set(client.nthreads())
         lost |= {name for name in _blamed(tasks) if name in tasks and not tasks[name].done()}
         if lost and stop_early:

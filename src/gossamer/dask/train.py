@@ -144,7 +144,7 @@ def predict(model: Any, data: Any, **kwargs: Any) -> dask.array.Array:
     Returns:
         A Dask array with the chunks of the data: one number per row, or several.
     """
-    return map_rows(_Predict("predict", kwargs), model, data)
+    return map_rows(Predict("predict", kwargs), model, data)
 
 
 def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
@@ -184,15 +184,17 @@ def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Predict:
+class Predict:
     """Calls a method of a model."""
 
     method: str
     arguments: Mapping[str, Any]
 
     def __call__(self, model: Any, rows: Any) -> Any:
-        if rows.shape[0] == 0:  # what one row gives, without the row
-            two = np.zeros((2, rows.shape[1])) if isinstance(rows, np.ndarray) else None
-            if two is not None:
-                return np.asarray(getattr(model, self.method)(two, **self.arguments))[:0]
-        return getattr(model, self.method)(rows, **self.arguments)
+        """Return what the method returns for some rows."""
+        n_rows = rows.shape[0]
+        if n_rows == 0 and not hasattr(rows, "iloc"):  # what a row gives, without the row
+            rows = np.zeros((1, rows.shape[1]))
+        elif n_rows == 0:
+            rows = rows.reindex([0])
+        return np.asarray(getattr(model, self.method)(rows, **self.arguments))[:n_rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gossamer.distributed.group import Group, WorkerError
+from gossamer.distributed.tcp import TcpGroup, connect
 from gossamer.distributed.threads import ThreadGroup, run_group
 from gossamer.distributed.train import SavedRounds, ShardData, check_supported, train
 
@@ -10,9 +11,11 @@ __all__ = [
     "Group",
     "SavedRounds",
     "ShardData",
+    "TcpGroup",
     "ThreadGroup",
     "WorkerError",
     "check_supported",
+    "connect",
     "run_group",
     "train",
 ]

@@ -178,6 +178,15 @@ class Group(ABC):
                 except OSError:
                     continue
 
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Close the group; if something was raised, the others are told."""
+        if error is not None:
+            self.fail(error)
+        self.close()
+
     def close(self) -> None:
         """Close the connections; nothing can be sent any more."""
         self._is_closed.set()

@@ -6,10 +6,12 @@ Messages are bytes that are never unpickled. A worker listens on its own address
 
 from __future__ import annotations
 
+import os
 import queue
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Final
@@ -44,16 +46,19 @@ class TcpGroup(Group):
                 inbox.put(connection.recv_bytes())
         except (EOFError, OSError):
             inbox.put(None)
+        finally:
+            connection.close()
 
     def _write(self, peer: int, connection: Connection) -> None:
         """Send what there is: a receiver that has stopped holds up this thread only."""
         try:
             while (content := self._outboxes[peer].get()) is not None:
                 connection.send_bytes(content)
+            # The thread that reads closes the connection once the other side has read all.
+            with socket.socket(fileno=os.dup(connection.fileno())) as end:
+                end.shutdown(socket.SHUT_WR)
         except OSError:
             self._gone.add(peer)
-        finally:
-            connection.close()
 
     def _send(self, rank: int, content: bytes) -> None:
         if rank in self._gone:
@@ -176,14 +181,3 @@ def _absent(who: str, time_out: float) -> GossamerError:
             hint="Start all processes at about the same time, or raise time_out.",
         )
     )
-
-
-def run(group: Group, work: Callable[[Group], None]) -> None:
-    """Work with a group, tell all others if that fails, and close the group."""
-    try:
-        work(group)
-    except BaseException as error:
-        group.fail(error)
-        raise
-    finally:
-        group.close()

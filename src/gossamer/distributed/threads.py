@@ -44,13 +44,8 @@ def run_group(n_workers: int, work: Callable[[Group], R], time_out: float = 60.0
 
     def run(group: Group) -> R:
         group.start()
-        try:
+        with group:
             return work(group)
-        except BaseException as error:
-            group.fail(error)
-            raise
-        finally:
-            group.close()
 
     with ThreadPoolExecutor(n_workers) as pool:
         futures = [pool.submit(run, group) for group in groups]

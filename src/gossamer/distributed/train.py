@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from gossamer.callbacks.checkpoint import Checkpoint
+from gossamer.data.chunk_pieces import take_chunk_rows
 from gossamer.data.dataset import Dataset, built_data
 from gossamer.data.levels import Levels
 from gossamer.distributed.group import Group
@@ -59,6 +63,22 @@ class ShardData:
     def gather(self, group: Group) -> None:
         """Put the fields of all workers together; every worker then has all of them."""
         self.fields = {name: gather_rows(group, getattr(self, name)) for name in ROW_FIELDS}
+
+    def keep(self, group: Group, wanted: npt.NDArray[np.bool_]) -> None:
+        """Leave out rows: `wanted` says of each row of all workers whether it stays."""
+        if wanted.all():
+            return
+        counts = [chunk.shape[0] for chunk in self.chunks]
+        begin = sum(int(n[0]) for n in group.gather_array(np.array([sum(counts)]))[: group.rank])
+        kept: list[Any] = []
+        for chunk, n_rows in zip(self.chunks, counts, strict=True):
+            rows = np.flatnonzero(wanted[begin : begin + n_rows])
+            kept.append(take_chunk_rows(chunk, rows))
+            begin += n_rows
+        self.chunks = kept
+        self.fields = {
+            name: None if values is None else values[wanted] for name, values in self.fields.items()
+        }
 
     def to_dataset(self, group: Group, reference: Dataset | None = None) -> Dataset:
         """Return the rows of all workers as a data set, of which this worker holds its shard."""

@@ -56,6 +56,7 @@ class Run:
     n_settled: int = 0
     is_finished: bool = False
     results: list[EvalResult] = field(default_factory=list)
+    _identity: Facts | None = field(default=None, init=False)
 
     @property
     def is_whole(self) -> bool:
@@ -66,9 +67,16 @@ class Run:
         n_rounds = self.booster.current_iteration() - self.begin
         return n_rounds == self.n_done == self.n_settled
 
-    @cached_property
+    @property
     def identity(self) -> Facts:
         """What the training depends on; to be asked for before the first round."""
+        # Up to Python 3.11 a cached_property has one lock for all objects, and workers that are
+        # threads of one process must find this at the same time.
+        if self._identity is None:
+            self._identity = self._find_identity()
+        return self._identity
+
+    def _find_identity(self) -> Facts:
         from hashlib import sha256  # takes its time, as everywhere
 
         training = training_of(self.booster, "a checkpoint")

@@ -1,0 +1,117 @@
+"""Processes that connect over TCP; here they are threads with connections of their own."""
+
+from __future__ import annotations
+
+import socket
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gossamer
+from gossamer.distributed import Group, ShardData, WorkerError, connect, train
+
+TOKEN = "a secret of sixteen or more"
+
+
+def free_addresses(n: int) -> list[tuple[str, int]]:
+    sockets = [socket.socket() for _ in range(n)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    addresses = [one.getsockname() for one in sockets]
+    for one in sockets:
+        one.close()
+    return addresses
+
+
+def run(n: int, work: Any, time_out: float = 60.0) -> list[Future[Any]]:
+    addresses = free_addresses(n)
+
+    def one(rank: int) -> Any:
+        with connect(addresses, rank, TOKEN, time_out) as group:
+            return work(group)
+
+    with ThreadPoolExecutor(n) as pool:
+        return [pool.submit(one, rank) for rank in range(n)]
+
+
+def test_the_bytes_of_one_machine() -> None:
+    table = np.random.default_rng(0).normal(size=(17_000, 3))
+    label = table[:, 0] - table[:, 1] ** 2
+    params = {"num_leaves": 5, "verbosity": -1}
+
+    def work(group: Group) -> str:
+        rows = np.array_split(np.arange(len(table)), group.size)[group.rank]
+        shard = ShardData([table[rows]], label=label[rows])
+        return train(group, params, shard, 2).model_to_string()
+
+    one = gossamer.train(params, gossamer.Dataset(table, label=label), 2).model_to_string()
+    assert [future.result() for future in run(3, work)] == [one] * 3
+
+
+def test_large_messages_in_both_directions() -> None:
+    def work(group: Group) -> int:
+        array = np.full(3_000_000, group.rank + 1, dtype=np.uint64)
+        group.add(array)
+        return int(array.sum())
+
+    assert [future.result() for future in run(2, work)] == [9_000_000] * 2
+
+
+def test_a_worker_that_fails_says_why() -> None:
+    def work(group: Group) -> None:
+        if group.rank == 0:
+            raise ZeroDivisionError("here")
+        group.gather(b"")
+
+    first, second = run(2, work, time_out=30)
+    assert isinstance(first.exception(), ZeroDivisionError)
+    error = second.exception()
+    assert isinstance(error, WorkerError)
+    assert not error.is_lost
+    assert "failed: ZeroDivisionError: here" in str(error)
+
+
+def test_a_worker_that_goes_away_is_named() -> None:
+    def work(group: Group) -> None:
+        if group.rank == 1:
+            group.gather(b"")
+
+    error = run(2, work, time_out=30)[1].exception()
+    assert isinstance(error, WorkerError)
+    assert error.is_lost
+    assert error.worker.startswith("127.0.0.1:")
+
+
+def test_a_slow_worker_is_not_lost() -> None:
+    def work(group: Group) -> int:
+        if group.rank == 1:
+            time.sleep(6.0)
+        return len(group.gather(b""))
+
+    assert [future.result() for future in run(2, work, time_out=3.0)] == [2, 2]
+
+
+def test_who_is_not_there_is_named() -> None:
+    addresses = free_addresses(2)
+    begin = time.monotonic()
+    with pytest.raises(gossamer.GossamerError, match=rf"127.0.0.1:{addresses[1][1]} could not"):
+        connect(addresses, 0, TOKEN, time_out=1.0)
+    assert time.monotonic() - begin < 30
+
+
+def test_another_token_is_refused() -> None:
+    addresses = free_addresses(2)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(connect, addresses, 0, TOKEN, 5.0)
+        with pytest.raises(gossamer.GossamerError, match="another token"):
+            connect(addresses, 1, "a secret that nobody else knows", 5.0)
+        assert isinstance(other.exception(), gossamer.GossamerError)
+
+
+@pytest.mark.parametrize(("rank", "token"), [(2, TOKEN), (0, "short")])
+def test_arguments_are_checked(rank: int, token: str) -> None:
+    with pytest.raises(gossamer.ParameterError):
+        connect([("127.0.0.1", 1), ("127.0.0.1", 2)], rank, token)
