@@ -29,7 +29,8 @@ from gossamer.data.fields import (
     Targets,
     check_weight,
 )
-from gossamer.data.files import find_files, is_binary_dataset, read_side_files
+from gossamer.data.files import is_binary_dataset
+from gossamer.data.findings import columns_of, find_in_columns
 from gossamer.data.frame_pieces import FramePieces, find_pieces
 from gossamer.data.frames import (
     column_in_frame,
@@ -294,7 +295,7 @@ class Dataset(RowFields):
         pieces = ChunkPieces(source, columns, fields, known)
         self._keep_fields(pieces.fields)
         if source.is_file:
-            self._keep_fields(read_side_files(find_files(self.data)))
+            self._keep_fields(source.take_side_fields())
         return pieces
 
     def _take_out_columns(self, params: Params) -> None:
@@ -949,7 +950,7 @@ class Dataset(RowFields):
         return self._n_columns
 
     def describe(self) -> StorageSummary:
-        """Return how the columns are stored (bundles, sparse columns, sizes); constructs.
+        """Return how the columns are stored and what to know about them; constructs.
 
         Example:
             >>> one_hot = np.eye(4)[np.arange(400) % 4]
@@ -957,8 +958,16 @@ class Dataset(RowFields):
             >>> summary.bundles, summary.sparse, summary.conflicts
             ([['a', 'b', 'c', 'd']], [], 0)
         """
+        raw = None if self.data is None else columns_of(self.data)  # which construct() may free
         self.construct()
-        return describe(self.binned, self.get_feature_name())
+        findings = () if raw is None else find_in_columns(*raw, self._one_label())
+        return describe(self.binned, self.get_feature_name(), findings)
+
+    def _one_label(self) -> npt.NDArray[np.float64] | None:
+        """The labels of the rows, if there is one for each."""
+        label = self.get_label()
+        found = None if label is None else np.asarray(label, np.float64)
+        return found if found is not None and found.shape == (self.num_data(),) else None
 
     def _facts(self) -> dict[str, object]:
         """What to show of it; constructs nothing."""
