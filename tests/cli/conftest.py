@@ -19,8 +19,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     from gossamer.cli.commands import cli
     from gossamer.logger import register_logger
 
-    def run(*arguments: Any, code: int = 0) -> Result:
-        result = CliRunner().invoke(cli, [str(each) for each in arguments], prog_name="gossamer")
+    def run(*arguments: Any, code: int = 0, input: bytes | None = None) -> Result:
+        given = [str(each) for each in arguments]
+        result = CliRunner().invoke(cli, given, input=input, prog_name="gossamer")
         register_logger(None)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

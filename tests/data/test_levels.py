@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gossamer import Dataset
 from gossamer.data.columns import LevelColumn, factorise, read_objects
 from gossamer.data.levels import NO_LEVELS, Levels, levels_of
 from gossamer.data.matrix import as_table
@@ -369,3 +370,33 @@ def test_levels_of_text_are_sorted_by_code_point() -> None:
     column = read_objects(np.array(["é", "z", "Z", "a"], dtype=object), "column 0")
     assert isinstance(column, LevelColumn)
     assert levels_of(column) == ("Z", "a", "z", "é")
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ([f"{i}.5" for i in range(200)], "numbers"),
+        ([f"{i},5" for i in range(200)], "numbers"),
+        ([f"$1,{i + 100}" for i in range(200)], "numbers"),
+        ([f"{i % 28 + 1}.{i % 12 + 1}.2024" for i in range(200)], "dates"),
+        ([*(f"{i}" for i in range(199)), "broken"], "numbers"),
+        ([*(f"{i}" for i in range(190)), *["n.a."] * 10], "numbers"),
+    ],
+)
+def test_text_that_is_numbers_warns(values: list[str], word: str) -> None:
+    frame = pd.DataFrame({"x": values, "z": np.arange(200)})
+    with pytest.warns(UserWarning, match=f"column 'x' of the data frame is text.*are {word}"):
+        Dataset(frame, np.arange(200)).construct()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [str(i % 7) for i in range(200)],
+        [f"A{i % 50}" for i in range(200)],
+        pd.Categorical([str(i % 50) for i in range(200)]),
+    ],
+)
+def test_codes_do_not_warn(values: Any) -> None:
+    frame = pd.DataFrame({"x": values, "z": np.arange(200)})
+    Dataset(frame, np.arange(200)).construct()

@@ -9,10 +9,17 @@ from typing import Any
 import click
 
 from gossamer.cli.column_facts import describe_columns
+from gossamer.cli.findings import find_in_source, findings_text
 from gossamer.cli.models import DATA_SUFFIXES, classes_of, load_model
-from gossamer.cli.options import Console, header_option, output_options
-from gossamer.cli.read import find_column, open_table, read_column
-from gossamer.cli.task import find_task
+from gossamer.cli.options import (
+    Console,
+    header_option,
+    output_options,
+    text_options,
+    text_options_of,
+)
+from gossamer.cli.read import find_column, notes_of, open_table, read_column
+from gossamer.cli.task import find_task, is_present
 from gossamer.cli.terminal import Style, fit_lines, format_size
 from gossamer.cli.text_table import format_facts, format_number, format_table
 from gossamer.data.source import Source
@@ -32,9 +39,15 @@ Examples:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--target", "-t", metavar="COL", help="Say what would be learnt from this column.")
 @header_option
+@text_options
 @output_options
 def command(
-    files: tuple[str, ...], target: str | None, header: bool | None, as_json: bool, quiet: bool
+    files: tuple[str, ...],
+    target: str | None,
+    header: bool | None,
+    as_json: bool,
+    quiet: bool,
+    **text: Any,
 ) -> None:
     """Look at a data file: columns, types, missing values, ranges; or at a model file."""
     console = Console(is_quiet=quiet, as_json=as_json)
@@ -44,7 +57,7 @@ def command(
         facts = model_facts(model, files[0])
         console.show(_model_text(facts, style), facts)
         return
-    source = open_table(files, header)
+    source = open_table(files, header, options=text_options_of(text))
     facts = _data_facts(source, files, target)
     console.show(_data_text(facts, style), facts)
 
@@ -121,12 +134,25 @@ def _data_facts(source: Source, files: tuple[str, ...], target: str | None) -> d
         "rows": n_rows,
         "columns": columns,
     }
+    facts["notes"] = notes_of(source)
     if n_rows == 0:
         raise DataError(f"{source.what} has no rows.")
+    features, label = None, None
     if target is not None:
         name = find_column(source, target, "--target")
-        task = find_task(read_column(source, name), f"the target {name!r}")
-        facts["task"] = {"target": name, "task": task.name, "reason": task.reason}
+        values = read_column(source, name)
+        there = is_present(values)
+        facts["task"] = {"target": name, "missing": int((~there).sum())}
+        try:
+            task = find_task(values[there], f"the target {name!r}")
+        except DataError as error:  # the file is described all the same
+            facts["task"] |= {"task": None, "reason": str(error)}
+        else:
+            facts["task"] |= {"task": task.name, "reason": task.reason}
+            if there.all():
+                label = task.encode(values, name)
+        features = [column for column in source.names or () if column != name]
+    facts["findings"] = [each.text for each in find_in_source(source, features, label)]
     return facts
 
 
@@ -150,10 +176,25 @@ def _data_text(facts: dict[str, Any], style: Style) -> str:
     table = format_table(["column", "type", "missing", "distinct", "values"], rows, style)
     head = f"{', '.join(facts['files'])}: {facts['rows']:,} rows, {len(rows)} columns"
     parts = [style.bold(head), "", fit_lines(table, sys.stdout)]
+    if facts["notes"]:
+        parts += ["", *facts["notes"]]
     if "task" in facts:
-        found = facts["task"]
-        parts += ["", f"Target {found['target']}: {found['task']}, because {found['reason']}."]
+        parts += ["", _target_text(facts["task"], facts["rows"])]
+    if facts["findings"]:
+        parts += ["", findings_text(facts["findings"])]
     return "\n".join(parts)
+
+
+def _target_text(found: dict[str, Any], n_rows: int) -> str:
+    if found["task"] is None:
+        text = f"Target {found['target']}: nothing can be learnt from it. {found['reason']}"
+    else:
+        text = f"Target {found['target']}: {found['task']}, because {found['reason']}."
+    if found["missing"]:
+        text += (
+            f"\n{found['missing']:,} of {n_rows:,} rows have no target: `train` leaves them out."
+        )
+    return text
 
 
 def _shown(value: Any) -> str:

@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.cli.models import classes_of, gives_probabilities, load_model, text_columns
-from gossamer.cli.options import Console, header_option, output_options, threads_option
+from gossamer.cli.options import (
+    Console,
+    header_option,
+    output_options,
+    text_options,
+    text_options_of,
+    threads_option,
+)
 from gossamer.cli.read import check_folder, open_table, read_table
 from gossamer.cli.terminal import Style
 from gossamer.cli.text_table import format_number, format_table
@@ -52,6 +59,7 @@ Examples:
 @click.option("--plot", metavar="FILE", help="Draw it (.png, .svg, .pdf): importance or --pdp.")
 @threads_option
 @header_option
+@text_options
 @output_options
 def command(
     model: str,
@@ -67,6 +75,7 @@ def command(
     header: bool | None,
     as_json: bool,
     quiet: bool,
+    **text: Any,
 ) -> None:
     """What matters in a model: importance, Shapley values, partial dependence, or a single row."""
     console = Console(is_quiet=quiet, as_json=as_json)
@@ -84,7 +93,8 @@ def command(
         explanation = _Importance(booster, top)
     else:
         n_rows = max_rows if row is None else row + 1
-        source = open_table(files, header, text_columns(booster)).be_like(booster.num_feature())
+        source = open_table(files, header, text_columns(booster), text_options_of(text))
+        source = source.be_like(booster.num_feature())
         rows = read_table(source, booster.feature_name(), n_rows)
         options = {} if threads is None else {"num_threads": threads}
         output = _output(booster, class_name)

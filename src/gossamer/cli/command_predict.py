@@ -23,9 +23,11 @@ from gossamer.cli.options import (
     columns_option,
     header_option,
     output_options,
+    text_options,
+    text_options_of,
     threads_option,
 )
-from gossamer.cli.read import check_folder, chunks_of, find_column, open_table
+from gossamer.cli.read import check_folder, chunks_of, find_column, notes_of, open_table
 from gossamer.cli.settings import columns_of
 from gossamer.cli.terminal import format_time
 from gossamer.cli.write import STDOUT, TableWriter
@@ -42,6 +44,7 @@ Examples:
   gossamer predict model.gsm new_flights.parquet
   gossamer predict model.gsm new_flights.csv --labels --keep id --out predictions.csv
   gossamer predict model.gsm "logs/*.parquet" --contrib --out why.parquet
+  zcat new_flights.csv.gz | gossamer predict model.gsm -
 
 The file may have more columns than the model: they are found by name. It is read and predicted in
 pieces, so that it may be larger than memory.
@@ -68,6 +71,7 @@ pieces, so that it may be larger than memory.
 )
 @threads_option
 @header_option
+@text_options
 @output_options
 def command(
     model: str,
@@ -83,6 +87,7 @@ def command(
     header: bool | None,
     as_json: bool,
     quiet: bool,
+    **written: Any,
 ) -> None:
     """Predict the rows of a file.
 
@@ -94,8 +99,7 @@ def command(
         raise click.UsageError("--labels does not go with --leaf or --contrib.")
     if as_json and out == STDOUT:
         raise click.UsageError("--json needs --out FILE: both would go to standard output.")
-    # Standard output has the rows, and where it is a file the user knows what it is.
-    console = Console(is_quiet=quiet or out == STDOUT, as_json=as_json)
+    console = Console(is_quiet=quiet, as_json=as_json)
     if out != STDOUT:
         check_folder(out)
     booster = load_model(model)
@@ -106,9 +110,12 @@ def command(
         options["num_threads"] = threads
     predictor = _Predictor(booster, options, labels)
     begin = time.perf_counter()
-    source = open_table(files, header, text_columns(booster)).be_like(booster.num_feature())
+    source = open_table(files, header, text_columns(booster), text_options_of(written))
+    source = source.be_like(booster.num_feature())
     with heeding_interrupts(), TableWriter(out) as writer:
         predictor.run(source, columns_of(keep), writer)
+    for line in notes_of(source):
+        console.say(line)
     if out == STDOUT:
         return
     seconds = time.perf_counter() - begin

@@ -7,9 +7,16 @@ from typing import Any
 import click
 
 from gossamer.cli.models import classes_of, load_model, text_columns
-from gossamer.cli.options import Console, header_option, output_options
+from gossamer.cli.options import (
+    Console,
+    header_option,
+    output_options,
+    text_options,
+    text_options_of,
+)
 from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
-from gossamer.cli.task import Task
+from gossamer.cli.task import Task, is_present
+from gossamer.data.source import ChosenRows
 
 _EPILOG = """\
 \b
@@ -31,6 +38,7 @@ Pass rows that the model was not trained on: on its training rows any model look
 )
 @click.option("--title", help="What stands on top.")
 @header_option
+@text_options
 @output_options
 def command(
     model: str,
@@ -42,6 +50,7 @@ def command(
     header: bool | None,
     as_json: bool,
     quiet: bool,
+    **text: Any,
 ) -> None:
     """Write one HTML page about a model, which needs nothing else to be read.
 
@@ -53,12 +62,18 @@ def command(
     booster = load_model(model)
     rows = label = queries = None
     if files:
-        source = open_table(files, header, text_columns(booster)).be_like(booster.num_feature())
+        source = open_table(files, header, text_columns(booster), text_options_of(text))
+        source = source.be_like(booster.num_feature())
         if target is not None:
             name = find_column(source, target, "--target")
             classes = classes_of(booster)
             task = Task("binary", "", None if classes is None else tuple(classes))
-            label = task.encode(read_column(source, name), f"the target {name!r}")
+            values = read_column(source, name)
+            there = is_present(values)
+            if not there.all():
+                console.say(f"{int((~there).sum()):,} rows have no target: they are left out.")
+                source, values = ChosenRows(source, there), values[there]
+            label = task.encode(values, f"the target {name!r}")
         elif source.names is None:  # LibSVM has labels of its own
             label = source.take_fields().get("label")
         if query is not None:

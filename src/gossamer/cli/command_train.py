@@ -8,16 +8,29 @@ from typing import Any
 import click
 
 from gossamer.cli.commands import INTERRUPTED
+from gossamer.cli.findings import find_in_source, find_valid_drift, findings_text
 from gossamer.cli.interrupts import StopAfterRound, heeding_interrupts
-from gossamer.cli.loading import Loaded, data_options, load, make_dataset, rounds_of
-from gossamer.cli.options import Console, output_options
+from gossamer.cli.loading import (
+    Loaded,
+    data_options,
+    load,
+    make_dataset,
+    rounds_of,
+    training_params,
+    with_target,
+)
+from gossamer.cli.options import Console, output_options, text_options_of
 from gossamer.cli.progress import TrainingBar
 from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
 from gossamer.cli.settings import ParameterCommand, Settings, gather
 from gossamer.cli.summary import Timing, peak_memory, training_summary, training_text
 from gossamer.data import Dataset
+from gossamer.data.findings import Finding, find_leak
+from gossamer.data.levels import NO_LEVELS
+from gossamer.data.source import Source
 from gossamer.errors import DataError, GossamerError, message
 from gossamer.model import Booster
+from gossamer.params import resolve
 
 _EPILOG = """\
 \b
@@ -87,7 +100,7 @@ def run(settings: Settings, console: Console) -> bool:
     is_validated = settings.valid is not None or _last(settings)
     with heeding_interrupts():
         loaded = load(settings, console, is_validated=is_validated)
-        train_set, valid_set = _valid(settings, loaded)
+        train_set, valid_set = _valid(settings, loaded, console)
     timing.done("read and bin")
     model, history = _train(settings, console, loaded, train_set, valid_set, checkpoint)
     timing.done("train")
@@ -100,8 +113,12 @@ def run(settings: Settings, console: Console) -> bool:
     if settings.report is not None:
         _report(settings, loaded, model, history, valid_set)
         summary["report"] = settings.report
+    findings = _findings(settings, loaded, train_set, valid_set, model)
+    summary["findings"] = [finding.text for finding in findings]
     console.show("" if console.is_quiet else training_text(summary), summary)
-    _advise(settings, console, summary)
+    if findings:
+        console.say(findings_text(findings))
+    _advise(settings, console, summary, model)
     return bool(model.was_interrupted)
 
 
@@ -120,14 +137,44 @@ def _save(model: Any, out: str) -> None:
         raise type(error)(f"{error} The model is in {kept!r}.") from None
 
 
-def _advise(settings: Settings, console: Console, summary: dict[str, Any]) -> None:
+def _advise(settings: Settings, console: Console, summary: dict[str, Any], model: Booster) -> None:
     """Say what a newcomer might not think of."""
+    if not model.feature_importance("split").any():
+        n_least = resolve(training_params(settings)).min_data_in_leaf
+        why = (
+            f"min_data_in_leaf={n_least} needs at least {2 * n_least} rows to split, and there "
+            f"are {summary['rows']:,}"
+            if summary["rows"] < 2 * n_least
+            else "no column tells the targets apart"
+        )
+        console.warn(f"the model predicts the same value for every row: {why}.")
     if summary["valid_rows"] is None:
         console.say("These are metrics of the training rows: --valid 0.2 tells how good it is.")
     elif settings.early_stopping is not None and not summary["interrupted"]:
         n_after = summary["rounds_trained"] - (summary["best_round"] or summary["rounds"])
         if n_after < settings.early_stopping:
             console.say("It still got better at the end: more --rounds may help.")
+
+
+def _findings(
+    settings: Settings,
+    loaded: Loaded,
+    train_set: Dataset,
+    valid_set: Dataset | None,
+    model: Booster,
+) -> list[Finding]:
+    """Look for things to know about the data."""
+    names = model.feature_name()
+    is_random = settings.valid is not None and share_of(settings.valid) is not None
+    found = []
+    if set(names) <= set(loaded.source.names or ()):
+        found = find_in_source(loaded.source, names, loaded.label())
+        if valid_set is not None and not is_random:
+            found += find_valid_drift(loaded.source, names, train_set, valid_set)
+    found += find_leak(names, model.feature_importance("gain"))
+    if not is_random:
+        found = [each for each in found if each.kind != "time"]
+    return found
 
 
 def _last(settings: Settings) -> bool:
@@ -176,7 +223,7 @@ def share_of(valid: str) -> float | None:
     return share
 
 
-def _valid(settings: Settings, loaded: Loaded) -> tuple[Dataset, Dataset | None]:
+def _valid(settings: Settings, loaded: Loaded, console: Console) -> tuple[Dataset, Dataset | None]:
     """Return the rows to train on, and those to evaluate on."""
     if _last(settings):
         return loaded.split(settings.valid_last, 0, is_last=True)
@@ -186,16 +233,18 @@ def _valid(settings: Settings, loaded: Loaded) -> tuple[Dataset, Dataset | None]
     if share is not None:
         return loaded.split(share, settings.seed or 0, is_last=False)
     files = settings.valid.split(",") if not Path(settings.valid).exists() else [settings.valid]
-    source = open_table(files, settings.header)
     target = loaded.roles.target
     if target is None:  # LibSVM
         data: Any = files if len(files) > 1 else files[0]
         valid = Dataset(data, reference=loaded.data).construct()
         return loaded.data, valid.set_label(loaded.task.encode(valid.get_label(), "the label"))
-    what = f"the target {target!r} of {source.what}"
-    values = read_column(source, find_column(source, target, "--valid"))
-    label = loaded.task.encode(values, what)
-    args = (files, source, loaded.roles, label, loaded.params, settings.header)
+    levels, names = loaded.data.levels or NO_LEVELS, loaded.data.get_feature_name()
+    text = [names[column] for column in levels.columns if levels.is_text(column)]
+    source = open_table(files, settings.header, text, text_options_of(settings.options))
+    find_column(source, target, "--valid")
+    source, values = with_target(source, target, settings, console)
+    label = loaded.task.encode(values, f"the target {target!r} of {source.what}")
+    args = (source, loaded.roles, label, loaded.params)
     return loaded.data, make_dataset(*args, reference=loaded.data)
 
 
@@ -244,10 +293,11 @@ def _report(
     """Write the page, about the rows that validate where there are some."""
     from gossamer.cli.command_report import write_report
 
-    files = settings.files
-    if settings.valid is not None and share_of(settings.valid) is None:
-        files = settings.valid.split(",")
-    source = open_table(files, settings.header)
+    source: Any = loaded.source
+    if valid_set is not None and isinstance(valid_set.data, Source):
+        source = valid_set.data
+    elif settings.valid is not None and share_of(settings.valid) is None:
+        source = open_table(settings.valid.split(","), settings.header)
     label = None
     if loaded.roles.target is not None:
         label = loaded.task.encode(read_column(source, loaded.roles.target), "the target")

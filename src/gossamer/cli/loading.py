@@ -13,15 +13,22 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.cli.options import Console, columns_option, parameter_options
-from gossamer.cli.read import find_column, open_table, read_column, read_table, some_of
+from gossamer.cli.options import Console, columns_option, parameter_options, text_options_of
+from gossamer.cli.read import (
+    find_column,
+    notes_of,
+    open_table,
+    read_column,
+    read_table,
+    some_of,
+)
 from gossamer.cli.settings import Settings, columns_of
 from gossamer.cli.split import split_rows
-from gossamer.cli.task import TASKS, Task, find_task
+from gossamer.cli.task import TASKS, Task, find_task, is_present
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data
-from gossamer.data.source import Source
-from gossamer.errors import ParameterError, message
+from gossamer.data.source import ChosenRows, Source
+from gossamer.errors import DataError, ParameterError, message
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.check_method import keeps_raw_values
 from gossamer.params.traits import Kind, traits_of
@@ -35,6 +42,13 @@ def data_options(command: Any) -> Any:
     """The options of `train` and `cv` that say what is learnt from which columns."""
     options: tuple[Callable[[Any], Any], ...] = (
         click.option("--target", "-t", metavar="COL", help="Column to predict: name or position."),
+        click.option(
+            "--missing-target",
+            type=click.Choice(["drop", "error"]),
+            default="drop",
+            show_default=True,
+            help="What to do with rows that have no target.",
+        ),
         click.option("--weight", metavar="COL", help="Column with the weights of the rows."),
         click.option(
             "--query", metavar="COL", help="Column that says which query a row belongs to: ranking."
@@ -106,6 +120,7 @@ class Loaded:
     """A file that is ready to be trained on.
 
     Attributes:
+        source: Where its rows are, without those that have no target.
         data: All its rows.
         task: What is learnt.
         params: Parameters of training.
@@ -113,6 +128,7 @@ class Loaded:
         seconds: Time it took.
     """
 
+    source: Source
     data: Dataset
     task: Task
     params: dict[str, Any]
@@ -157,7 +173,7 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
             raise click.UsageError(
                 f"There is no file {file!r}. If it is the column to predict: --target {file}."
             )
-    source = open_table(files, settings.header)
+    source = open_table(files, settings.header, options=text_options_of(settings.options))
     roles = Roles.of(source, settings)
     params = training_params(settings)
     console.say(f"Reading {source.what} ...")
@@ -165,11 +181,11 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
         data, task = _load_svm(files, source, params, settings)
     else:
         what = f"the target {roles.target!r}"
-        values = read_column(source, roles.target)
+        source, values = with_target(source, roles.target, settings, console)
         task = _task(values, what, settings, params, has_queries=roles.query is not None)
         params = task.fill_in(params, is_validated=is_validated)
         label = task.encode(values, what)
-        data = make_dataset(files, source, roles, label, params, settings.header)
+        data = make_dataset(source, roles, label, params)
     if task.name == "ranking" and roles.query is None and data.get_group() is None:
         raise click.UsageError("Ranking needs queries: --query COL says which one a row is of.")
     params = task.fill_in(params, is_validated=is_validated)
@@ -179,7 +195,30 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
     if traits.kind is Kind.BINARY and traits.gives_probabilities and task.named_classes:
         console.say(f"Predictions are probabilities of {str(task.named_classes[1])!r}.")
     built_data(data, resolved)
-    return Loaded(data, task, params, roles, time.perf_counter() - begin)
+    for line in notes_of(source):
+        console.say(line)
+    return Loaded(source, data, task, params, roles, time.perf_counter() - begin)
+
+
+def with_target(
+    source: Source, target: str, settings: Settings, console: Console
+) -> tuple[Source, Array]:
+    """Return the rows that have a target, and the target.
+
+    Raises:
+        DataError: If some have none, and --missing-target is "error".
+    """
+    values = read_column(source, target)
+    there = is_present(values)
+    if there.all():
+        return source, values
+    n_missing, n_rows = int((~there).sum()), len(values)
+    text = f"{n_missing:,} of {n_rows:,} rows of {source.what} have no target {target!r}"
+    if settings.missing_target == "error":
+        raise DataError(message(text, hint="Use --missing-target drop to leave them out."))
+    if n_missing < n_rows:
+        console.say(f"{text}: they are left out (--missing-target error refuses them).")
+    return ChosenRows(source, there), values[there]
 
 
 def rounds_of(settings: Settings) -> int:
@@ -213,22 +252,16 @@ def training_params(settings: Settings) -> dict[str, Any]:
 
 
 def make_dataset(
-    files: Sequence[str],
     source: Source,
     roles: Roles,
     label: Array,
     params: dict[str, Any],
-    header: bool | None,
     reference: Dataset | None = None,
 ) -> Dataset:
     """Make a data set of files; read in chunks, unless training needs the values themselves."""
     dropped = [name for name in (roles.target, *roles.ignore) if name is not None]
     own: dict[str, Any] = {"ignore_column": [f"name:{dropped[0]}", *dropped[1:]]}
-    if header is not None:
-        own["header"] = header
-    table: Any = list(files) if len(files) > 1 else files[0]
-    if keeps_raw_values(resolve(params)):
-        table = read_table(source)
+    table: Any = read_table(source) if keeps_raw_values(resolve(params)) else source
     fields: dict[str, Any] = {"weight": roles.weight, "query": roles.query}
     if reference is not None:  # takes over what columns are
         there = set(source.names or ())

@@ -13,7 +13,7 @@ from gossamer.model import Booster
 # What names of tables end with.
 DATA_SUFFIXES: Final = (
     *(".parquet", ".pq", ".feather", ".arrow", ".ipc", ".csv", ".tsv", ".tab", ".psv"),
-    *(".svm", ".libsvm", ".svmlight", ".gz"),
+    *(".svm", ".libsvm", ".svmlight", ".gz", ".bz2", ".xz", ".zst", ".zip", ".jsonl", ".ndjson"),
 )
 
 

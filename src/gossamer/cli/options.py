@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import click
 
 from gossamer.cli.terminal import printable
+from gossamer.data.text import TextOptions
 from gossamer.logger import register_logger
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,7 +50,7 @@ def output_options(command: F) -> F:
 
 
 def parameter_options(command: F) -> F:
-    """`--set`, `--config`, `--threads`, `--seed`, `--header`."""
+    """`--set`, `--config`, `--threads`, `--seed`, `--header` and `text_options`."""
     options = (
         click.option(
             "--set",
@@ -68,6 +70,7 @@ def parameter_options(command: F) -> F:
         threads_option,
         click.option("--seed", type=click.IntRange(min=0), help="Seed of all random choices."),
         header_option,
+        text_options,
     )
     for option in reversed(options):
         command = option(command)
@@ -89,6 +92,62 @@ def header_option(command: F) -> F:
         help="Whether the first line of a text file has names. Without: it has, unless all "
         "values in it are numbers.",
     )(command)
+
+
+def text_options(command: F) -> F:
+    """`--decimal`, `--parse-dates`, `--na`, `--encoding`: how text files are written."""
+    options = (
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="Decimal sign of numbers in text files. Default: inferred from the values.",
+        ),
+        click.option(
+            "--parse-dates",
+            type=click.Choice(["ymd", "dmy", "mdy", "none"]),
+            help="Order of year, month and day in text files; none: dates are text. Default: "
+            "inferred from the values.",
+        ),
+        click.option(
+            "--na",
+            multiple=True,
+            metavar="WORD",
+            help="Further words for a missing value; several times, or with commas.",
+        ),
+        click.option(
+            "--encoding",
+            metavar="NAME",
+            callback=_check_encoding,
+            help="Encoding of text files. Default: UTF-8, or Windows-1252 where that fails.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _check_encoding(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    try:
+        return None if value is None else codecs.lookup(value).name
+    except LookupError:
+        raise click.BadParameter(
+            f"{value!r} is not an encoding. Examples: utf-8, cp1252, latin-1, utf-16, shift-jis."
+        ) from None
+
+
+def text_options_of(options: Mapping[str, Any]) -> TextOptions:
+    """Return what the options of `text_options` say.
+
+    Example:
+        >>> text_options_of({"decimal": ",", "na": ("none,-9",)})
+        TextOptions(decimal=',', dates=None, na=('none', '-9'), encoding=None)
+    """
+    return TextOptions(
+        options.get("decimal"),
+        options.get("parse_dates"),
+        tuple(word for item in options.get("na") or () for word in item.split(",") if word),
+        options.get("encoding"),
+    )
 
 
 def columns_option(*names: str, help: str) -> Callable[[F], F]:
@@ -115,6 +174,10 @@ class Console:
         """Say what is being done."""
         if not self.is_quiet:
             click.echo(printable(text, sys.stderr), err=True)
+
+    def warn(self, text: str) -> None:
+        """Say what may be wrong."""
+        self.say(f"warning: {text}")
 
     @property
     def is_watched(self) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +16,7 @@ import numpy.typing as npt
 from gossamer.data.files import is_binary_dataset, open_files
 from gossamer.data.names import listing
 from gossamer.data.source import ColumnsChanged, Source
+from gossamer.data.text import TextOptions
 from gossamer.errors import DataError, message
 from gossamer.params.suggest import did_you_mean
 
@@ -19,28 +24,58 @@ Array = npt.NDArray[Any]
 _T = TypeVar("_T")
 
 
+STDIN: Final = "-"
+
+
 def open_table(
-    files: Sequence[str], header: bool | None = None, text_columns: Sequence[str] = ()
+    files: Sequence[str],
+    header: bool | None = None,
+    text_columns: Sequence[str] = (),
+    options: TextOptions | None = None,
 ) -> Source:
     """Open data files, whose rows follow each other.
 
     Args:
-        files: Paths, patterns, folders.
+        files: Paths, patterns, folders; "-": standard input.
         header: Whether the first line of text files has names; None: found out.
         text_columns: Columns that are text, whatever they look like.
+        options: How text files are written.
 
     Raises:
-        DataError: If they cannot be read, or are no tables.
+        DataError: If they cannot be read, or are not tables.
     """
+    if list(files) == [STDIN]:
+        source = open_files(_keep_input(), header, text_columns, options)
+        source.what = "standard input"
+        return source
     for file in files:
         if is_binary_dataset(file):
             raise DataError(
                 message(
                     f"the file {file!r} holds a model, or a data set that was binned before",
-                    expected="Parquet, Feather, Arrow, CSV or LibSVM",
+                    expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
                 )
             )
-    return open_files(list(files) if len(files) != 1 else files[0], header, text_columns)
+    found = list(files) if len(files) != 1 else files[0]
+    return open_files(found, header, text_columns, options)
+
+
+def _keep_input() -> str:
+    """Copy standard input to a file, since tables are read several times."""
+    path = Path(tempfile.mkdtemp(prefix="gossamer-"), "input")
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return str(path)
+
+
+def notes_of(source: Source) -> list[str]:
+    """Return lines that say how the columns of text files are read."""
+    return [
+        f"column {column!r}: {line}" if column else line
+        for column, lines in source.notes.items()
+        for line in lines
+    ]
 
 
 def find_column(source: Source, wanted: str, option: str) -> str:
@@ -53,7 +88,8 @@ def find_column(source: Source, wanted: str, option: str) -> str:
     if names is None:
         raise DataError(
             message(
-                f"{option} names a column, but those of {source.what} have no names", got=wanted
+                f"{option} names a column, but the columns of {source.what} have no names",
+                got=wanted,
             )
         )
     if wanted in names:

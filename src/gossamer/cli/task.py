@@ -241,24 +241,37 @@ def _listed(classes: Sequence[Level]) -> str:
     return f"{', '.join(str(name) for name in classes[:6])}, ..., {classes[-1]}"
 
 
-def _check_present(values: Array, what: str) -> None:
+def is_present(values: Array) -> npt.NDArray[np.bool_]:
+    """Return for each value of a target whether it is there; infinite numbers are not missing.
+
+    Example:
+        >>> is_present(np.array([1.0, np.nan])), is_present(np.array(["a", None], dtype=object))
+        (array([ True, False]), array([ True, False]))
+    """
     if values.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in values], dtype=bool)
-    elif values.dtype.kind == "f":
-        missing = ~np.isfinite(values)
-    elif values.dtype.kind in "mM":
+        return np.array([not (value is None or value != value) for value in values], dtype=bool)
+    if values.dtype.kind in "fmM":
+        return np.asarray(values == values)
+    return np.ones(len(values), dtype=bool)
+
+
+def _check_present(values: Array, what: str) -> None:
+    if not len(values):
+        raise DataError(message(f"{what} is missing in all rows", expected="values to learn from"))
+    if values.dtype.kind in "mM":
         raise DataError(
             message(f"{what} holds dates or times", expected="numbers, or text for classes")
         )
-    else:
-        return
+    missing = ~is_present(values)
+    if values.dtype.kind == "f":
+        missing |= np.isinf(values)
     if missing.any():
         raise DataError(
             message(
                 f"{what} is missing or infinite in {int(missing.sum())} of {len(values)} rows",
                 got=f"row {int(missing.argmax())} (from 0)",
                 expected="a value in every row",
-                hint="Leave these rows out of the file.",
+                hint="Leave these rows out of the file, or use --missing-target drop.",
             )
         )
 

@@ -9,7 +9,6 @@ from typing import Any
 from gossamer.data.build_columns import bin_columns, provenance
 from gossamer.data.built import BuiltData, Provenance, RawValues, not_in_memory
 from gossamer.data.chunk_pieces import ChunkPieces
-from gossamer.data.files import find_files, read_side_files
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values, check_not_empty
 from gossamer.data.pieces import NamedPieces
@@ -46,7 +45,7 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
     pieces = ChunkPieces(source, columns, read, known)
     fields = request.with_fields(pieces.fields)
     if source.is_file:
-        fields = join_fields(fields, read_side_files(find_files(request.data)))
+        fields = join_fields(fields, source.take_side_fields())
     made = provenance("chunks", request, reference, taken=taken, is_file=source.is_file)
     return _bin(pieces, fields, request, reference, made)
 

@@ -18,6 +18,7 @@ from gossamer.data import build_binary
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.columns import Level
 from gossamer.data.describe import StorageSummary, describe
+from gossamer.data.findings import columns_of, find_in_columns
 from gossamer.data.lazy import LazyData
 from gossamer.data.levels import Levels
 from gossamer.data.queries import as_int32
@@ -398,7 +399,7 @@ class Dataset:
         return self._lazy.build().n_columns
 
     def describe(self) -> StorageSummary:
-        """Return how the columns are stored (bundles, sparse columns, sizes); constructs.
+        """Return how the columns are stored and what to know about them; constructs.
 
         Example:
             >>> one_hot = np.eye(4)[np.arange(400) % 4]
@@ -406,8 +407,11 @@ class Dataset:
             >>> summary.bundles, summary.sparse, summary.conflicts
             ([['a', 'b', 'c', 'd']], [], 0)
         """
+        data = self._lazy.data
+        raw = None if data is None else columns_of(data)  # which building may free
         built = self._lazy.build()
-        return describe(built.table, built.names)
+        findings = () if raw is None else find_in_columns(*raw, _one_label(built))
+        return describe(built.table, built.names, findings)
 
     def __repr__(self) -> str:
         return to_line("Dataset", self._lazy.facts())
@@ -434,6 +438,13 @@ class Dataset:
         """
         build_binary.save(Path(filename), self._lazy.build())
         return self
+
+
+def _one_label(built: BuiltData) -> npt.NDArray[np.float64] | None:
+    """Return the labels of the rows, if there is one for each."""
+    label = built.field("label")
+    found = None if label is None else np.asarray(label, np.float64)
+    return found if found is not None and found.shape == (built.n_rows,) else None
 
 
 def built_data(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.binned import ORDERS, BinnedTable
+from gossamer.data.findings import HEADING, Finding
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class StorageSummary:
         bytes_in_rows: Size of the rows.
         bytes_in_sparse_columns: Size of the sparse columns.
         seconds: Time it took to choose.
+        findings: Things to know about the columns, where the data set still has its raw data.
     """
 
     n_rows: int
@@ -51,6 +54,7 @@ class StorageSummary:
     bytes_in_rows: int
     bytes_in_sparse_columns: int
     seconds: float
+    findings: list[Finding] = field(default_factory=list)
 
     def __str__(self) -> str:
         """Text of a few lines."""
@@ -71,11 +75,20 @@ class StorageSummary:
                 f"bundles: found by {self.order}, {self.conflicts:,} conflicts, "
                 f"{self.values_dropped:,} values not seen by training"
             )
+        if self.findings:
+            lines += [f"{HEADING}:", *(f"  {finding}" for finding in self.findings)]
         return "\n".join(lines)
 
 
-def describe(binned: BinnedTable, names: list[str]) -> StorageSummary:
+def describe(
+    binned: BinnedTable, names: list[str], findings: Sequence[Finding] = ()
+) -> StorageSummary:
     """Summarise how a binned table is stored.
+
+    Args:
+        binned: The table.
+        names: Names of its columns.
+        findings: Things to know about them.
 
     Example:
         >>> from gossamer.data.binned import bin_table
@@ -120,6 +133,7 @@ def describe(binned: BinnedTable, names: list[str]) -> StorageSummary:
         bytes_in_rows=facts["bytes_in_lanes"],
         bytes_in_sparse_columns=facts["bytes_in_sparse_columns"],
         seconds=choice.get("seconds", 0.0),
+        findings=list(findings),
     )
 
 

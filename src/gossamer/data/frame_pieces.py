@@ -64,9 +64,10 @@ class FramePieces(NamedPieces):
         """Look at the columns that are not numbers, one at a time."""
         found, kinds = {}, {}
         for i, name in enumerate(self.names):
-            column = read_column(self._frame, i, column_in_frame(name))
+            where = column_in_frame(name)
+            column = read_column(self._frame, i, where)
             if isinstance(column, LevelColumn):
-                found[i], kinds[i] = levels_of(column), column.kind
+                found[i], kinds[i] = levels_of(column, where), column.kind
         self.kinds = kinds
         return Levels(found)
 

@@ -13,8 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.columns import Column, Level, LevelColumn, is_level, read_objects
+from gossamer.data.text import TextLook, TextOptions
 from gossamer.data.times import parse_times
 from gossamer.errors import DataError, message
+from gossamer.logger import warn
+
+# Text columns of so many different values, or fewer, may well be codes.
+_MOST_CODES: Final = 20
+# Rows that are looked at, and the share of numbers or dates that gets a warning.
+_MOST_ROWS: Final = 20_000
+_NEARLY_ALL: Final = 0.99
 
 
 @dataclass(frozen=True)
@@ -143,17 +151,44 @@ class Levels:
 NO_LEVELS: Final = Levels({})
 
 
-def levels_of(column: LevelColumn) -> tuple[Level, ...]:
+def levels_of(column: LevelColumn, where: str = "the column") -> tuple[Level, ...]:
     """Return the levels of a column of training data, in an order that rows do not change.
 
-    That of a category's type, which also has levels that are in no row; else sorted by value.
+    Levels of a category's type keep its order, and may be in no row; others are sorted by value.
+    Text that holds numbers or dates gets a warning.
+
+    Args:
+        column: The column.
+        where: What messages call it.
 
     Example:
         >>> levels_of(LevelColumn(np.array([0, 1]), ["b", "a"], "text"))
         ('a', 'b')
     """
     found: list[Any] = column.found
-    return tuple(found if column.kind != "text" else sorted(found))
+    if column.kind != "text":
+        return tuple(found)
+    if len(found) > _MOST_CODES:
+        _warn_of_numbers(column, where)
+    return tuple(sorted(found))
+
+
+def _warn_of_numbers(column: LevelColumn, where: str) -> None:
+    """Warn if nearly all values of a text column are numbers or dates."""
+    rows = column.positions[:_MOST_ROWS]
+    counts = np.bincount(rows[rows >= 0], minlength=len(column.found))
+    look = TextLook(TextOptions())
+    look.add({str(column.found[i]): int(counts[i]) for i in np.flatnonzero(counts)})
+    n_most = max(look.n_numbers, look.n_dates)
+    if look.is_text or not n_most or n_most < _NEARLY_ALL * look.n:
+        return
+    is_number = look.n_numbers >= look.n_dates
+    word, convert = ("numbers", "to_numeric") if is_number else ("dates", "to_datetime")
+    warn(
+        f"{where} is text, but {n_most / look.n:.0%} of its values are {word}: each of them is a "
+        f"category. Convert it first, for instance with pandas.{convert}(..., errors='coerce'); "
+        "to keep categories, use .astype('category')."
+    )
 
 
 def like_training(column: Column, levels: Levels, position: int, where: str) -> npt.NDArray[Any]:

@@ -298,7 +298,7 @@ def _from_columns(
     if levels is None:
         with_levels = {i: c for i, c in enumerate(columns) if isinstance(c, LevelColumn)}
         kinds = {i: column.kind for i, column in with_levels.items()}
-        levels = Levels({i: levels_of(column) for i, column in with_levels.items()})
+        levels = Levels({i: levels_of(column, where[i]) for i, column in with_levels.items()})
     types = [_type_of(column, levels.by_column.get(i)) for i, column in enumerate(columns)]
     # Column by column in memory: each is written in one go.
     values = np.empty((n_rows, len(columns)), np.result_type(np.uint8, *types), order="F")

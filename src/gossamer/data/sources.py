@@ -19,13 +19,15 @@ def find_source(
     """Return where the rows of a table come from; None: it is in memory as a whole.
 
     Args:
-        data: Files, chunks, or a table.
+        data: Files, chunks, a source, or a table.
         header: Whether the first line of text files has names; None: found out.
         text_columns: Names of columns that are text in text files, whatever they look like.
 
     Raises:
         DataError: If files cannot be read, or chunks can be read only once.
     """
+    if isinstance(data, Source):
+        return data
     if names_files(data):
         return open_files(data, header, text_columns)
     dataset = sys.modules.get("pyarrow.dataset")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import logging
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,12 @@ class TestTypes:
         expected: list[Any],
     ) -> None:
         path = self.write(tmp_path, last, others)
-        with caplog.at_level(logging.INFO, "gossamer"):
+        with caplog.at_level(logging.INFO, "gossamer"), warnings.catch_warnings(record=True) as odd:
+            warnings.simplefilter("always")
             columns, n_again = read(path)
+        assert any("--na 'x'" in str(each.message) for each in odd) == (
+            last == "x" and others in ("7", "0.5", "2020-01-01")
+        )
         assert [columns["a"][0], columns["a"][-1]] == expected
         assert len(columns["a"]) == self.N + 1
         assert columns["b"][-1] == 2
@@ -266,11 +271,7 @@ class TestBadFiles:
     def test_a_nul_byte(self, tmp_path: Path) -> None:
         self.check(tmp_path, b"x,y\n1,2\0\n", "NUL byte")
         self.check(tmp_path, b"x,y\n" + b"1,2\n" * 50_000 + b"1,\0\n", "NUL byte")
-        self.check(tmp_path, "x,y\n1,2\n".encode("utf-16"), "UTF-16")
-
-    def test_no_utf8(self, tmp_path: Path) -> None:
-        content = "x,y\n" + "größe,1\n" * 3
-        self.check(tmp_path, content.encode("latin-1"), "invalid UTF8")
+        self.check(tmp_path, "x,y\n1,2\n".encode("utf-16-le"), "UTF-16")
 
     def test_columns_of_the_same_name(self, tmp_path: Path) -> None:
         self.check(tmp_path, "x,x,y\n1,2,3\n", "same name: 'x'")

@@ -15,7 +15,7 @@ from gossamer.data.files.arrow import (
     reading,
     reading_from,
 )
-from gossamer.data.files.kinds import kind_of
+from gossamer.data.files.kinds import kind_of, open_bytes
 from gossamer.data.frames import not_numeric
 from gossamer.data.pieces import PIECE_VALUES
 from gossamer.data.source import Source
@@ -120,7 +120,7 @@ class ColumnarFiles(Columnar):
 
     def __init__(self, paths: Sequence[Path]) -> None:
         super().__init__(name_of(paths))
-        self._paths = list(paths)
+        self._paths = self.paths = list(paths)
         n_rows = 0
         schema: Any = None
         for path in self._paths:
@@ -217,6 +217,28 @@ class ArrowFiles(ColumnarFiles):
     def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         found = self._open(path).schema.names
         yield from self._each(self._open(path, [found.index(name) for name in names]))
+
+
+class JsonFiles(ColumnarFiles):
+    """Files with a JSON object per line, read as a whole."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._read: dict[Path, Any] = {}
+        super().__init__(paths)
+
+    def _table(self, path: Path) -> Any:
+        if path not in self._read:
+            json_reader = need_pyarrow("pyarrow.json")
+            with open_bytes(path) as file:
+                self._read[path] = json_reader.read_json(file)
+        return self._read[path]
+
+    def _look(self, path: Path) -> tuple[Any, int]:
+        table = self._table(path)
+        return table.schema, table.num_rows
+
+    def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
+        yield from self._table(path).select(list(names)).to_batches(n_rows)
 
 
 def whole_chunks(batches: Iterator[Any], names: Sequence[str], n_rows: int) -> Iterator[Any]:

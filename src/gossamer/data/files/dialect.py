@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from dataclasses import dataclass
@@ -36,7 +37,36 @@ class Dialect:
     first: tuple[str, ...]
 
 
-def find_dialect(path: Path, header: bool | None = None) -> Dialect:
+def find_encoding(path: Path) -> str:
+    """Return the encoding of a text file, as its beginning shows.
+
+    It is UTF-16 if it begins with a byte order mark, else UTF-8 if it can be, else Windows-1252,
+    else Latin-1, which has a character for each byte.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp(), "rows.csv")
+        >>> _ = path.write_bytes("Größe\\n1\\n".encode("latin-1"))
+        >>> find_encoding(path)
+        'cp1252'
+    """
+    head = first_lines(path)
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    try:
+        # The last character may be cut off.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+        return "utf-8"
+    except UnicodeDecodeError:
+        pass
+    try:
+        head.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def find_dialect(path: Path, header: bool | None = None, encoding: str = "utf-8") -> Dialect:
     """Look at the first line of a file.
 
     It has names unless every value in it is a number or missing. The delimiter is the one of
@@ -46,9 +76,10 @@ def find_dialect(path: Path, header: bool | None = None) -> Dialect:
     Args:
         path: The file.
         header: Whether the first line has names, if that is known.
+        encoding: The encoding of the file.
 
     Raises:
-        DataError: If the file is no text in UTF-8.
+        DataError: If the file is not text.
 
     Example:
         >>> import tempfile
@@ -57,10 +88,10 @@ def find_dialect(path: Path, header: bool | None = None) -> Dialect:
         >>> find_dialect(path)
         Dialect(delimiter=';', header=True, first=('size', 'town'))
     """
-    head = first_lines(path)
-    if b"\0" in head:
+    text = first_lines(path).decode(encoding, "replace")
+    if "\0" in text:
         raise has_nul(path)
-    text = head.decode("utf-8", "replace").removeprefix("\ufeff").lstrip("\r\n")
+    text = text.removeprefix("\ufeff").lstrip("\r\n")
     if not text.strip():
         raise DataError(message(f"the file {str(path)!r} has only blank lines"))
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -94,7 +125,7 @@ def has_nul(path: Path) -> DataError:
     """Return the error for a text file with a byte that is no text."""
     return DataError(
         message(
-            f"the file {str(path)!r} has a NUL byte, so it is no text in UTF-8",
-            hint="Is it UTF-16, or of another format? Write it as UTF-8.",
+            f"the file {str(path)!r} has a NUL byte, so it is not UTF-8 text",
+            hint="Is it UTF-16 without a byte order mark (--encoding utf-16-le), or not text?",
         )
     )

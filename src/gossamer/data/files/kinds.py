@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import re
+import zipfile
 import zlib
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, cast
 
 from gossamer.errors import DataError, message
 
-Kind = Literal["parquet", "arrow", "arrow stream", "csv", "svm", "binary"]
+Kind = Literal["parquet", "arrow", "arrow stream", "csv", "json lines", "svm", "binary"]
 
 _BY_SUFFIX: Final[dict[str, Kind]] = {
     ".parquet": "parquet",
@@ -25,8 +28,31 @@ _BY_SUFFIX: Final[dict[str, Kind]] = {
     ".svm": "svm",
     ".libsvm": "svm",
     ".svmlight": "svm",
+    ".jsonl": "json lines",
+    ".ndjson": "json lines",
 }
+_COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _GZIP: Final = b"\x1f\x8b"
+_BZIP2: Final = b"BZh"
+_XZ: Final = b"\xfd7zXZ\x00"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_ZIP: Final = b"PK\x03\x04"
+# Formats that are not read: first bytes -> name, and what to do.
+_OTHERS: Final = {
+    b"\xd0\xcf\x11\xe0": ("an Excel workbook (.xls)", "pandas.read_excel reads it"),
+    b"ORC": ("an ORC file", "pyarrow.orc.read_table reads it"),
+    b"\x89HDF": ("an HDF5 file", "pandas.read_hdf reads it"),
+    b"\x93NUMPY": ("a NumPy array", "numpy.load reads it"),
+    b"SQLite format 3": ("an SQLite database", "pandas.read_sql reads it"),
+    b"Obj\x01": ("an Avro file", "polars.read_avro reads it"),
+    b"\x80\x04": ("a pickle", "pandas.read_pickle reads it"),
+    b"\x80\x05": ("a pickle", "pandas.read_pickle reads it"),
+    b"7z\xbc\xaf": ("a 7z archive", "unpack it first"),
+    b"Rar!": ("a RAR archive", "unpack it first"),
+    b"%PDF": ("a PDF document", "a table in text is needed"),
+}
+# What decompression raises.
+UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 # A label, then index:value or qid:value.
 _SVM_LINE: Final = re.compile(rb"\s*[-+.\deE]+(\s+(qid|\d+):\S+)+\s*(#.*)?$")
 
@@ -51,29 +77,89 @@ def kind_of(path: Path) -> Kind:
     by_bytes = _by_bytes(head)
     if by_bytes is not None:
         return by_bytes
+    _refuse_others(path, head)
     if by_name in ("parquet", "arrow"):
         raise DataError(
             message(
-                f"{str(path)!r} is no {'Parquet' if by_name == 'parquet' else 'Arrow'} file, "
+                f"{str(path)!r} is not {'a Parquet' if by_name == 'parquet' else 'an Arrow'} file, "
                 "whatever its name says",
                 hint=f"It begins with {head[:8]!r}. Is it cut off, or of another format?",
             )
         )
+    if by_name is None and head.lstrip()[:2] in (b'{"', b"{ "):
+        return "json lines"
     return by_name or ("svm" if _looks_like_svm(head) else "csv")
 
 
+def _refuse_others(path: Path, head: bytes) -> None:
+    """Raise an error that names the format, if it is known but not read."""
+    found = next((known for start, known in _OTHERS.items() if head.startswith(start)), None)
+    text = head.lstrip()
+    if found is None and text[:1] == b"[" and text[1:].lstrip()[:1] in (b"{", b"["):
+        found = ("a JSON array", "pandas.read_json reads it; JSON lines (an object per line) work")
+    if found is None and text[:5].lower() in (b"<html", b"<!doc", b"<?xml"):
+        found = ("an HTML or XML page", "was it downloaded with an error?")
+    if found is not None:
+        raise DataError(
+            message(
+                f"{str(path)!r} is {found[0]}",
+                expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
+                hint=f"{found[1][0].upper()}{found[1][1:]}.".replace("?.", "?"),
+            )
+        )
+
+
 def open_bytes(path: Path) -> BinaryIO:
-    """Open a file for reading; what gzip compressed is decompressed.
+    """Open a file for reading; gzip, bzip2, xz, Zstandard and zip are decompressed.
 
     Raises:
         DataError: If it cannot be read.
+        ImportError: If it is compressed with Zstandard, and pyarrow is not installed.
     """
     try:
         with path.open("rb") as file:
-            is_gzip = file.read(2) == _GZIP
-        return cast(BinaryIO, gzip.open(path)) if is_gzip else path.open("rb")
+            head = file.read(8)
+        if head.startswith(_GZIP):
+            return cast(BinaryIO, gzip.open(path))
+        if head.startswith(_BZIP2):
+            return cast(BinaryIO, bz2.open(path))
+        if head.startswith(_XZ):
+            return cast(BinaryIO, lzma.open(path))
+        if head.startswith(_ZSTD):
+            from gossamer.data.files.arrow import need_pyarrow
+
+            return cast(BinaryIO, need_pyarrow().CompressedInputStream(str(path), "zstd"))
+        return _open_zip(path) if head.startswith(_ZIP) else path.open("rb")
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def _open_zip(path: Path) -> BinaryIO:
+    """Open the only file of a zip archive."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise unreadable(path, error) from None
+    names = [name for name in archive.namelist() if not name.endswith("/")]
+    names = [name for name in names if not name.startswith("__MACOSX")]
+    if "[Content_Types].xml" in names:
+        raise DataError(
+            message(
+                f"{str(path)!r} is an Excel workbook or another Office document",
+                expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
+                hint="Save the sheet as CSV, or pass pandas.read_excel(...) to Dataset.",
+            )
+        )
+    if len(names) != 1:
+        raise DataError(
+            message(
+                f"the zip archive {str(path)!r} holds {len(names)} files",
+                got=names[:5],
+                expected="a single file",
+                hint="Unpack it, and pass the files or their folder.",
+            )
+        )
+    return cast(BinaryIO, archive.open(names[0]))
 
 
 def first_bytes(path: Path, n_bytes: int = 65_536) -> bytes:
@@ -85,7 +171,7 @@ def first_bytes(path: Path, n_bytes: int = 65_536) -> bytes:
     with open_bytes(path) as file:
         try:
             return file.read(n_bytes)
-        except (OSError, EOFError, zlib.error) as error:
+        except UNREADABLE as error:
             raise unreadable(path, error) from None
 
 
@@ -110,7 +196,7 @@ def unreadable(path: Path, error: Exception) -> DataError:
 
 def _suffix(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
+    if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
 

@@ -10,6 +10,7 @@ from typing import Any
 from gossamer.data.files.find import find_files, names_files
 from gossamer.data.files.kinds import kind_of
 from gossamer.data.source import Source
+from gossamer.data.text import TextOptions
 from gossamer.errors import DataError, message
 
 
@@ -29,6 +30,7 @@ def open_files(
     data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     header: bool | None = None,
     text_columns: Collection[str] = (),
+    options: TextOptions | None = None,
 ) -> Source:
     """Open files of one kind, whose rows follow each other.
 
@@ -36,6 +38,7 @@ def open_files(
         data: A path, a pattern, a folder, or a list of them.
         header: Whether the first line of text files has names; None: found out.
         text_columns: Names of columns that are text, whatever they look like.
+        options: What the user said about numbers, dates and missing values in text files.
 
     Raises:
         DataError: If there is no file, one cannot be read, or they do not belong together.
@@ -69,7 +72,11 @@ def open_files(
     if kinds[first] == "csv":
         from gossamer.data.files.delimited import DelimitedFiles
 
-        return DelimitedFiles(paths, header, text_columns)
+        return DelimitedFiles(paths, header, text_columns, options)
+    if kinds[first] == "json lines":
+        from gossamer.data.files.columnar import JsonFiles
+
+        return JsonFiles(paths)
     if kinds[first] == "parquet":
         from gossamer.data.files.columnar import ParquetFiles
 

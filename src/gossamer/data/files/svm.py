@@ -51,7 +51,7 @@ class SvmFiles(Source):
     is_file = True
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = list(paths)
+        self._paths = self.paths = list(paths)
         self.what = name_of(paths)
         labels, queries, highest = [np.empty(0)], [], -1
         for rows in self._rows():
