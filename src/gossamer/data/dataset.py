@@ -407,7 +407,7 @@ class Dataset:
             >>> summary.bundles, summary.sparse, summary.conflicts
             ([['a', 'b', 'c', 'd']], [], 0)
         """
-        data = self._lazy.data
+        data = self.data
         raw = None if data is None else columns_of(data)  # which building may free
         built = self._lazy.build()
         findings = () if raw is None else find_in_columns(*raw, _one_label(built))
