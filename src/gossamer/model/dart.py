@@ -30,7 +30,8 @@ from gossamer.sampling.keys import Stream
 from gossamer.tree import Forest
 
 if TYPE_CHECKING:
-    from gossamer.model.training import ScoredSet, Training
+    from gossamer.model.scored_set import ScoredSet
+    from gossamer.model.training import Training
 
 # A unit is so many binary digits below the first trees' largest value, and at most so many below
 # the largest score before them. Sums are exact up to 2^53 units: 2^15 times the former, 2^5 times
