@@ -77,7 +77,7 @@ class Dart(Boosting):
         factor = n_dropped / (n_dropped + share)
         self._rate = rate
         self._dropped = {j: self._factors[j] * factor for j in dropped}
-        training.grower.set_step(learning_rate=rate, value_unit=self._unit)
+        training.prepared.grower.set_step(learning_rate=rate, value_unit=self._unit)
         score = training.train.score
         if self._unit == 0.0:
             score = score.copy()  # values are rounded once the unit is known
