@@ -24,6 +24,7 @@ def measure_stages(case: Case, split: Split, threads: int, rounds: int = 30) -> 
         "wasted", the percentage of histogram rows below nodes that did not get into the tree.
     """
     import gossamer
+    from gossamer.data.dataset import built_data
     from gossamer.model.training import Training
     from gossamer.params import resolve
 
@@ -34,7 +35,9 @@ def measure_stages(case: Case, split: Split, threads: int, rounds: int = 30) -> 
         "num_threads": threads,
         "num_class": split.n_classes if split.task == "multiclass" else 1,
     }
-    training = Training(resolve(params), gossamer.Dataset(split.x_train, split.y_train))
+    data = gossamer.Dataset(split.x_train, split.y_train)
+    resolved = resolve(params)
+    training = Training(resolved, built_data(data, resolved, for_training=True), data)
     training.train_round()  # makes what later rounds find ready
     fill = training.objective.fill_gradients
     gradients = 0.0

@@ -52,7 +52,7 @@ def build(path: Path, request: Request, reference: BuiltData | None) -> BuiltDat
 def save(path: Path, data: BuiltData) -> None:
     """Write a data set for `build` to read."""
     made_with = data.source.binning
-    given = {name: made_with[name] for name in _BIN_PARAMS if name in made_with.given}
+    given: dict[str, Any] = {n: made_with[n] for n in _BIN_PARAMS if n in made_with.given}
     content = binary_file.Content(
         data.table,
         data.names,

@@ -113,7 +113,7 @@ class Dataset:
             "position": position,
         }
         self._reference = reference
-        self._lazy = LazyData(
+        self._lazy: LazyData = LazyData(
             data,
             fields,
             feature_name,
@@ -264,7 +264,7 @@ class Dataset:
         subset = Dataset(
             None,
             reference=self,
-            params=self.params if params is None else params,
+            params=self._lazy.all_params() if params is None else params,
             free_raw_data=self.free_raw_data,
         )
         subset._lazy.parent, subset._lazy.rows = self._lazy, rows
@@ -385,10 +385,8 @@ class Dataset:
 
     def get_params(self) -> dict[str, Any]:
         """Return the parameters that shaped this data set, by canonical name."""
-        built = self._lazy.built
-        params = resolve(self.params, context="dataset") if built is None else built.source.params
-        given = params.to_dict(given_only=True)
-        return {name: value for name, value in given.items() if name in BINNING_PARAMS}
+        params = resolve(self._lazy.all_params(), context="dataset")
+        return {name: params[name] for name in BINNING_PARAMS if name in params.given}
 
     def num_data(self) -> int:
         """Return the number of rows; constructs the data set."""

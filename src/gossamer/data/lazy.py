@@ -126,7 +126,7 @@ class LazyData:
             return
         mine = built.source.params
         keeps_enough = keeps_raw_values(mine) or not keeps_raw_values(params)
-        changed = [
+        changed: list[str] = [
             name
             for name in BINNING_PARAMS
             if name in params.given
@@ -309,6 +309,12 @@ class LazyData:
         """The user's table, without labels, ... once it is built; None: it is released."""
         return self.data if self.built is None else self.built.given
 
+    def all_params(self) -> dict[str, Any]:
+        """Return the parameters, those of the training that it was built for included."""
+        if self.built is None:
+            return dict(self.params)
+        return self.built.source.params.to_dict(given_only=True)
+
     def get_data(self) -> Any:
         """Return the user's table, or of a subset its rows.
 
@@ -319,10 +325,10 @@ class LazyData:
             if self.given is None:
                 raise freed("get_data()")
             return self.given
+        found = self.given_rows()  # before a build releases it
         parent = self.parent.build()
         if parent.source.kind == "chunks":
             raise not_in_memory("get_data() of a subset")
-        found = self.given_rows()
         if found is None or found.rows is None:
             raise freed("get_data()")
         if hasattr(found.data, "iloc"):  # a pandas frame stays one

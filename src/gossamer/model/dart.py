@@ -30,7 +30,8 @@ from gossamer.sampling.keys import Stream
 from gossamer.tree import Forest
 
 if TYPE_CHECKING:
-    from gossamer.model.training import ScoredSet, Training
+    from gossamer.model.scored_set import ScoredSet
+    from gossamer.model.training import Training
 
 # A unit is so many binary digits below the first trees' largest value, and at most so many below
 # the largest score before them. Sums are exact up to 2^53 units: 2^15 times the former, 2^5 times
@@ -76,7 +77,7 @@ class Dart(Boosting):
         factor = n_dropped / (n_dropped + share)
         self._rate = rate
         self._dropped = {j: self._factors[j] * factor for j in dropped}
-        training.grower.set_step(learning_rate=rate, value_unit=self._unit)
+        training.prepared.grower.set_step(learning_rate=rate, value_unit=self._unit)
         score = training.train.score
         if self._unit == 0.0:
             score = score.copy()  # values are rounded once the unit is known

@@ -13,7 +13,8 @@ from gossamer.model.boosting import Boosting, RoundScores, Scores
 from gossamer.params.check_boosting import no_own_objective
 
 if TYPE_CHECKING:
-    from gossamer.model.training import ScoredSet, Training
+    from gossamer.model.scored_set import ScoredSet
+    from gossamer.model.training import Training
 
 
 class RandomForest(Boosting):
