@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.argument import read_share, with_argument
-from gossamer.metrics.base import Metric
+from gossamer.metrics.base import Metric, Scores
 from gossamer.objectives import Gaussian, Objective
 from gossamer.objectives.quantile import check_quantile
 from gossamer.params import Params
@@ -27,11 +26,7 @@ class GaussianLoss(Metric):
     objectives: ClassVar[tuple[type[Objective], ...]] = (Gaussian,)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean negative log-likelihood."""
         assert isinstance(objective, Gaussian)
@@ -47,11 +42,7 @@ class CRPS(Metric):
     objectives: ClassVar[tuple[type[Objective], ...]] = (Gaussian,)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean score."""
         assert isinstance(objective, Gaussian)
@@ -94,11 +85,7 @@ class Quantile(Metric):
         return [cls(with_argument("quantile", alphas[output]), alphas, output)]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean loss."""
         predicted = objective.to_predictions(score, n_threads).reshape(targets.n_rows, -1)

@@ -15,7 +15,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.argument import read_share, with_argument
-from gossamer.metrics.base import Metric, check_classes
+from gossamer.metrics.base import Metric, Scores, check_classes
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -28,11 +28,7 @@ class AUC(Metric):
     maximize: bool = True
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the area under the curve."""
         return _native.auc(score, targets.label, targets.weight, n_threads)
@@ -46,11 +42,7 @@ class AveragePrecision(Metric):
     maximize: bool = True
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean precision."""
         return _native.average_precision(score, targets.label, targets.weight, n_threads)
@@ -68,11 +60,7 @@ class AUCPR(Metric):
     maximize: bool = True
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the area under the curve."""
         return _native.aucpr(score, targets.label, targets.weight, n_threads)
@@ -100,11 +88,7 @@ class AMS(Metric):
         return [cls(with_argument("ams", share), True, share)]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the significance; rows of equal score are selected in their order."""
         order = np.argsort(-score, kind="stable")
@@ -146,11 +130,7 @@ class AUCMu(Metric):
         return [cls(costs=tuple(costs.ravel().tolist()))]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean area under the curves."""
         check_classes(targets, objective)

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.metrics.base import Metric, predictions_of
+from gossamer.metrics.base import Metric, Scores, predictions_of
 from gossamer.objectives import Objective
 
 
@@ -21,11 +20,7 @@ class L2(Metric):
     name: str = "l2"
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean squared error of the predictions."""
         predicted = predictions_of(score, objective, n_threads)
@@ -40,11 +35,7 @@ class RMSE(L2):
     name: str = "rmse"
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the root of the mean squared error of the predictions."""
         return math.sqrt(super().evaluate(score, targets, objective, n_threads))
@@ -57,11 +48,7 @@ class L1(Metric):
     name: str = "l1"
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean absolute error of the predictions."""
         predicted = predictions_of(score, objective, n_threads)
@@ -77,11 +64,7 @@ class R2(L2):
     maximize: bool = True
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the share; of labels that are all the same 1 if they are met, 0 otherwise."""
         error = super().evaluate(score, targets, objective, n_threads)
