@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,14 +19,16 @@ from gossamer.objectives import Objective
 class L2(Metric):
     """Mean squared error."""
 
+    sum_errors: ClassVar[Callable[..., float]] = staticmethod(_native.sum_squared_error)
+
     name: str = "l2"
 
     def evaluate(
         self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
-        """Return the mean squared error of the predictions."""
+        """Return the mean error of the predictions."""
         predicted = predictions_of(score, objective, n_threads)
-        total = _native.sum_squared_error(predicted, targets.label, targets.weight, n_threads)
+        total = self.sum_errors(predicted, targets.label, targets.weight, n_threads)
         return total / targets.total_weight
 
 
@@ -42,18 +46,12 @@ class RMSE(L2):
 
 
 @dataclass(frozen=True)
-class L1(Metric):
+class L1(L2):
     """Mean absolute error."""
 
-    name: str = "l1"
+    sum_errors: ClassVar[Callable[..., float]] = staticmethod(_native.sum_absolute_error)
 
-    def evaluate(
-        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
-    ) -> float:
-        """Return the mean absolute error of the predictions."""
-        predicted = predictions_of(score, objective, n_threads)
-        total = _native.sum_absolute_error(predicted, targets.label, targets.weight, n_threads)
-        return total / targets.total_weight
+    name: str = "l1"
 
 
 @dataclass(frozen=True)
