@@ -1,15 +1,21 @@
-"""Command line: ``python -m benchmarks run | accuracy | stages | scaling | report``."""
+"""Command line: ``python -m benchmarks run | accuracy | stages | scaling | report``.
+
+The other benchmarks are groups: ``python -m benchmarks GROUP ...`` runs ``benchmarks.GROUP``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy import format_accuracy
 from benchmarks.cases import ACCURACY_CASES, CASES, TABLE_CASES
+from benchmarks.command_line import CommandLine
 from benchmarks.launch import Plan, run_case, say
 from benchmarks.machine import describe_machine, find_versions
 from benchmarks.plot import plot_ratios
@@ -20,6 +26,17 @@ from benchmarks.stages import format_header, format_row, measure_stages
 from benchmarks.summary import summarise
 
 DEFAULT_OUT = "benchmarks/results/local"
+# Groups of benchmarks with commands of their own.
+GROUPS = {
+    "explain": "benchmarks.explain.cli",
+    "files": "benchmarks.files.run",
+    "inputs": "benchmarks.inputs.cli",
+    "methods": "benchmarks.methods.cli",
+    "modes": "benchmarks.modes.cli",
+    "paper": "benchmarks.paper.cli",
+    "predict": "benchmarks.predict.cli",
+    "tasks": "benchmarks.tasks.cli",
+}
 QUICK_SCALE = 0.2
 QUICK_REPEATS = 2
 QUICK_BUDGET_S = 570.0  # ten minutes, less the making of the data and the report
@@ -34,12 +51,12 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    args = _parser().parse_args(argv)
-    if getattr(args, "list", False):
-        _print_lists()
-        return 0
-    status: int = args.command(args)
-    return status
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] in GROUPS:
+        module = import_module(GROUPS[words[0]])
+        status: int = module.main(words[1:])
+        return status
+    return _command_line().run(words, _print_lists)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -153,40 +170,29 @@ def _print_lists() -> None:
         print(f"  {contender.name:24} {contender.family:20} {state}")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _command_line() -> CommandLine:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--cases", nargs="+", choices=list(CASES), metavar="CASE", default=[])
-    common.add_argument("--threads", type=int, default=usable)
-    common.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows")
-    common.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
-    common.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
-    common.add_argument("--list", action="store_true", help="list cases and contenders")
-
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    run = commands.add_parser("run", parents=[common], help="time the contenders")
-    run.add_argument("--contenders", nargs="+", default=[], help="names or families")
-    run.add_argument("--repeats", type=int, default=3, help="fresh processes for each")
-    run.add_argument("--quick", action="store_true", help="at most ten minutes: rows x 0.2")
-    run.set_defaults(command=_run)
-
-    accuracy = commands.add_parser("accuracy", parents=[common], help="accuracy over seeds")
-    accuracy.add_argument("--contenders", nargs="+", default=["gossamer", "lightgbm_row"])
-    accuracy.add_argument("--seeds", type=int, default=5)
-    accuracy.set_defaults(command=_accuracy)
-
-    stages = commands.add_parser("stages", parents=[common], help="gossamer's time by stage")
-    stages.set_defaults(command=_stages)
-
-    scaling = commands.add_parser(
-        "scaling", parents=[common], help="gossamer on 1, 2, 4 ... threads, LightGBM on all"
+    about = f"{__doc__} Groups: {', '.join(GROUPS)}."
+    line = CommandLine(
+        "benchmarks",
+        about,
+        **dict.fromkeys(("scale", "timeout", "list")),
+        threads=usable,
+        out=DEFAULT_OUT,
     )
-    scaling.add_argument("--repeats", type=int, default=2, help="of which the best counts")
-    scaling.set_defaults(command=_scaling)
+    line.shared.add_argument("--cases", nargs="+", choices=list(CASES), metavar="CASE", default=[])
+    run = line.add("run", _run, "time the contenders", repeats=3)
+    run.add_argument("--contenders", nargs="+", default=[], help="names or families")
+    run.add_argument("--quick", action="store_true", help="at most ten minutes: rows x 0.2")
 
-    report = commands.add_parser("report", help="print and plot earlier results again")
+    accuracy = line.add("accuracy", _accuracy, "accuracy over seeds", seeds=5)
+    accuracy.add_argument("--contenders", nargs="+", default=["gossamer", "lightgbm_row"])
+
+    line.add("stages", _stages, "gossamer's time by stage")
+    about = "gossamer on 1, 2, 4 ... threads, LightGBM on all"
+    line.add("scaling", _scaling, about, repeats=2)
+
+    report = line.add_report(_report, "print and plot earlier results again")
     report.add_argument("results", nargs="+", help="JSON files; several are put together")
     report.add_argument("--out", help="folder for the tables and the plot")
-    report.set_defaults(command=_report)
-    return parser
+    return line

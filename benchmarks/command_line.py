@@ -5,25 +5,102 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from benchmarks.launch import say
 from benchmarks.paper.report import update_page
 from benchmarks.paper.store import Document, keep_others, read_document, write_document
 
+Command = Callable[[argparse.Namespace], int]
 
-def run_command(parser: argparse.ArgumentParser, argv: list[str] | None) -> int:
-    """Runs the command that the arguments name.
+
+# Options that several commands have; the default is what a command gives, or this one's.
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "threads": {"type": int, "default": 2},
+    "rounds": {"type": int, "default": 100},
+    "seeds": {"type": int, "default": 5, "help": "random splits, or runs"},
+    "repeats": {"type": int, "default": 3, "help": "runs of which the fastest counts"},
+    "scale": {"type": float, "default": 1.0, "help": "factor on the number of rows"},
+    "timeout": {"type": float, "default": 3600.0, "help": "seconds for one process"},
+    "out": {"help": "folder for the results"},
+    "keep": {"action": "store_true", "help": "keep earlier results of what is not run again"},
+    "quick": {"action": "store_true", "help": "few rows and rounds: does it work? not for figures"},
+    "list": {"action": "store_true", "help": "list what can be run"},
+    "libraries": {"nargs": "+"},
+    "data": {"nargs": "+"},
+    "cases": {"nargs": "+", "metavar": "CASE"},
+    "contenders": {"nargs": "+", "help": "names or families"},
+    "page": {"help": "Markdown file with the places"},
+}
+
+
+class CommandLine:
+    """The command line of a group of benchmarks: commands, and the options they share.
 
     Args:
-        parser: Its commands set `command`, a function of the arguments.
-        argv: Arguments; None means those of the process.
-
-    Returns:
-        Exit status of the command.
+        module: What `python -m` runs.
+        about: What the group is for.
+        needs_command: Whether a command must be named.
+        **shared: Options of all commands but `report`, see `add_options`.
     """
-    args = parser.parse_args(argv)
-    status: int = args.command(args)
-    return status
+
+    def __init__(
+        self, module: str, about: str | None, *, needs_command: bool = True, **shared: Any
+    ) -> None:
+        self.parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
+        self.shared = argparse.ArgumentParser(add_help=False)
+        add_options(self.shared, **shared)
+        self._commands = self.parser.add_subparsers(required=needs_command)
+
+    def add(
+        self, name: str, command: Command, about: str, **options: Any
+    ) -> argparse.ArgumentParser:
+        """Adds a command with the shared options, and with options of its own."""
+        parser = self._commands.add_parser(name, parents=[self.shared], help=about)
+        add_options(parser, **options)
+        parser.set_defaults(command=command)
+        return parser
+
+    def add_report(self, command: Command, about: str, **options: Any) -> argparse.ArgumentParser:
+        """Adds the command that shows earlier results: it has its own options alone."""
+        parser = self._commands.add_parser("report", help=about)
+        add_options(parser, **options)
+        parser.set_defaults(command=command)
+        return parser
+
+    def run(self, argv: list[str] | None, show_lists: Callable[[], None] | None = None) -> int:
+        """Runs the command that the arguments name.
+
+        Args:
+            argv: Arguments; None means those of the process.
+            show_lists: What `--list` does instead.
+
+        Returns:
+            Exit status of the command.
+        """
+        args = self.parser.parse_args(argv)
+        if show_lists is not None and getattr(args, "list", False):
+            show_lists()
+            return 0
+        status: int = args.command(args)
+        return status
+
+
+def add_options(parser: argparse.ArgumentParser, **options: Any) -> None:
+    """Adds options of the table.
+
+    Args:
+        parser: Gets them.
+        **options: By name: None, the default, or a collection of the choices, all of which are the
+            default.
+    """
+    for name, value in options.items():
+        facts = dict(_OPTIONS[name])
+        if name in ("libraries", "data", "cases", "contenders") and value:
+            facts |= {"choices": list(value), "default": list(value)}
+        elif value is not None:
+            facts["default"] = value
+        parser.add_argument(f"--{name}", **facts)
 
 
 def write_with_earlier(

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import finish, run_command, write_page
+from benchmarks.command_line import CommandLine, finish, write_page
 from benchmarks.explain.report import format_table
 from benchmarks.launch import say
 from benchmarks.paper.launch import run_process
@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed.
     """
-    return run_command(_parser(), argv)
+    return _command_line().run(argv)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -69,23 +69,23 @@ def _one_line(run: dict[str, Any]) -> str:
     return f"{start}  {run['row_us']:10.1f} us/row  off by {run['off']:.1e}"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    run = commands.add_parser("run", help="measures, and writes the results")
-    run.add_argument("--threads", type=int, default=2)
-    run.add_argument("--rounds", type=int, default=100)
+def _command_line() -> CommandLine:
+    line = CommandLine("benchmarks.explain", __doc__)
+    run = line.add(
+        "run",
+        _run,
+        "measures, and writes the results",
+        **dict.fromkeys(("threads", "rounds", "repeats")),
+        libraries=LIBRARIES,
+        timeout=1800.0,
+    )
     run.add_argument("--leaves", type=int, nargs="+", default=[31, 255])
     run.add_argument("--train-rows", type=int, default=100_000)
     run.add_argument("--rows", type=int, default=20_000, help="rows to explain; LightGBM: a tenth")
-    run.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts")
     run.add_argument("--what", nargs="+", choices=WHAT, default=list(WHAT))
-    run.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
-    run.add_argument("--timeout", type=float, default=1800.0, help="seconds for one process")
     run.add_argument("--out", default=DEFAULT_OUT, help="file for the results")
-    run.set_defaults(command=_run)
-    report = commands.add_parser("report", help="writes the table of earlier results into a page")
+    report = line.add_report(
+        _report, "writes the table of earlier results into a page", page=DEFAULT_PAGE
+    )
     report.add_argument("--out", default=DEFAULT_OUT, help="file with the results")
-    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the place")
-    report.set_defaults(command=_report)
-    return parser
+    return line

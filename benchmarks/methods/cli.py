@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import (
+    CommandLine,
     finish,
     read_results,
-    run_command,
     write_page,
     write_with_earlier,
 )
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    return run_command(_parser(), argv)
+    return _command_line().run(argv)
 
 
 def _speed(args: argparse.Namespace) -> int:
@@ -122,35 +122,27 @@ def _report(args: argparse.Namespace) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--threads", type=int, default=2)
-    common.add_argument("--depth", type=int, default=8)
-    common.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows")
-    common.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=LIBRARIES)
-    common.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
-    common.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
-    common.add_argument(
-        "--keep", action="store_true", help="keep earlier results of what is not run again"
+def _command_line() -> CommandLine:
+    line = CommandLine(
+        "benchmarks.methods",
+        __doc__,
+        **dict.fromkeys(("threads", "scale", "timeout", "keep")),
+        libraries=LIBRARIES,
+        out=DEFAULT_OUT,
     )
+    line.shared.add_argument("--depth", type=int, default=8)
+    about = "time and memory compared with XGBoost"
+    line.add("speed", _speed, about, data=data.SPEED, rounds=30, repeats=3)
 
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.methods", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    speed = commands.add_parser("speed", parents=[common], help="time and memory beside XGBoost")
-    speed.add_argument("--data", nargs="+", choices=data.SPEED, default=list(data.SPEED))
-    speed.add_argument("--rounds", type=int, default=30)
-    speed.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts")
-    speed.set_defaults(command=_speed)
-
-    accuracy = commands.add_parser("accuracy", parents=[common], help="held-out metric by eps")
-    accuracy.add_argument("--data", nargs="+", choices=data.ACCURACY, default=list(data.ACCURACY))
-    accuracy.add_argument("--rounds", type=int, default=100)
+    accuracy = line.add(
+        "accuracy", _accuracy, "held-out metric by eps", data=data.ACCURACY, rounds=100
+    )
     accuracy.add_argument("--seeds", type=int, default=0, help="random splits; 0: by data set")
     accuracy.add_argument("--first-seed", type=int, default=0, help="with --keep: go on from here")
-    accuracy.set_defaults(command=_accuracy)
-
-    report = commands.add_parser("report", help="writes tables and the figure of earlier results")
-    report.add_argument("--out", default=DEFAULT_OUT, help="folder with the results")
-    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the places")
-    report.set_defaults(command=_report)
-    return parser
+    line.add_report(
+        _report,
+        "writes tables and the figure of earlier results",
+        out=DEFAULT_OUT,
+        page=DEFAULT_PAGE,
+    )
+    return line

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.command_line import (
+    CommandLine,
     finish,
     read_results,
-    run_command,
     write_page,
     write_with_earlier,
 )
@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    return run_command(_parser(), argv)
+    return _command_line().run(argv)
 
 
 def _categories(args: argparse.Namespace) -> int:
@@ -96,57 +96,44 @@ def _report(args: argparse.Namespace) -> int:
     return write_page(Path(args.page), format_blocks(documents), "modes")
 
 
-def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--threads", type=int, default=2)
-    common.add_argument("--rounds", type=int, default=100)
-    common.add_argument("--rows", type=int, default=0, help="most training rows; 0 for all")
-    common.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=LIBRARIES)
-    common.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
-    common.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
-    common.add_argument(
-        "--keep", action="store_true", help="keep earlier results of what is not run again"
+def _command_line() -> CommandLine:
+    line = CommandLine(
+        "benchmarks.modes",
+        __doc__,
+        **dict.fromkeys(("threads", "rounds", "timeout", "keep")),
+        libraries=LIBRARIES,
+        out=DEFAULT_OUT,
     )
-
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.modes", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    categories = commands.add_parser("categories", parents=[common], help="flights3m: time, AUC")
-    categories.add_argument("--seeds", type=int, default=2, help="random splits")
+    line.shared.add_argument("--rows", type=int, default=0, help="most training rows; 0 for all")
+    categories = line.add("categories", _categories, "flights3m: time, AUC", seeds=2)
     categories.add_argument("--leaves", type=int, default=255)
-    categories.set_defaults(command=_categories)
 
-    cardinality = commands.add_parser("cardinality", parents=[common], help="beside CatBoost")
-    names = list(CARDINALITY_DATA)
-    cardinality.add_argument("--data", nargs="+", choices=names, default=names)
+    cardinality = line.add(
+        "cardinality", _cardinality, "compared with CatBoost", data=CARDINALITY_DATA
+    )
     cardinality.add_argument(
         "--fresh", action="store_true", help="train CatBoost again where there are results of it"
     )
     cardinality.add_argument(
         "--catboost-rounds", type=int, default=0, help="rounds of CatBoost; 0 for its default"
     )
-    cardinality.set_defaults(command=_cardinality)
-
-    monotone = commands.add_parser("monotone", parents=[common], help="RMSE, violations, time")
-    names = list(data.MONOTONE)
-    monotone.add_argument("--data", nargs="+", choices=names, default=names)
+    monotone = line.add(
+        "monotone", _monotone, "RMSE, violations, time", data=data.MONOTONE, seeds=10
+    )
     monotone.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    monotone.add_argument("--seeds", type=int, default=10, help="random splits")
-    monotone.set_defaults(command=_monotone)
 
-    boosters = commands.add_parser("boosters", parents=[common], help="dart, rf, linear_tree")
+    boosters = line.add(
+        "boosters", _boosters, "dart, rf, linear_tree; dart has twice the seeds", seeds=5
+    )
     boosters.add_argument("--boosters", nargs="+", choices=BOOSTERS, default=list(BOOSTERS))
     boosters.add_argument(
         "--data", nargs="+", choices=data.BOOSTERS, help="instead of each booster's three"
     )
-    boosters.add_argument("--seeds", type=int, default=5, help="random splits; dart has twice")
-    boosters.set_defaults(command=_boosters)
-
-    cv = commands.add_parser("cv", parents=[common], help="five folds: time, memory")
-    cv.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts")
-    cv.set_defaults(command=_cv)
-
-    report = commands.add_parser("report", help="writes the tables of earlier results into a page")
-    report.add_argument("--out", default=DEFAULT_OUT, help="folder with the results")
-    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the places")
-    report.set_defaults(command=_report)
-    return parser
+    line.add("cv", _cv, "five folds: time, memory", repeats=3)
+    line.add_report(
+        _report,
+        "writes the tables of earlier results into a page",
+        out=DEFAULT_OUT,
+        page=DEFAULT_PAGE,
+    )
+    return line

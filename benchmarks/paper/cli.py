@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import CommandLine
 from benchmarks.launch import say
 from benchmarks.paper.cases import CASES, DEFAULT_CASES, SAMPLING_CASES, Case
 from benchmarks.paper.figures import CAPTIONS, draw_figures
@@ -59,16 +60,11 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    parser = _parser()
-    args = parser.parse_args(argv)
-    if getattr(args, "command", None) is None:
+    line = _command_line()
+    if getattr(line.parser.parse_args(argv), "command", None) is None:
         steps = ("run", "goss-vs-sgb", "report")
         return max([main([step]) for step in steps])
-    if getattr(args, "list", False):
-        _print_lists()
-        return 0
-    status: int = args.command(args)
-    return status
+    return line.run(argv, _print_lists)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -216,51 +212,35 @@ def _print_lists() -> None:
         print(f"  {variant.name:24} {'*' * variant.in_default:1} {state}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--threads", type=int, default=2)
-    common.add_argument("--num-leaves", type=int, default=63)
-    common.add_argument("--rounds", type=int, default=100)
-    common.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows")
-    common.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
-    common.add_argument(
+def _command_line() -> CommandLine:
+    line = CommandLine(
+        "benchmarks.paper",
+        __doc__,
+        needs_command=False,
+        **dict.fromkeys(("threads", "rounds", "scale", "timeout", "keep", "list")),
+        out=DEFAULT_OUT,
+    )
+    line.shared.add_argument("--num-leaves", type=int, default=63)
+    line.shared.add_argument(
         "--memory-gib", type=float, help="limit for one process; 0: none, default: 0.9 of all"
     )
-    common.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
-    common.add_argument(
-        "--keep", action="store_true", help="keep earlier results of what is not run again"
-    )
-    common.add_argument("--list", action="store_true", help="list cases and variants")
-
-    def add_cases(parser: argparse.ArgumentParser, default: list[str]) -> None:
-        parser.add_argument("--cases", nargs="+", choices=CASES, metavar="CASE", default=default)
-
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.paper", description=__doc__)
-    commands = parser.add_subparsers()
-    run = commands.add_parser("run", parents=[common], help="Tables 1 to 3, Figures 1 and 2")
-    add_cases(run, DEFAULT_CASES)
+    run = line.add("run", _run, "Tables 1 to 3, Figures 1 and 2", seeds=5, repeats=3)
+    run.add_argument("--cases", nargs="+", choices=CASES, metavar="CASE", default=DEFAULT_CASES)
     run.add_argument("--variants", nargs="+", default=[], help="names or libraries")
-    run.add_argument("--seeds", type=int, default=5, help="runs that accuracy is averaged over")
-    run.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts")
     run.add_argument("--slow-rounds", type=int, default=30, help="rounds of dense and sparse")
-    run.set_defaults(command=_run)
 
-    sampling = commands.add_parser("goss-vs-sgb", parents=[common], help="Table 4")
-    add_cases(sampling, SAMPLING_CASES)
-    sampling.add_argument("--libraries", nargs="+", choices=PACKAGES[:2], default=PACKAGES[:2])
+    sampling = line.add("goss-vs-sgb", _goss_vs_sgb, "Table 4", libraries=PACKAGES[:2], seeds=10)
+    sampling.add_argument(
+        "--cases", nargs="+", choices=CASES, metavar="CASE", default=SAMPLING_CASES
+    )
     sampling.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS[:2])
     sampling.add_argument("--shares", nargs="+", type=float, default=SHARES)
     sampling.add_argument(
         "--top-share", type=float, default=0.5, help="a / (a + b) of GOSS, 0 to 1"
     )
-    sampling.add_argument("--seeds", type=int, default=10)
-    sampling.set_defaults(command=_goss_vs_sgb)
-
-    report = commands.add_parser("report", help="tables and figures of earlier results")
-    report.add_argument("--out", default=DEFAULT_OUT, help="folder with the results")
+    report = line.add_report(_report, "tables and figures of earlier results", out=DEFAULT_OUT)
     report.add_argument("--docs", help="documentation folder to publish them in")
     report.add_argument(
         "--at", choices=("best", "final"), default="best", help="round that counts in Table 4"
     )
-    report.set_defaults(command=_report)
-    return parser
+    return line

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import (
+    CommandLine,
     finish,
     read_results,
-    run_command,
     write_page,
     write_with_earlier,
 )
@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    return run_command(_parser(), argv)
+    return _command_line().run(argv)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -99,27 +99,26 @@ def _report(args: argparse.Namespace) -> int:
     return write_page(Path(args.page), format_blocks(documents["predict"]), "predict")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.predict", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    run = commands.add_parser("run", help="times the contenders, in turns")
-    run.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
-    run.add_argument("--contenders", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
-    run.add_argument("--threads", type=int, default=2)
-    run.add_argument("--repeats", type=int, default=3, help="processes; the fastest call counts")
+def _command_line() -> CommandLine:
+    line = CommandLine("benchmarks.predict", __doc__)
+    run = line.add(
+        "run",
+        _run,
+        "times the contenders, in turns",
+        **dict.fromkeys(("threads", "repeats", "timeout", "keep")),
+        cases=CASES,
+        contenders=CONTENDERS,
+        out=DEFAULT_OUT,
+    )
     run.add_argument("--seconds", type=float, default=5.0, help="to repeat calls for, at least 3")
     run.add_argument("--rows", type=int, default=0, help="rows to predict; 0 for the case's")
     run.add_argument("--train-rows", type=int, default=0, help="0 for the usual number")
     run.add_argument("--trees", type=int, default=0, help="trees; 0 for the case's")
-    run.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
     run.add_argument("--models", default=DEFAULT_MODELS, help="folder that keeps the models")
-    run.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
-    run.add_argument(
-        "--keep", action="store_true", help="keep earlier results of what is not run again"
+    line.add_report(
+        _report,
+        "writes the tables of earlier results into a page",
+        out=DEFAULT_OUT,
+        page=DEFAULT_PAGE,
     )
-    run.set_defaults(command=_run)
-    report = commands.add_parser("report", help="writes the tables of earlier results into a page")
-    report.add_argument("--out", default=DEFAULT_OUT, help="folder with the results")
-    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the places")
-    report.set_defaults(command=_report)
-    return parser
+    return line

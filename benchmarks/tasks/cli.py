@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.command_line import (
+    CommandLine,
     finish,
     read_results,
-    run_command,
     write_page,
     write_with_earlier,
 )
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         Exit status: 0, or 1 when a run failed or nothing was run.
     """
-    return run_command(_parser(), argv)
+    return _command_line().run(argv)
 
 
 def _accuracy(args: argparse.Namespace) -> int:
@@ -80,45 +80,27 @@ def _report(args: argparse.Namespace) -> int:
     return write_page(Path(args.page), format_blocks(documents), "tasks")
 
 
-def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--threads", type=int, default=2)
-    common.add_argument("--rounds", type=int, default=100)
-    common.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows")
-    common.add_argument(
-        "--quick", action="store_true", help="few rows and rounds: does it work? not for figures"
+def _command_line() -> CommandLine:
+    line = CommandLine(
+        "benchmarks.tasks",
+        __doc__,
+        **dict.fromkeys(("threads", "rounds", "scale", "quick", "timeout", "keep")),
+        libraries=LIBRARIES,
+        out=DEFAULT_OUT,
     )
-    common.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=LIBRARIES)
-    common.add_argument("--timeout", type=float, default=3600.0, help="seconds for one process")
-    common.add_argument("--out", default=DEFAULT_OUT, help="folder for the results")
-    common.add_argument(
-        "--keep", action="store_true", help="keep earlier results of what is not run again"
-    )
-
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.tasks", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    accuracy = commands.add_parser("accuracy", parents=[common], help="loss of every objective")
+    accuracy = line.add("accuracy", _accuracy, "loss of every objective", seeds=5)
     accuracy.add_argument(
         "--objectives", nargs="+", choices=OBJECTIVES, metavar="NAME", default=list(OBJECTIVES)
     )
-    accuracy.add_argument("--seeds", type=int, default=5, help="random splits")
-    accuracy.set_defaults(command=_accuracy)
-
-    ranking = commands.add_parser("ranking", parents=[common], help="NDCG@10")
+    ranking = line.add("ranking", _ranking, "NDCG@10", data=RANKING_DATA, seeds=5)
     ranking.add_argument(
         "--objectives", nargs="+", choices=RANKING_OBJECTIVES, default=["lambdarank"]
     )
-    ranking.add_argument("--data", nargs="+", choices=RANKING_DATA, default=list(RANKING_DATA))
-    ranking.add_argument("--seeds", type=int, default=5)
-    ranking.set_defaults(command=_ranking)
-
-    speed = commands.add_parser("speed", parents=[common], help="time a round")
-    speed.add_argument("--cases", nargs="+", choices=SPEED_CASES, default=list(SPEED_CASES))
-    speed.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts")
-    speed.set_defaults(command=_speed)
-
-    report = commands.add_parser("report", help="writes the tables of earlier results into a page")
-    report.add_argument("--out", default=DEFAULT_OUT, help="folder with the results")
-    report.add_argument("--page", default=DEFAULT_PAGE, help="Markdown file with the places")
-    report.set_defaults(command=_report)
-    return parser
+    line.add("speed", _speed, "time a round", cases=SPEED_CASES, repeats=3)
+    line.add_report(
+        _report,
+        "writes the tables of earlier results into a page",
+        out=DEFAULT_OUT,
+        page=DEFAULT_PAGE,
+    )
+    return line

@@ -18,6 +18,9 @@ from gossamer.objectives.classes import check_class_labels
 from gossamer.params import Params
 from gossamer.params.traits import Kind
 
+# Raw scores, class-major.
+Scores = npt.NDArray[np.float64]
+
 
 class Metric(ABC):
     """How good scores are, as one number.
@@ -51,11 +54,7 @@ class Metric(ABC):
 
     @abstractmethod
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the value for raw scores (class-major)."""
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.metrics.argument import read_share, with_argument
-from gossamer.metrics.base import Metric, predictions_of
+from gossamer.metrics.base import Metric, Scores, predictions_of
 from gossamer.objectives import Binary, Objective
 from gossamer.params import Params
 
@@ -28,11 +27,7 @@ class BinaryLogloss(Metric):
     name: str = "binary_logloss"
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean negative log-likelihood."""
         if isinstance(objective, Binary):
@@ -67,11 +62,7 @@ class BinaryError(Metric):
         return [cls(with_argument("binary_error", threshold), threshold)]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the share of rows in the wrong class."""
         threshold = self.threshold

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.argument import read_share, with_argument
-from gossamer.metrics.base import Metric
+from gossamer.metrics.base import Metric, Scores
 from gossamer.objectives import Gaussian, Objective
 from gossamer.objectives.quantile import check_quantile
 from gossamer.params import Params
@@ -23,40 +23,27 @@ from gossamer.params.traits import traits_of
 class GaussianLoss(Metric):
     """Mean negative log-likelihood of normal distributions."""
 
+    sum_losses: ClassVar[Callable[..., float]] = staticmethod(_native.sum_normal_loss)
+
     name: str = "gaussian_nll"
     objectives: ClassVar[tuple[type[Objective], ...]] = (Gaussian,)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
-        """Return the mean negative log-likelihood."""
+        """Return the mean over the rows."""
         assert isinstance(objective, Gaussian)
         arguments = (score, targets.label, targets.weight, objective.floor, n_threads)
-        return _native.sum_normal_loss(*arguments) / targets.total_weight
+        return self.sum_losses(*arguments) / targets.total_weight
 
 
 @dataclass(frozen=True)
-class CRPS(Metric):
+class CRPS(GaussianLoss):
     """Mean continuous ranked probability score: an absolute error for distributions."""
 
-    name: str = "crps"
-    objectives: ClassVar[tuple[type[Objective], ...]] = (Gaussian,)
+    sum_losses: ClassVar[Callable[..., float]] = staticmethod(_native.sum_normal_crps)
 
-    def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
-    ) -> float:
-        """Return the mean score."""
-        assert isinstance(objective, Gaussian)
-        arguments = (score, targets.label, targets.weight, objective.floor, n_threads)
-        return _native.sum_normal_crps(*arguments) / targets.total_weight
+    name: str = "crps"
 
 
 @dataclass(frozen=True)
@@ -94,11 +81,7 @@ class Quantile(Metric):
         return [cls(with_argument("quantile", alphas[output]), alphas, output)]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean loss."""
         predicted = objective.to_predictions(score, n_threads).reshape(targets.n_rows, -1)

@@ -1,20 +1,21 @@
-"""Metrics that are the mean of a loss of one prediction and one label, summed natively."""
+"""Metrics that are the mean of a loss of one prediction and one label, summed natively: a table."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, ParameterError, message
-from gossamer.metrics.base import Metric, predictions_of
+from gossamer.metrics.base import Metric, Scores, predictions_of
 from gossamer.objectives import Objective
 from gossamer.params import Params
+from gossamer.params.traits import Kind
 
 _Loss = _native.Loss
 # As LightGBM: probabilities and predictions are kept this far away from 0.
@@ -24,40 +25,34 @@ _SMALLEST_RATE = 1e-10
 
 @dataclass(frozen=True)
 class MeanLoss(Metric):
-    """Weighted mean of a loss; those below differ in the loss and where its numbers come from.
+    """Weighted mean of a loss, or what `finish` of its row makes of the sum.
 
     Attributes:
-        args: The loss.
+        name: Name in results.
+        row: Which loss this is.
+        args: The loss with its numbers.
     """
 
-    args: _native.LossArgs = field(kw_only=True)
-
-    # Labels from here to there; others are refused.
-    lowest: ClassVar[float] = -math.inf
-    highest: ClassVar[float] = math.inf
+    name: str
+    row: LossRow
+    args: _native.LossArgs
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean loss of the predictions."""
         self._check_labels(targets)
-        predicted = predictions_of(score, objective, n_threads)
+        # Predictions of a hinge have lost their distance: its loss is that of the scores.
+        predicted = score if self.row.of_scores else predictions_of(score, objective, n_threads)
         total = _native.sum_loss(self.args, predicted, targets.label, targets.weight, n_threads)
-        return self._finish(total, targets)
-
-    def _finish(self, total: float, targets: Targets) -> float:
-        return total / targets.total_weight
+        return self.row.finish(total, targets)
 
     def _check_labels(self, targets: Targets) -> None:
-        label = targets.label
+        label, (lowest, highest) = targets.label, self.row.labels
         for end in (label.min(), label.max()) if len(label) else ():
-            if not self.lowest <= end <= self.highest:
-                limits = f">= {self.lowest:g}" + (
-                    f" and <= {self.highest:g}" if math.isfinite(self.highest) else ""
+            if not lowest <= end <= highest:
+                limits = f">= {lowest:g}" + (
+                    f" and <= {highest:g}" if math.isfinite(highest) else ""
                 )
                 raise DataError(
                     message(
@@ -69,230 +64,48 @@ class MeanLoss(Metric):
                 )
 
 
-@dataclass(frozen=True)
-class Mape(MeanLoss):
-    """Mean of |error| / max(1, |label|), as in LightGBM."""
-
-    name: str = "mape"
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.MAPE))]
+def _mean(total: float, targets: Targets) -> float:
+    return total / targets.total_weight
 
 
 @dataclass(frozen=True)
-class Huber(MeanLoss):
-    """Mean Huber loss."""
+class LossRow:
+    """A row of the table: a metric that is a mean of a loss.
 
-    name: str = "huber"
+    It has what the registry asks of classes of metrics.
 
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric; `alpha` is where the loss becomes linear."""
-        return [cls(args=_native.LossArgs(_Loss.HUBER, params.alpha))]
+    Attributes:
+        name: Name in parameters and results.
+        loss: Makes the loss from the parameters.
+        labels: Labels from here to there; others are refused.
+        finish: Makes the metric from the sum over the rows.
+        of_scores: Whether the loss is that of the raw scores, not of the predictions.
+        from_argument: Makes name and loss from what follows "@" in the name; None: nothing may.
+    """
 
+    name: str
+    loss: Callable[[Params], _native.LossArgs]
+    labels: tuple[float, float] = (-math.inf, math.inf)
+    finish: Callable[[float, Targets], float] = _mean
+    of_scores: bool = False
+    from_argument: Callable[[Params, str], tuple[str, _native.LossArgs]] | None = None
 
-@dataclass(frozen=True)
-class Fair(MeanLoss):
-    """Mean Fair loss."""
+    maximize: ClassVar[bool] = False
+    for_classes: ClassVar[bool] = False
+    objectives: ClassVar[tuple[type[Objective], ...]] = ()
+    objective_kind: ClassVar[Kind | None] = None
 
-    name: str = "fair"
+    @property
+    def takes_argument(self) -> bool:
+        """Whether "@..." may follow the name."""
+        return self.from_argument is not None
 
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric; `fair_c` is its scale."""
-        return [cls(args=_native.LossArgs(_Loss.FAIR, params.fair_c))]
-
-
-@dataclass(frozen=True)
-class PseudoHuber(MeanLoss):
-    """Mean pseudo-Huber error."""
-
-    name: str = "mphe"
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric; `huber_slope` is its slope."""
-        return [cls(args=_native.LossArgs(_Loss.PSEUDO_HUBER, params.huber_slope))]
-
-
-@dataclass(frozen=True)
-class LogCosh(MeanLoss):
-    """Mean of log(cosh(error))."""
-
-    name: str = "log_cosh"
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.LOG_COSH))]
-
-
-@dataclass(frozen=True)
-class Expectile(MeanLoss):
-    """Mean squared error, times alpha above the prediction and 1 - alpha below it."""
-
-    name: str = "expectile"
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric of `expectile_alpha`."""
-        return [cls(args=_native.LossArgs(_Loss.EXPECTILE, params.expectile_alpha))]
-
-
-@dataclass(frozen=True)
-class RMSLE(MeanLoss):
-    """Root of the mean squared difference of log(1 + prediction) and log(1 + label)."""
-
-    name: str = "rmsle"
-    lowest: ClassVar[float] = -1.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.SQUARED_LOG))]
-
-    def _finish(self, total: float, targets: Targets) -> float:
-        return math.sqrt(super()._finish(total, targets))
-
-
-@dataclass(frozen=True)
-class Hinge(MeanLoss):
-    """Mean hinge loss of the raw scores; labels are 0 and 1."""
-
-    name: str = "hinge"
-    lowest: ClassVar[float] = 0.0
-    highest: ClassVar[float] = 1.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.HINGE))]
-
-    def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
-    ) -> float:
-        """Return the mean loss of the scores: predictions have lost their distance."""
-        self._check_labels(targets)
-        total = _native.sum_loss(self.args, score, targets.label, targets.weight, n_threads)
-        return self._finish(total, targets)
-
-
-@dataclass(frozen=True)
-class Poisson(MeanLoss):
-    """Mean of prediction - label * log(prediction)."""
-
-    name: str = "poisson"
-    lowest: ClassVar[float] = 0.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.POISSON_DEVIANCE, c=_SMALLEST_RATE))]
-
-
-@dataclass(frozen=True)
-class PoissonLikelihood(MeanLoss):
-    """Mean negative log-likelihood of counts: `poisson` plus log(label!)."""
-
-    name: str = "poisson-nloglik"
-    lowest: ClassVar[float] = 0.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.POISSON_DEVIANCE, b=1.0, c=1e-16))]
-
-
-@dataclass(frozen=True)
-class Gamma(MeanLoss):
-    """Mean negative log-likelihood of the gamma distribution with shape 1."""
-
-    name: str = "gamma"
-    lowest: ClassVar[float] = 0.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.GAMMA_LIKELIHOOD))]
-
-
-@dataclass(frozen=True)
-class GammaLikelihood(Gamma):
-    """The same under XGBoost's name."""
-
-    name: str = "gamma-nloglik"
-
-
-@dataclass(frozen=True)
-class GammaDevianceSum(MeanLoss):
-    """Deviance of the gamma distribution, summed over the rows as in LightGBM."""
-
-    name: str = "gamma_deviance"
-    lowest: ClassVar[float] = 0.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.GAMMA_DEVIANCE))]
-
-    def _finish(self, total: float, targets: Targets) -> float:
-        return 2 * total
-
-
-@dataclass(frozen=True)
-class GammaDeviance(GammaDevianceSum):
-    """Mean deviance of the gamma distribution, as in XGBoost."""
-
-    name: str = "gamma-deviance"
-
-    def _finish(self, total: float, targets: Targets) -> float:
-        return 2 * total / targets.total_weight
-
-
-@dataclass(frozen=True)
-class Tweedie(MeanLoss):
-    """Mean negative log-likelihood of the Tweedie distribution, less what is constant."""
-
-    name: str = "tweedie"
-    lowest: ClassVar[float] = 0.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric of `tweedie_variance_power`."""
-        return [cls(args=_tweedie(params.tweedie_variance_power))]
-
-
-@dataclass(frozen=True)
-class TweedieLikelihood(Tweedie):
-    """The same under XGBoost's name, which has the power in it: `tweedie-nloglik@1.5`."""
-
-    name: str = "tweedie-nloglik"
-    takes_argument: ClassVar[bool] = True
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric of the power after @, or of `tweedie_variance_power`."""
-        power = params.tweedie_variance_power
-        if argument:
-            try:
-                power = float(argument)
-            except ValueError:
-                power = math.nan
-            if not 1 <= power < 2:
-                raise ParameterError(
-                    message(
-                        "tweedie-nloglik@ needs the power of the variance",
-                        got=argument,
-                        expected="a number >= 1 and < 2",
-                    )
-                )
-        return [cls(f"{cls.name}@{power:g}", args=_tweedie(power))]
+    def from_params(self, params: Params, argument: str = "") -> list[Metric]:
+        """Make the metric of a training."""
+        name, args = self.name, self.loss(params)
+        if self.from_argument is not None:
+            name, args = self.from_argument(params, argument)
+        return [MeanLoss(name, self, args)]
 
 
 def _tweedie(power: float) -> _native.LossArgs:
@@ -301,46 +114,94 @@ def _tweedie(power: float) -> _native.LossArgs:
     return _native.LossArgs(_Loss.TWEEDIE_LIKELIHOOD, power)
 
 
-@dataclass(frozen=True)
-class CrossEntropy(MeanLoss):
-    """Mean cross entropy; labels and predictions are probabilities."""
-
-    name: str = "cross_entropy"
-    lowest: ClassVar[float] = 0.0
-    highest: ClassVar[float] = 1.0
-
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.PROBABILITY, _SMALLEST_PROBABILITY))]
-
-
-@dataclass(frozen=True)
-class KullbackLeibler(CrossEntropy):
-    """Mean cross entropy less the entropy of the labels: 0 when every label is met."""
-
-    name: str = "kullback_leibler"
-
-    def _finish(self, total: float, targets: Targets) -> float:
-        label = targets.label.astype(np.float64)
-        entropy = np.zeros_like(label)
-        for share in (label, 1 - label):
-            entropy -= share * np.log(np.where(share > 0, share, 1))
-        return super()._finish(total, targets) - targets.average(entropy)
+def _tweedie_at(params: Params, argument: str) -> tuple[str, _native.LossArgs]:
+    """Return name and loss of the power after @, or of `tweedie_variance_power`."""
+    power = params.tweedie_variance_power
+    if argument:
+        try:
+            power = float(argument)
+        except ValueError:
+            power = math.nan
+        if not 1 <= power < 2:
+            raise ParameterError(
+                message(
+                    "tweedie-nloglik@ needs the power of the variance",
+                    got=argument,
+                    expected="a number >= 1 and < 2",
+                )
+            )
+    return f"tweedie-nloglik@{power:g}", _tweedie(power)
 
 
-@dataclass(frozen=True)
-class CrossEntropyLambda(MeanLoss):
-    """Mean cross entropy of 1 - exp(-weight * prediction): weights are exposures."""
+def _less_entropy(total: float, targets: Targets) -> float:
+    """Return the mean less the entropy of the labels: 0 when every label is met."""
+    label = targets.label.astype(np.float64)
+    entropy = np.zeros_like(label)
+    for share in (label, 1 - label):
+        entropy -= share * np.log(np.where(share > 0, share, 1))
+    return _mean(total, targets) - targets.average(entropy)
 
-    name: str = "cross_entropy_lambda"
-    lowest: ClassVar[float] = 0.0
-    highest: ClassVar[float] = 1.0
 
-    @classmethod
-    def from_params(cls, params: Params, argument: str = "") -> list[Metric]:
-        """Make the metric."""
-        return [cls(args=_native.LossArgs(_Loss.INTENSITY, _SMALLEST_PROBABILITY))]
+def _args(loss: _native.Loss, *numbers: float, **named: float) -> Any:
+    """Return a function that makes a loss with the same numbers for all parameters."""
+    return lambda params: _native.LossArgs(loss, *numbers, **named)
 
-    def _finish(self, total: float, targets: Targets) -> float:
-        return total / targets.n_rows
+
+_NOT_NEGATIVE: Final = (0.0, math.inf)
+_SHARES: Final = (0.0, 1.0)
+
+# docs/metrics.md has the formulas.
+MEAN_LOSSES: Final = (
+    LossRow("mape", _args(_Loss.MAPE)),
+    LossRow("huber", lambda p: _native.LossArgs(_Loss.HUBER, p.alpha)),
+    LossRow("fair", lambda p: _native.LossArgs(_Loss.FAIR, p.fair_c)),
+    LossRow("mphe", lambda p: _native.LossArgs(_Loss.PSEUDO_HUBER, p.huber_slope)),
+    LossRow("log_cosh", _args(_Loss.LOG_COSH)),
+    LossRow("expectile", lambda p: _native.LossArgs(_Loss.EXPECTILE, p.expectile_alpha)),
+    LossRow(
+        "rmsle",
+        _args(_Loss.SQUARED_LOG),
+        (-1.0, math.inf),
+        lambda total, targets: math.sqrt(_mean(total, targets)),
+    ),
+    LossRow("hinge", _args(_Loss.HINGE), _SHARES, of_scores=True),
+    LossRow("poisson", _args(_Loss.POISSON_DEVIANCE, c=_SMALLEST_RATE), _NOT_NEGATIVE),
+    # XGBoost's: with log(label!).
+    LossRow("poisson-nloglik", _args(_Loss.POISSON_DEVIANCE, b=1.0, c=1e-16), _NOT_NEGATIVE),
+    LossRow("gamma", _args(_Loss.GAMMA_LIKELIHOOD), _NOT_NEGATIVE),
+    LossRow("gamma-nloglik", _args(_Loss.GAMMA_LIKELIHOOD), _NOT_NEGATIVE),
+    # LightGBM sums deviances, XGBoost takes their mean.
+    LossRow(
+        "gamma_deviance",
+        _args(_Loss.GAMMA_DEVIANCE),
+        _NOT_NEGATIVE,
+        lambda total, targets: 2 * total,
+    ),
+    LossRow(
+        "gamma-deviance",
+        _args(_Loss.GAMMA_DEVIANCE),
+        _NOT_NEGATIVE,
+        lambda total, targets: 2 * total / targets.total_weight,
+    ),
+    LossRow("tweedie", lambda p: _tweedie(p.tweedie_variance_power), _NOT_NEGATIVE),
+    LossRow(
+        "tweedie-nloglik",
+        lambda p: _tweedie(p.tweedie_variance_power),
+        _NOT_NEGATIVE,
+        from_argument=_tweedie_at,
+    ),
+    LossRow("cross_entropy", _args(_Loss.PROBABILITY, _SMALLEST_PROBABILITY), _SHARES),
+    LossRow(
+        "kullback_leibler",
+        _args(_Loss.PROBABILITY, _SMALLEST_PROBABILITY),
+        _SHARES,
+        _less_entropy,
+    ),
+    # Weights are exposures: they are part of the loss.
+    LossRow(
+        "cross_entropy_lambda",
+        _args(_Loss.INTENSITY, _SMALLEST_PROBABILITY),
+        _SHARES,
+        lambda total, targets: total / targets.n_rows,
+    ),
+)

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.metrics.argument import read_count, with_argument
-from gossamer.metrics.base import Metric, check_classes, check_predictions
+from gossamer.metrics.base import Metric, Scores, check_classes, check_predictions
 from gossamer.objectives import Multiclass, Objective
 from gossamer.params import Params
 
@@ -31,11 +30,7 @@ class MultiLogloss(Metric):
     name: str = "multi_logloss"
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean negative log-likelihood."""
         n_classes = objective.n_outputs
@@ -76,11 +71,7 @@ class MultiError(Metric):
         return [cls("multi_error" if top_k == 1 else with_argument("multi_error", top_k), top_k)]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the share of rows in the wrong class."""
         check_classes(targets, objective)

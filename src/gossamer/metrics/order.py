@@ -5,6 +5,7 @@ They take raw scores: a link changes no order. A row is positive when its label 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
 from gossamer.metrics.argument import read_share, with_argument
-from gossamer.metrics.base import Metric, check_classes
+from gossamer.metrics.base import Metric, Scores, check_classes
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -24,58 +25,38 @@ from gossamer.params import Params
 class AUC(Metric):
     """Area under the ROC curve; 1 where there is only one class, as in LightGBM."""
 
+    area: ClassVar[Callable[..., float]] = staticmethod(_native.auc)
+
     name: str = "auc"
     maximize: bool = True
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the area under the curve."""
-        return _native.auc(score, targets.label, targets.weight, n_threads)
+        return self.area(score, targets.label, targets.weight, n_threads)
 
 
 @dataclass(frozen=True)
-class AveragePrecision(Metric):
+class AveragePrecision(AUC):
     """Mean of the precision at each positive row; 1 where there is only one class."""
 
-    name: str = "average_precision"
-    maximize: bool = True
+    area: ClassVar[Callable[..., float]] = staticmethod(_native.average_precision)
 
-    def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
-    ) -> float:
-        """Return the mean precision."""
-        return _native.average_precision(score, targets.label, targets.weight, n_threads)
+    name: str = "average_precision"
 
 
 @dataclass(frozen=True)
-class AUCPR(Metric):
+class AUCPR(AUC):
     """Area under the precision-recall curve as XGBoost draws it; 1 where there is only one class.
 
     Between two distinct scores negatives come in proportion to positives (Davis and Goadrich's
     interpolation), where `average_precision` takes the precision at the lower one.
     """
 
-    name: str = "aucpr"
-    maximize: bool = True
+    area: ClassVar[Callable[..., float]] = staticmethod(_native.aucpr)
 
-    def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
-    ) -> float:
-        """Return the area under the curve."""
-        return _native.aucpr(score, targets.label, targets.weight, n_threads)
+    name: str = "aucpr"
 
 
 @dataclass(frozen=True)
@@ -100,11 +81,7 @@ class AMS(Metric):
         return [cls(with_argument("ams", share), True, share)]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the significance; rows of equal score are selected in their order."""
         order = np.argsort(-score, kind="stable")
@@ -146,11 +123,7 @@ class AUCMu(Metric):
         return [cls(costs=tuple(costs.ravel().tolist()))]
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean area under the curves."""
         check_classes(targets, objective)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
-from gossamer.metrics.base import Metric
+from gossamer.metrics.base import Metric, Scores
 from gossamer.objectives import Objective
 from gossamer.objectives.rank_labels import Gains, check_labels, check_queries
 from gossamer.params import Params
@@ -65,11 +65,7 @@ class RankingMetric(Metric):
         return cls()
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean over the queries."""
         return self._evaluate(score, targets, Gains(), n_threads)
@@ -111,11 +107,7 @@ class Ndcg(RankingMetric):
         return cls(gains=gains)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean over the queries."""
         check_labels(targets, f"the metric {self.name}", "evaluated", self.gains)

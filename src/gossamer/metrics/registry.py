@@ -8,27 +8,7 @@ from gossamer.errors import ParameterError, message
 from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import BinaryError, BinaryLogloss
 from gossamer.metrics.distribution import CRPS, GaussianLoss, Quantile
-from gossamer.metrics.mean_loss import (
-    RMSLE,
-    CrossEntropy,
-    CrossEntropyLambda,
-    Expectile,
-    Fair,
-    Gamma,
-    GammaDeviance,
-    GammaDevianceSum,
-    GammaLikelihood,
-    Hinge,
-    Huber,
-    KullbackLeibler,
-    LogCosh,
-    Mape,
-    Poisson,
-    PoissonLikelihood,
-    PseudoHuber,
-    Tweedie,
-    TweedieLikelihood,
-)
+from gossamer.metrics.mean_loss import MEAN_LOSSES, LossRow
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
 from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
 from gossamer.metrics.ranking import Map, Ndcg, Precision
@@ -39,7 +19,7 @@ from gossamer.objectives import Objective, SeveralTargets
 from gossamer.params import Params
 from gossamer.params.traits import names_of
 
-METRICS: Final[dict[str, type[Metric]]] = {
+METRICS: Final[dict[str, type[Metric] | LossRow]] = {
     metric.name: metric
     for metric in (
         L2,
@@ -47,25 +27,7 @@ METRICS: Final[dict[str, type[Metric]]] = {
         L1,
         R2,
         Quantile,
-        Mape,
-        Huber,
-        Fair,
-        PseudoHuber,
-        LogCosh,
-        Expectile,
-        RMSLE,
-        Hinge,
-        Poisson,
-        PoissonLikelihood,
-        Gamma,
-        GammaLikelihood,
-        GammaDevianceSum,
-        GammaDeviance,
-        Tweedie,
-        TweedieLikelihood,
-        CrossEntropy,
-        CrossEntropyLambda,
-        KullbackLeibler,
+        *MEAN_LOSSES,
         BinaryLogloss,
         BinaryError,
         AUC,

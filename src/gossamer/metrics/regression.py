@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.metrics.base import Metric, predictions_of
+from gossamer.metrics.base import Metric, Scores, predictions_of
 from gossamer.objectives import Objective
 
 
@@ -18,18 +19,16 @@ from gossamer.objectives import Objective
 class L2(Metric):
     """Mean squared error."""
 
+    sum_errors: ClassVar[Callable[..., float]] = staticmethod(_native.sum_squared_error)
+
     name: str = "l2"
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
-        """Return the mean squared error of the predictions."""
+        """Return the mean error of the predictions."""
         predicted = predictions_of(score, objective, n_threads)
-        total = _native.sum_squared_error(predicted, targets.label, targets.weight, n_threads)
+        total = self.sum_errors(predicted, targets.label, targets.weight, n_threads)
         return total / targets.total_weight
 
 
@@ -40,33 +39,19 @@ class RMSE(L2):
     name: str = "rmse"
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the root of the mean squared error of the predictions."""
         return math.sqrt(super().evaluate(score, targets, objective, n_threads))
 
 
 @dataclass(frozen=True)
-class L1(Metric):
+class L1(L2):
     """Mean absolute error."""
 
-    name: str = "l1"
+    sum_errors: ClassVar[Callable[..., float]] = staticmethod(_native.sum_absolute_error)
 
-    def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
-    ) -> float:
-        """Return the mean absolute error of the predictions."""
-        predicted = predictions_of(score, objective, n_threads)
-        total = _native.sum_absolute_error(predicted, targets.label, targets.weight, n_threads)
-        return total / targets.total_weight
+    name: str = "l1"
 
 
 @dataclass(frozen=True)
@@ -77,11 +62,7 @@ class R2(L2):
     maximize: bool = True
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the share; of labels that are all the same 1 if they are met, 0 otherwise."""
         error = super().evaluate(score, targets, objective, n_threads)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
-from gossamer.metrics.base import Metric, check_predictions
+from gossamer.metrics.base import Metric, Scores, check_predictions
 from gossamer.objectives import Custom, Objective, SeveralTargets
 
 # What predictions are handed on as: scores that are predictions already.
@@ -48,11 +47,7 @@ class MeanOverTargets(Metric):
         return cls(metric, metric.name, metric.maximize)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean over the targets."""
         if isinstance(objective, SeveralTargets):

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.metrics.base import Metric
+from gossamer.metrics.base import Metric, Scores
 from gossamer.objectives import AFT, Cox, Objective
 from gossamer.objectives.aft import LARGEST_LOSS
 from gossamer.objectives.cox import order_of
@@ -26,11 +23,7 @@ class CoxLoss(Metric):
     objectives: ClassVar[tuple[type[Objective], ...]] = (Cox,)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean over events; a row of weight w counts as w rows."""
         order = order_of(targets)
@@ -45,11 +38,7 @@ class AFTLoss(Metric):
     objectives: ClassVar[tuple[type[Objective], ...]] = (AFT,)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the mean negative log-likelihood."""
         assert isinstance(objective, AFT)
@@ -66,11 +55,7 @@ class IntervalAccuracy(Metric):
     objectives: ClassVar[tuple[type[Objective], ...]] = (AFT,)
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the share of rows."""
         lower, upper = intervals(targets)
@@ -91,11 +76,7 @@ class Concordance(Metric):
     objective_kind: ClassVar[Kind | None] = Kind.SURVIVAL
 
     def evaluate(
-        self,
-        score: npt.NDArray[np.float64],
-        targets: Targets,
-        objective: Objective,
-        n_threads: int = 1,
+        self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
     ) -> float:
         """Return the index; a pair counts the product of its weights."""
         lower, upper = intervals(targets)

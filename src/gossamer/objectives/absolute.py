@@ -11,12 +11,20 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.base import LeafRefit
 from gossamer.objectives.pointwise import Pointwise
-from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
+class Medians(Pointwise):
+    """A loss whose best leaf values are medians of the residuals."""
+
+    @property
+    def leaf_refit(self) -> LeafRefit:
+        """See `Objective`."""
+        return LeafRefit(0.5)
+
+
 @dataclass(frozen=True)
-class RegressionL1(Pointwise):
+class RegressionL1(Medians):
     """Absolute error: leaf values are the medians of the residuals."""
 
     name: ClassVar[str] = "regression_l1"
@@ -30,21 +38,7 @@ class RegressionL1(Pointwise):
     )
     default_metric: ClassVar[str | None] = "l1"
     flat_hessian: ClassVar[bool] = True
-
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> RegressionL1:
-        """Make the objective; any label fits."""
-        return cls()
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.L1)
-
-    @property
-    def leaf_refit(self) -> LeafRefit:
-        """See `Objective`."""
-        return LeafRefit(0.5)
+    native_loss: ClassVar[_native.Loss] = _native.Loss.L1
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the median label."""
@@ -52,7 +46,7 @@ class RegressionL1(Pointwise):
 
 
 @dataclass(frozen=True)
-class Mape(Pointwise):
+class Mape(Medians):
     """Absolute error divided by the larger of |label| and 1, as in LightGBM.
 
     Leaf values are medians of the residuals, weighted by that factor; so are the hessians.
@@ -67,21 +61,7 @@ class Mape(Pointwise):
         xgboost="reg:absoluteerror",
     )
     default_metric: ClassVar[str | None] = "mape"
-
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> Mape:
-        """Make the objective; any label fits."""
-        return cls()
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.MAPE)
-
-    @property
-    def leaf_refit(self) -> LeafRefit:
-        """See `Objective`."""
-        return LeafRefit(0.5)
+    native_loss: ClassVar[_native.Loss] = _native.Loss.MAPE
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the median label, weighted by 1 / max(1, |label|)."""

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
-from gossamer.objectives.base import Gradients, Objective, read_number
-from gossamer.objectives.links import link_named
-from gossamer.objectives.survival import Times, bad_row, check_columns
+from gossamer.objectives.base import Gradients, read_number
+from gossamer.objectives.survival import TimeLink, Times, bad_row, check_columns
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
@@ -30,7 +29,7 @@ LARGEST_LOSS = 27.63102111592855
 
 
 @dataclass(frozen=True)
-class AFT(Objective):
+class AFT(TimeLink):
     """Negative log-likelihood of times of which only an interval may be known.
 
     Labels are two columns, lower and upper bound: equal where the time is known, upper = inf where
@@ -127,16 +126,6 @@ class AFT(Objective):
         upper = targets.label[n_rows:] if targets.n_targets == 2 else None
         number = _DISTRIBUTIONS[self.distribution]
         return targets.label[:n_rows], upper, targets.weight, number, self.scale
-
-    def start_at(self, prediction: float) -> list[float]:
-        """Return the logarithm of a time."""
-        return [link_named("exp").to_score(prediction)]
-
-    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
-        """Return the times."""
-        out = np.empty_like(score)
-        _native.exp_scores(score, out, n_threads)
-        return out
 
     def to_config(self) -> dict[str, Any]:
         """Return what a model file keeps."""

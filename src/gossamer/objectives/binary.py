@@ -25,8 +25,21 @@ from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
+class TwoClasses(Objective):
+    """An objective whose labels are 0 and 1, or -1 and 1."""
+
+    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
+        """Check that labels are those of two classes, and both were seen in training."""
+        check_two_classes(targets, self.name, name)
+        check_seen(as_zero_one(targets), as_zero_one(train), 2, name)
+
+    def prepare(self, targets: Targets) -> Targets:
+        """Return labels 0 and 1."""
+        return as_zero_one(targets)
+
+
 @dataclass(frozen=True)
-class Binary(Objective):
+class Binary(TwoClasses):
     """Logistic loss: p = 1 / (1 + exp(-sigmoid * score)).
 
     Attributes:
@@ -63,15 +76,6 @@ class Binary(Objective):
             negative = max(1.0, n_positive / n_negative)
             positive = max(1.0, n_negative / n_positive)
         return cls(params.sigmoid, negative, positive)
-
-    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are those of two classes, and both were seen in training."""
-        check_two_classes(targets, self.name, name)
-        check_seen(as_zero_one(targets), as_zero_one(train), 2, name)
-
-    def prepare(self, targets: Targets) -> Targets:
-        """Return labels 0 and 1."""
-        return as_zero_one(targets)
 
     @property
     def damp_from(self) -> float:

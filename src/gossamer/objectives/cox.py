@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,9 +12,8 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
-from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP, Gradients, Objective
-from gossamer.objectives.links import link_named
-from gossamer.objectives.survival import bad_row, check_columns, signed_times
+from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP, Gradients
+from gossamer.objectives.survival import TimeLink, bad_row, check_columns, signed_times
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
@@ -32,7 +31,7 @@ def order_of(targets: Targets) -> _native.CoxOrder:
 
 
 @dataclass(frozen=True)
-class Cox(Objective):
+class Cox(TimeLink):
     """Negative partial log-likelihood; exp(score) is the hazard relative to that of score 0.
 
     Labels are times of events, negative where a row is censored at -label; or two columns, lower
@@ -86,16 +85,6 @@ class Cox(Objective):
         """Fill in the derivatives."""
         assert out.hessian is not None
         order_of(targets).gradients(score, out.gradient, out.hessian, n_threads)
-
-    def start_at(self, prediction: float) -> list[float]:
-        """Return the logarithm of a hazard ratio."""
-        return [link_named("exp").to_score(prediction)]
-
-    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
-        """Return the hazard ratios."""
-        out = np.empty_like(score)
-        _native.exp_scores(score, out, n_threads)
-        return out
 
 
 def _check_label(targets: Targets, name: str) -> None:

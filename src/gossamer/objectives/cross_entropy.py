@@ -16,14 +16,14 @@ from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP
 from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise, apply_link
-from gossamer.params import Params
+from gossamer.objectives.sigmoid_link import SigmoidLink
 from gossamer.params.traits import Kind, Traits
 
 _LARGEST_LOG_ODDS = 40.0
 
 
 @dataclass(frozen=True)
-class CrossEntropy(Pointwise):
+class CrossEntropy(SigmoidLink):
     """Logistic loss whose labels are probabilities."""
 
     name: ClassVar[str] = "cross_entropy"
@@ -37,40 +37,17 @@ class CrossEntropy(Pointwise):
     )
     default_metric: ClassVar[str | None] = "cross_entropy"
 
+    native_loss: ClassVar[_native.Loss] = _native.Loss.CROSS_ENTROPY
+
     @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> CrossEntropy:
-        """Make the objective; labels must be from 0 to 1."""
-        _check_share(targets, cls.name, "training")
-        return cls()
-
-    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are from 0 to 1."""
-        _check_share(targets, self.name, name)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.CROSS_ENTROPY)
-
-    @property
-    def damp_from(self) -> float:
-        """See `Objective`."""
-        return LARGEST_LOG_ODDS_STEP
+    def check_label(cls, targets: Targets, name: str) -> None:
+        """Labels must be from 0 to 1."""
+        _check_share(targets, cls.name, name)
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the log-odds of the mean label."""
         share = min(max(targets.average(targets.label), EPSILON), 1 - EPSILON)
         return [math.log(share / (1 - share))]
-
-    def start_at(self, prediction: float) -> list[float]:
-        """Return the log-odds of a probability."""
-        return [link_named("sigmoid").to_score(prediction)]
-
-    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
-        """Return probabilities."""
-        out = np.empty_like(score)
-        _native.sigmoid(score, 1.0, out, n_threads)
-        return out
 
 
 @dataclass(frozen=True)
@@ -87,22 +64,13 @@ class CrossEntropyLambda(Pointwise):
     )
     default_metric: ClassVar[str | None] = "cross_entropy_lambda"
 
+    native_loss: ClassVar[_native.Loss] = _native.Loss.CROSS_ENTROPY_LAMBDA
+
     @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> CrossEntropyLambda:
-        """Make the objective; labels must be from 0 to 1, weights positive."""
-        _check_share(targets, cls.name, "training")
-        _check_weight(targets, "training")
-        return cls()
-
-    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are from 0 to 1, and weights positive."""
-        _check_share(targets, self.name, name)
+    def check_label(cls, targets: Targets, name: str) -> None:
+        """Labels must be from 0 to 1, weights positive."""
+        _check_share(targets, cls.name, name)
         _check_weight(targets, name)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.CROSS_ENTROPY_LAMBDA)
 
     @property
     def damp_from(self) -> float:

@@ -30,15 +30,13 @@ class Expectile(Pointwise):
     )
     default_metric: ClassVar[str | None] = "expectile"
 
+    native_loss: ClassVar[_native.Loss] = _native.Loss.EXPECTILE
+    parameters: ClassVar[tuple[str, ...]] = ("expectile_alpha",)
+
     alpha: float = 0.5
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> Expectile:
         """Make the objective; gradients of these labels must fit float32."""
         check_size(targets)
-        return cls(params.expectile_alpha)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.EXPECTILE, self.alpha)
+        return super().from_params(params, targets)

@@ -10,15 +10,13 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.objectives.binary import as_zero_one, check_two_classes
-from gossamer.objectives.classes import check_seen
+from gossamer.objectives.binary import TwoClasses, check_two_classes
 from gossamer.objectives.pointwise import Pointwise
-from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
-class Hinge(Pointwise):
+class Hinge(TwoClasses, Pointwise):
     """max(0, 1 - score) for class 1, max(0, 1 + score) for class 0; predictions are 0 or 1."""
 
     name: ClassVar[str] = "hinge"
@@ -30,26 +28,12 @@ class Hinge(Pointwise):
         xgboost="binary:hinge",
     )
     default_metric: ClassVar[str | None] = "binary_error"
+    native_loss: ClassVar[_native.Loss] = _native.Loss.HINGE
 
     @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> Hinge:
-        """Make the objective; labels must be 0 and 1, or -1 and 1."""
-        check_two_classes(targets, cls.name, "training")
-        return cls()
-
-    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are those of two classes, and both were seen in training."""
-        check_two_classes(targets, self.name, name)
-        check_seen(as_zero_one(targets), as_zero_one(train), 2, name)
-
-    def prepare(self, targets: Targets) -> Targets:
-        """Return labels 0 and 1."""
-        return as_zero_one(targets)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.HINGE)
+    def check_label(cls, targets: Targets, name: str) -> None:
+        """Labels must be 0 and 1, or -1 and 1."""
+        check_two_classes(targets, cls.name, name)
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return 0, between the classes.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer import _native
-from gossamer.data import Targets
-from gossamer.objectives.rank_labels import Gains, check_labels
+from gossamer.objectives.rank_labels import Gains
 from gossamer.objectives.rank_pairs import PairRanking
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
@@ -32,13 +31,12 @@ class Lambdarank(PairRanking):
     )
 
     @classmethod
-    def _check_labels(cls, targets: Targets, params: Params | None, name: str) -> None:
-        gains = None if params is None else Gains.from_params(params)
-        check_labels(targets, f"objective={cls.name}", name, gains)
+    def _gains(cls, params: Params) -> Gains:
+        return Gains.from_params(params)
 
     @classmethod
     def _rules(cls, params: Params) -> dict[str, Any]:
-        gains = Gains.from_params(params)
+        gains = cls._gains(params)
         norm = _native.PairNorm.gradients if params.lambdarank_norm else _native.PairNorm.none
         return {
             "delta": _native.PairDelta.ndcg,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from gossamer.objectives.links import link_named
 from gossamer.objectives.pointwise import Pointwise, apply_link
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # A longer step multiplies predictions by more than e: there Newton's overshoots.
 _LONGEST_STEP = 1.0
@@ -29,9 +32,19 @@ class LogLink(Pointwise):
         """See `Objective`."""
         return _LONGEST_STEP
 
-    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that no label is negative."""
-        _check_not_negative(targets, self.name, name)
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Self:
+        """Make the objective; labels must not all be 0."""
+        made = super().from_params(params, targets)
+        check_any_positive(targets, cls.name)
+        return made
+
+    @classmethod
+    def check_label(cls, targets: Targets, name: str) -> None:
+        """No label may be negative."""
+        check_labels(
+            targets, targets.label < 0, objective=cls.name, name=name, expected="numbers >= 0"
+        )
 
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the logarithm of the mean label."""
@@ -64,14 +77,9 @@ class Poisson(LogLink):
     )
     default_metric: ClassVar[str | None] = "poisson"
 
-    max_delta_step: float = 0.7
+    parameters: ClassVar[tuple[str, ...]] = ("poisson_max_delta_step",)
 
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> Poisson:
-        """Make the objective; labels must be >= 0 and not all 0."""
-        _check_not_negative(targets, cls.name, "training")
-        check_any_positive(targets, cls.name)
-        return cls(params.poisson_max_delta_step)
+    max_delta_step: float = 0.7
 
     @property
     def loss(self) -> _native.LossArgs:
@@ -90,20 +98,19 @@ class Gamma(LogLink):
     )
     default_metric: ClassVar[str | None] = "gamma"
 
+    native_loss: ClassVar[_native.Loss] = _native.Loss.GAMMA
+
     @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> Gamma:
-        """Make the objective; labels must be > 0."""
-        _check_positive(targets, "training")
-        return cls()
-
-    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are > 0."""
-        _check_positive(targets, name)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.GAMMA)
+    def check_label(cls, targets: Targets, name: str) -> None:
+        """Labels must be > 0."""
+        check_labels(
+            targets,
+            targets.label <= 0,
+            objective=cls.name,
+            name=name,
+            expected="numbers > 0",
+            hint="objective=tweedie takes zeros.",
+        )
 
 
 @dataclass(frozen=True)
@@ -120,14 +127,9 @@ class Tweedie(LogLink):
     )
     default_metric: ClassVar[str | None] = "tweedie"
 
-    variance_power: float = 1.5
+    parameters: ClassVar[tuple[str, ...]] = ("tweedie_variance_power",)
 
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> Tweedie:
-        """Make the objective; labels must be >= 0 and not all 0."""
-        _check_not_negative(targets, cls.name, "training")
-        check_any_positive(targets, cls.name)
-        return cls(params.tweedie_variance_power)
+    variance_power: float = 1.5
 
     @property
     def loss(self) -> _native.LossArgs:
@@ -135,20 +137,3 @@ class Tweedie(LogLink):
         if self.variance_power == 1:
             return _native.LossArgs(_native.Loss.POISSON, 1.0)
         return _native.LossArgs(_native.Loss.TWEEDIE, self.variance_power)
-
-
-def _check_not_negative(targets: Targets, objective: str, name: str) -> None:
-    check_labels(
-        targets, targets.label < 0, objective=objective, name=name, expected="numbers >= 0"
-    )
-
-
-def _check_positive(targets: Targets, name: str) -> None:
-    check_labels(
-        targets,
-        targets.label <= 0,
-        objective="gamma",
-        name=name,
-        expected="numbers > 0",
-        hint="objective=tweedie takes zeros.",
-    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from typing import ClassVar
+from dataclasses import fields
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,10 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.base import Gradients, Objective
+from gossamer.params import Params
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _MOST_STEPS = 200
 # Relative to the width of the bracket.
@@ -21,13 +25,40 @@ _TOLERANCE = 1e-10
 class Pointwise(Objective):
     """A loss that the native core knows by name and up to three numbers (`_native.LossArgs`)."""
 
+    # The loss; unless `loss` says otherwise its numbers are the fields of the objective.
+    native_loss: ClassVar[_native.Loss]
+    # The parameters that are the fields of the objective.
+    parameters: ClassVar[tuple[str, ...]] = ()
     # Whether hessians are the weights of the rows, so that they are 1 where there are none.
     flat_hessian: ClassVar[bool] = False
 
+    @classmethod
+    def from_params(cls, params: Params, targets: Targets) -> Self:
+        """Make the objective; labels that do not fit are refused."""
+        cls.check_label(targets, "training")
+        return cls(*(params[name] for name in cls.parameters))
+
+    def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
+        """Check the labels of a validation set."""
+        self.check_label(targets, name)
+
+    @classmethod
+    def check_label(cls, targets: Targets, name: str) -> None:
+        """Refuse labels that do not fit; here any label does.
+
+        Args:
+            targets: The labels.
+            name: Name of the data set.
+
+        Raises:
+            DataError: If a label does not fit.
+        """
+
     @property
-    @abstractmethod
     def loss(self) -> _native.LossArgs:
-        """The loss."""
+        """The loss with its numbers."""
+        numbers = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return _native.LossArgs(self.native_loss, *numbers)
 
     def has_hessian(self, targets: Targets) -> bool:
         """Whether hessians differ from 1."""

@@ -33,6 +33,7 @@ class Quantile(Pointwise):
         xgboost="reg:quantileerror",
     )
     default_metric: ClassVar[str | None] = "quantile"
+    native_loss: ClassVar[_native.Loss] = _native.Loss.QUANTILE
     flat_hessian: ClassVar[bool] = True
 
     alpha: float = 0.9
@@ -41,11 +42,6 @@ class Quantile(Pointwise):
     def from_params(cls, params: Params, targets: Targets) -> Quantile:
         """Make the objective; any label fits."""
         return cls(check_quantile(params.alpha))
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.QUANTILE, self.alpha)
 
     @property
     def leaf_refit(self) -> LeafRefit:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer import _native
-from gossamer.data import Targets
-from gossamer.objectives.rank_labels import Gains, check_labels
+from gossamer.objectives.rank_labels import Gains
 from gossamer.objectives.rank_pairs import PairRanking, xgboost_rules
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
@@ -22,11 +21,6 @@ class RankNdcg(PairRanking):
 
     name: ClassVar[str] = "rank:ndcg"
     traits: ClassVar[Traits] = Traits(Kind.RANKING, can_be_clear=True, xgboost="rank:ndcg")
-
-    @classmethod
-    def _check_labels(cls, targets: Targets, params: Params | None, name: str) -> None:
-        gains = None if params is None else cls._gains(params)
-        check_labels(targets, f"objective={cls.name}", name, gains)
 
     @classmethod
     def _rules(cls, params: Params) -> dict[str, Any]:

@@ -67,7 +67,13 @@ class PairRanking(Objective):
     @classmethod
     def _check_labels(cls, targets: Targets, params: Params | None, name: str) -> None:
         """Check labels; `params` are known of the training data alone."""
-        check_labels(targets, f"objective={cls.name}", name)
+        gains = None if params is None else cls._gains(params)
+        check_labels(targets, f"objective={cls.name}", name, gains)
+
+    @classmethod
+    def _gains(cls, params: Params) -> Gains | None:
+        """Return the gains of labels where their size matters; None: only their order does."""
+        return None
 
     @classmethod
     @abstractmethod

@@ -8,19 +8,28 @@ away.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import ClassVar
 
 from gossamer import _native
-from gossamer.data import Targets
 from gossamer.objectives.base import LeafRefit
 from gossamer.objectives.pointwise import Pointwise
-from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
+class Robust(Pointwise):
+    """A loss that is about linear beyond its first number, or beyond 1."""
+
+    flat_hessian: ClassVar[bool] = True
+
+    @property
+    def leaf_refit(self) -> LeafRefit:
+        """See `Objective`."""
+        return LeafRefit(0.5, next(iter(astuple(self)), 1.0))  # type: ignore[call-overload]
+
+
 @dataclass(frozen=True)
-class Huber(Pointwise):
+class Huber(Robust):
     """Half the squared error up to `alpha`, linear beyond.
 
     Attributes:
@@ -32,28 +41,14 @@ class Huber(Pointwise):
         Kind.REGRESSION, alpha="alpha", lightgbm="huber", xgboost="reg:squarederror"
     )
     default_metric: ClassVar[str | None] = "huber"
-    flat_hessian: ClassVar[bool] = True
+    native_loss: ClassVar[_native.Loss] = _native.Loss.HUBER
+    parameters: ClassVar[tuple[str, ...]] = ("alpha",)
 
     alpha: float = 0.9
 
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> Huber:
-        """Make the objective; any label fits."""
-        return cls(params.alpha)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.HUBER, self.alpha)
-
-    @property
-    def leaf_refit(self) -> LeafRefit:
-        """See `Objective`."""
-        return LeafRefit(0.5, self.alpha)
-
 
 @dataclass(frozen=True)
-class Fair(Pointwise):
+class Fair(Robust):
     """Fair loss: c |x| - c^2 log(1 + |x| / c), x = score - label.
 
     Attributes:
@@ -65,28 +60,14 @@ class Fair(Pointwise):
         Kind.REGRESSION, takes_square_roots=True, lightgbm="fair", xgboost="reg:squarederror"
     )
     default_metric: ClassVar[str | None] = "fair"
-    flat_hessian: ClassVar[bool] = True
+    native_loss: ClassVar[_native.Loss] = _native.Loss.FAIR
+    parameters: ClassVar[tuple[str, ...]] = ("fair_c",)
 
     c: float = 1.0
 
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> Fair:
-        """Make the objective; any label fits."""
-        return cls(params.fair_c)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.FAIR, self.c)
-
-    @property
-    def leaf_refit(self) -> LeafRefit:
-        """See `Objective`."""
-        return LeafRefit(0.5, self.c)
-
 
 @dataclass(frozen=True)
-class PseudoHuber(Pointwise):
+class PseudoHuber(Robust):
     """Smooth Huber loss: slope^2 (sqrt(1 + (x / slope)^2) - 1), x = score - label.
 
     Attributes:
@@ -98,28 +79,14 @@ class PseudoHuber(Pointwise):
         Kind.REGRESSION, aliases=("reg:pseudohubererror",), xgboost="reg:pseudohubererror"
     )
     default_metric: ClassVar[str | None] = "mphe"
-    flat_hessian: ClassVar[bool] = True
+    native_loss: ClassVar[_native.Loss] = _native.Loss.PSEUDO_HUBER
+    parameters: ClassVar[tuple[str, ...]] = ("huber_slope",)
 
     slope: float = 1.0
 
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> PseudoHuber:
-        """Make the objective; any label fits."""
-        return cls(params.huber_slope)
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.PSEUDO_HUBER, self.slope)
-
-    @property
-    def leaf_refit(self) -> LeafRefit:
-        """See `Objective`."""
-        return LeafRefit(0.5, self.slope)
-
 
 @dataclass(frozen=True)
-class LogCosh(Pointwise):
+class LogCosh(Robust):
     """log(cosh(score - label))."""
 
     name: ClassVar[str] = "log_cosh"
@@ -127,19 +94,4 @@ class LogCosh(Pointwise):
         Kind.REGRESSION, aliases=("logcosh",), xgboost="reg:squarederror"
     )
     default_metric: ClassVar[str | None] = "log_cosh"
-    flat_hessian: ClassVar[bool] = True
-
-    @classmethod
-    def from_params(cls, params: Params, targets: Targets) -> LogCosh:
-        """Make the objective; any label fits."""
-        return cls()
-
-    @property
-    def loss(self) -> _native.LossArgs:
-        """See `Pointwise`."""
-        return _native.LossArgs(_native.Loss.LOG_COSH)
-
-    @property
-    def leaf_refit(self) -> LeafRefit:
-        """See `Objective`."""
-        return LeafRefit(0.5, 1.0)
+    native_loss: ClassVar[_native.Loss] = _native.Loss.LOG_COSH

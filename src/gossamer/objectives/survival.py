@@ -12,10 +12,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
+from gossamer.objectives.base import Objective
+from gossamer.objectives.links import link_named
 
 Times = npt.NDArray[np.float32]
+
+
+class TimeLink(Objective):
+    """An objective whose prediction is exp(score): a time, or a hazard ratio."""
+
+    def start_at(self, prediction: float) -> list[float]:
+        """Return the logarithm of a prediction."""
+        return [link_named("exp").to_score(prediction)]
+
+    def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
+        """Return the times, or the hazard ratios."""
+        out = np.empty_like(score)
+        _native.exp_scores(score, out, n_threads)
+        return out
 
 
 def check_columns(targets: Targets, objective: str, name: str) -> None:

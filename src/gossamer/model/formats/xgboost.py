@@ -7,8 +7,8 @@ import re
 from typing import Any, Final
 
 from gossamer.errors import ParameterError, message
-from gossamer.model.formats import no_model, xgboost_ubj
-from gossamer.model.formats.xgboost_read import Facts, read_document
+from gossamer.model.formats import xgboost_ubj
+from gossamer.model.formats.xgboost_read import Facts, read_with
 from gossamer.model.formats.xgboost_write import to_document, to_lists
 from gossamer.model.model import Model
 
@@ -41,13 +41,7 @@ def read(content: bytes, source: str) -> Model:
 
 def read_with_facts(content: bytes, source: str) -> tuple[Model, Facts]:
     """Read a model, and what XGBoost keeps beside it."""
-    try:
-        document = json.loads(content)
-    except RecursionError:
-        raise no_model(source, "XGBoost", "it is nested too deep") from None
-    except ValueError as error:
-        raise no_model(source, "XGBoost", error) from None
-    return read_document(document, source, len(content))
+    return read_with(json.loads, content, source)
 
 
 def write(model: Model, facts: Facts | None = None) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -35,6 +36,17 @@ class Facts:
 
     attributes: dict[str, str]
     feature_types: list[str] | None
+
+
+def read_with(loads: Callable[[bytes], Any], content: bytes, source: str) -> tuple[Model, Facts]:
+    """Parse a file, make a model of it, and check all of it; see `read_document`."""
+    try:
+        document = loads(content)
+    except RecursionError:
+        raise no_model(source, "XGBoost", "it is nested too deep") from None
+    except ValueError as error:
+        raise no_model(source, "XGBoost", error) from None
+    return read_document(document, source, len(content))
 
 
 def read_document(document: Any, source: str, size: int) -> tuple[Model, Facts]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from gossamer.model.formats import no_model, ubjson
-from gossamer.model.formats.xgboost_read import Facts, read_document
+from gossamer.model.formats import ubjson
+from gossamer.model.formats.xgboost_read import Facts, read_with
 from gossamer.model.formats.xgboost_write import to_document
 from gossamer.model.model import Model
 
@@ -36,11 +36,7 @@ def read(content: bytes, source: str) -> Model:
 
 def read_with_facts(content: bytes, source: str) -> tuple[Model, Facts]:
     """Read a model, and what XGBoost keeps beside it."""
-    try:
-        document = ubjson.loads(content)
-    except ValueError as error:
-        raise no_model(source, "XGBoost", error) from None
-    return read_document(document, source, len(content))
+    return read_with(ubjson.loads, content, source)
 
 
 def write(model: Model, facts: Facts | None = None) -> bytes:

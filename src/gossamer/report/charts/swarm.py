@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.plot.swarm import spread
 from gossamer.report.charts.scale import Scale, nice_ticks, span_of, tick_texts
 from gossamer.report.charts.svg import dots, element, figure, label, picture
 from gossamer.report.html import clean
 
 N_SHADES: Final = 7
 _WIDTH, _NAMES, _LINE = 480.0, 118.0, 28.0
-_N_PLACES: Final = 90  # dots that fall to the same place along a line are stacked
 
 
 def swarm_chart(
@@ -52,7 +52,7 @@ def swarm_chart(
         middle = _LINE * (i + 0.5) + 2
         parts.append(label(_NAMES - 8, middle + 4, column, 17, class_="tick end"))
         across = x(effects[:, i])
-        up = middle + _offsets(across)
+        up = middle + spread(np.nan_to_num(across, posinf=_WIDTH, neginf=0.0), _LINE / 2 - 4)
         shade = np.full(len(across), -1)
         known = ~np.isnan(shades[:, i])
         shade[known] = np.minimum((shades[known, i] * N_SHADES).astype(int), N_SHADES - 1)
@@ -70,17 +70,3 @@ def swarm_chart(
     return figure(
         picture(_WIDTH, height, "".join(parts), title, told), title, legend, remark, wide=True
     )
-
-
-def _offsets(across: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """How far dots move up or down: those at the same place alternate, and all stay in the line."""
-    spot = np.floor(across / (_WIDTH - _NAMES) * _N_PLACES).astype(np.int64)
-    order = np.argsort(spot, kind="stable")
-    sorted_spot = spot[order]
-    first = np.searchsorted(sorted_spot, sorted_spot)
-    rank = np.empty(len(across), np.int64)
-    rank[order] = np.arange(len(across)) - first
-    largest = max(int(rank.max(initial=0)), 1)
-    step = min(2.2, 2 * (_LINE / 2 - 4) / largest)
-    side = np.where(rank % 2 == 0, 1.0, -1.0)
-    return np.asarray(side * ((rank + 1) // 2) * step, dtype=np.float64)
