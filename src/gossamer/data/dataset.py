@@ -20,7 +20,6 @@ from gossamer.data.binned import (
     take_rows,
     trainable,
 )
-from gossamer.data.by_name import names_of
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.chunk_pieces import ChunkPieces
 from gossamer.data.columns import Level, plain_values
@@ -39,7 +38,6 @@ from gossamer.data.frames import (
     take_rows_of,
     without_columns,
 )
-from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.matrix import (
     Table,
@@ -49,6 +47,7 @@ from gossamer.data.matrix import (
     read_values,
     stack_columns,
 )
+from gossamer.data.named_columns import names_of
 from gossamer.data.names import check_names, default_names, join_names, match_names, names_for
 from gossamer.data.pieces import bin_pieces, bin_pieces_like
 from gossamer.data.queries import take_queries
@@ -67,6 +66,7 @@ from gossamer.data.source import Source
 from gossamer.data.sources import find_source, whole_table
 from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
+from gossamer.data.table_kinds import as_known
 from gossamer.errors import DataError, DataTypeError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import BINNING_PARAMS, TABLE, Params, resolve

@@ -19,11 +19,11 @@ from gossamer.data.frames import (
     slice_rows,
     take_rows_of,
 )
-from gossamer.data.kinds import as_known
 from gossamer.data.levels import Levels, levels_of
 from gossamer.data.matrix import Values, as_table
 from gossamer.data.names import match_names
 from gossamer.data.pieces import PIECE_VALUES, Pieces
+from gossamer.data.table_kinds import as_known
 
 # Smaller frames are made a matrix: it takes less than what a process needs anyway.
 _LARGE: Final = 2**22

@@ -40,7 +40,6 @@ from gossamer.model.edit import (
     shuffled_rounds,
     with_leaf_values,
 )
-from gossamer.model.explain import shap_values
 from gossamer.model.explaining import Explaining
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
@@ -49,6 +48,7 @@ from gossamer.model.predict import PredictOptions, predict
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
 from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
+from gossamer.model.shap_values import shap_values
 from gossamer.model.split_values import split_value_histogram
 from gossamer.model.storing import Storing
 from gossamer.model.training import Training

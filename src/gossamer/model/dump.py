@@ -11,7 +11,7 @@ from gossamer.model.model import Model
 from gossamer.model.shown_trees import ShownTree, shown_names, shown_trees
 from gossamer.objectives import Objective
 from gossamer.params import resolve
-from gossamer.params.by_column import by_column
+from gossamer.params.column_options import by_column
 
 Hook = Callable[[dict[str, Any]], Any]
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from gossamer.data.files.arrow import check_columns, check_same_columns, need_pyarrow, reading
 from gossamer.data.files.columnar import name_of
 from gossamer.data.files.dialect import MISSING, find_dialect, has_nul
-from gossamer.data.files.kinds import first_lines, open_bytes, unreadable
+from gossamer.data.files.file_kinds import first_lines, open_bytes, unreadable
 from gossamer.data.names import default_names
 from gossamer.data.source import ColumnsChanged, Source
 from gossamer.errors import DataError, message
