@@ -12,7 +12,7 @@ from gossamer import Booster, CustomObjective, DataError, Dataset, ParameterErro
 from gossamer.model import permutation
 from gossamer.model.changed_columns import change_columns
 from gossamer.model.importance import IMPORTANCE_TYPES
-from tests.model.test_explain import KINDS, fit, make_label, make_table
+from tests.model.test_shap_values import KINDS, fit, make_label, make_table
 
 TABLE = make_table(3, 200)
 LABEL = make_label(TABLE, 3)

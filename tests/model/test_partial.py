@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from gossamer import Booster, DataError, Dataset, ParameterError, train
-from tests.model.test_explain import KINDS, fit, make_table
+from tests.model.test_shap_values import KINDS, fit, make_table
 
 TABLE = make_table(3, 120)
 

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from gossamer import Booster, Dataset, NotSupportedError, train
-from tests.model.test_explain import KINDS, N_ROWS, fit, linear_model, make_table
+from tests.model.test_shap_values import KINDS, N_ROWS, fit, linear_model, make_table
 
 NEW = make_table(77, 30)
 CANNOT = ("categories", "target statistics", "zero_as_missing")

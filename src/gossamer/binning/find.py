@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.binning.bins import Binning, MissingKind
-from gossamer.binning.by_column import forced_bounds, max_bins
 from gossamer.binning.categories import (
     Bounds,
     CategoryCounts,
@@ -18,6 +17,7 @@ from gossamer.binning.categories import (
     is_constant,
     with_categories,
 )
+from gossamer.binning.column_bins import forced_bounds, max_bins
 from gossamer.params import Params
 
 _MASK = 2**64 - 1

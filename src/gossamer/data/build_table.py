@@ -10,18 +10,18 @@ import numpy.typing as npt
 
 from gossamer.data.build_columns import bin_columns, like_reference, provenance
 from gossamer.data.built import BuiltData, RawValues, TakenColumns
-from gossamer.data.by_name import names_of
 from gossamer.data.columns import plain_values
 from gossamer.data.frame_pieces import FramePieces, find_pieces
 from gossamer.data.frames import column_in_frame, is_frame, read_column, without_columns
-from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Table, Values, as_table, read_values
+from gossamer.data.named_columns import names_of
 from gossamer.data.names import check_names
 from gossamer.data.request import Request, known_names
 from gossamer.data.roles import asked_by_params, refuse_names, values_of
 from gossamer.data.row_fields import check_fields
 from gossamer.data.sources import whole_table
+from gossamer.data.table_kinds import as_known
 from gossamer.logger import warn
 from gossamer.params.check_method import keeps_raw_values
 

@@ -19,11 +19,11 @@ from gossamer.data.frames import (
     slice_rows,
     take_rows_of,
 )
-from gossamer.data.kinds import as_known
 from gossamer.data.levels import Levels, levels_of
 from gossamer.data.matrix import Values, as_table
 from gossamer.data.names import match_names
 from gossamer.data.pieces import PIECE_VALUES, NamedPieces
+from gossamer.data.table_kinds import as_known
 
 # Smaller frames are made a matrix: it takes less than what a process needs anyway.
 _LARGE: Final = 2**22
@@ -63,7 +63,7 @@ class FramePieces(NamedPieces):
     def _find_levels(self) -> Levels:
         """Look at the columns that are not numbers, one at a time."""
         found, kinds = {}, {}
-        for i, name in enumerate(self.names):
+        for i, name in enumerate(self.names or []):
             where = column_in_frame(name)
             column = read_column(self._frame, i, where)
             if isinstance(column, LevelColumn):

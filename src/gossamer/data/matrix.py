@@ -21,10 +21,10 @@ from gossamer.data.frames import (
     read_column,
     read_frame,
 )
-from gossamer.data.kinds import as_known
 from gossamer.data.levels import Levels, levels_of, like_training
 from gossamer.data.names import check_names, match_names
 from gossamer.data.sparse import is_sparse, read_sparse, to_scipy
+from gossamer.data.table_kinds import as_known
 from gossamer.data.times import TIME_KINDS, to_seconds
 from gossamer.errors import DataError, message
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from gossamer.data.chunk_source import find_chunks
 from gossamer.data.files import names_files, open_files
-from gossamer.data.kinds import as_known
 from gossamer.data.source import Source
 from gossamer.data.sparse import is_sparse
+from gossamer.data.table_kinds import as_known
 
 
 def find_source(

@@ -12,7 +12,7 @@ from gossamer.model.shown_trees import ShownTree, shown_names, shown_trees
 from gossamer.objectives import Objective, SeveralTargets
 from gossamer.objectives.square_root import SquareRoot
 from gossamer.params import resolve
-from gossamer.params.by_column import by_column
+from gossamer.params.column_options import by_column
 
 Hook = Callable[[dict[str, Any]], Any]
 

@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Dataset, Table, as_table
-from gossamer.data.by_name import names_of
 from gossamer.data.files import names_files
 from gossamer.data.frame_pieces import row_blocks
 from gossamer.data.frames import first_columns
-from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values
+from gossamer.data.named_columns import names_of
 from gossamer.data.names import check_order, match_names
 from gossamer.data.sources import whole_table
 from gossamer.data.sparse import by_row, is_sparse, read_sparse, to_dense
+from gossamer.data.table_kinds import as_known
 from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of

@@ -20,7 +20,6 @@ from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import ParameterError, message
 from gossamer.model import formats
 from gossamer.model.edit import leaf_values
-from gossamer.model.explain import shap_values
 from gossamer.model.explaining import Explaining
 from gossamer.model.given_params import given_params
 from gossamer.model.importance import feature_importance
@@ -30,6 +29,7 @@ from gossamer.model.predict import PredictOptions, predict
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
 from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
+from gossamer.model.shap_values import shap_values
 from gossamer.model.split_values import split_value_histogram
 from gossamer.model.storing import Storing
 from gossamer.params import Params, resolve

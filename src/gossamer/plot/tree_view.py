@@ -12,7 +12,7 @@ from gossamer.errors import DataError, ParameterError, message
 from gossamer.model import Booster
 from gossamer.model.model import Model
 from gossamer.model.predict import fitting_table
-from gossamer.params.by_column import by_column
+from gossamer.params.column_options import by_column
 from gossamer.params.suggest import did_you_mean
 from gossamer.plot.tree_text import (
     Condition,

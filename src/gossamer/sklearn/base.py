@@ -21,7 +21,7 @@ from gossamer.objectives import Custom, CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import did_you_mean
 from gossamer.sklearn.arguments import take_out, to_threads, training_params
-from gossamer.sklearn.by_name import Parts, take_columns
+from gossamer.sklearn.fields_in_table import Parts, take_columns
 from gossamer.sklearn.functions import LabelsFirst
 from gossamer.sklearn.inputs import (
     Array,

@@ -19,14 +19,14 @@ from sklearn.utils.validation import (
 
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.frames import frame_names, is_frame, is_numeric
-from gossamer.data.kinds import as_known
 from gossamer.data.levels import NO_LEVELS, Levels
 from gossamer.data.names import check_names
 from gossamer.data.sparse import is_sparse, to_compressed_rows
+from gossamer.data.table_kinds import as_known
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model.predict import refuse_row
-from gossamer.sklearn.by_name import Parts, leave_out, refuse_path
 from gossamer.sklearn.class_weight import weigh_by_class
+from gossamer.sklearn.fields_in_table import Parts, leave_out, refuse_path
 
 Array = npt.NDArray[Any]
 # An array, one of scipy's sparse matrices in a format of _AS_IT_IS, or a Table with levels.

@@ -17,9 +17,9 @@ from gossamer.data.names import default_names
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import TABLE, Params
-from gossamer.params.by_column import by_column
 from gossamer.params.check_method import splits_by_value
 from gossamer.params.check_monotone import has_monotone
+from gossamer.params.column_options import by_column
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
 from gossamer.threads import resolve_threads

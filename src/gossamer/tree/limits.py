@@ -13,7 +13,7 @@ from gossamer.binning import Binning
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.params import Params
-from gossamer.params.by_column import by_column, column_of
+from gossamer.params.column_options import by_column, column_of
 from gossamer.params.forced import ForcedNode, read_splits
 
 # Not known to trees with a value for every output in each leaf.

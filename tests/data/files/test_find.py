@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gossamer as gs
+from gossamer.data.files.file_kinds import kind_of
 from gossamer.data.files.find import find_files, names_files
-from gossamer.data.files.kinds import kind_of
 
 
 def test_what_names_files() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.files.kinds import open_bytes, unreadable
+from gossamer.data.files.file_kinds import open_bytes, unreadable
 from gossamer.errors import DataError, message
 from gossamer.logger import info
 

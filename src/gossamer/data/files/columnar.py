@@ -15,7 +15,7 @@ from gossamer.data.files.arrow import (
     reading,
     reading_from,
 )
-from gossamer.data.files.kinds import kind_of, open_bytes
+from gossamer.data.files.file_kinds import kind_of, open_bytes
 from gossamer.data.frames import not_numeric
 from gossamer.data.pieces import PIECE_VALUES
 from gossamer.data.source import Source

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gossamer.data.files.kinds import first_lines
+from gossamer.data.files.file_kinds import first_lines
 from gossamer.errors import DataError, message
 
 DELIMITERS: Final = (",", ";", "\t", "|")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gossamer.errors import ParameterError
 from gossamer.params import Param
-from gossamer.params.by_column import by_column, column_of
 from gossamer.params.coerce import coerce
+from gossamer.params.column_options import by_column, column_of
 
 NAMES = ["age", "income", "1", "größe"]
 COSTS = Param("costs", (), "floats_by_column", (), "", "", low=0)

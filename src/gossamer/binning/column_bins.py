@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gossamer.errors import ParameterError, message
 from gossamer.params import Params
-from gossamer.params.by_column import by_column, column_of
+from gossamer.params.column_options import by_column, column_of
 from gossamer.params.forced import read_bins
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gossamer as gs
-from gossamer.data.kinds import as_known
 from gossamer.data.matrix import as_table
+from gossamer.data.table_kinds import as_known
 from gossamer.data.times import to_seconds
 
 N = 300

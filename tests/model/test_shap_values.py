@@ -21,7 +21,7 @@ from gossamer import (
     early_stopping,
     train,
 )
-from gossamer.model import explain, model_file
+from gossamer.model import model_file, shap_values
 from gossamer.model.model import Model
 from gossamer.model.predict import with_derived
 from gossamer.objectives import objective_from_config
@@ -609,7 +609,7 @@ class TestSparse:
     def test_small_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         booster, table = fit("multiclass"), sparse.csr_matrix(self.TABLE)
         whole = booster.predict(table, pred_contrib=True)
-        monkeypatch.setattr(explain, "_DENSE_VALUES", 100)  # six rows
+        monkeypatch.setattr(shap_values, "_DENSE_VALUES", 100)  # six rows
         for part, expected in zip(booster.predict(table, pred_contrib=True), whole, strict=True):
             np.testing.assert_array_equal(part.toarray(), expected.toarray())
 
