@@ -44,7 +44,7 @@ WEIGHT = RNG.random(N) + 0.5
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     )
     with cluster, Client(cluster) as client:
         yield client

@@ -33,7 +33,7 @@ TIME_OUT = 20.0
 @pytest.fixture
 def client() -> Iterator[Client]:
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
     with cluster, Client(cluster) as client:
         yield client

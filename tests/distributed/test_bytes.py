@@ -286,6 +286,19 @@ def test_an_error_in_an_objective_reaches_all_workers() -> None:
     assert not other.is_lost
 
 
+def test_an_objective_that_differs_among_workers_is_an_error() -> None:
+    def work(group: Group) -> None:
+        def noisy(scores: np.ndarray, data: Any) -> tuple[np.ndarray, np.ndarray]:
+            return scores - data.get_label() + group.rank * 1e-3, np.ones_like(scores)
+
+        rows = split_rows(SPREADS["even"])[group.rank]
+        shard = ShardData([TABLE[rows]], label=SIGNAL[rows])
+        train_shard(group, quiet({"objective": noisy}), shard, 1)
+
+    with pytest.raises(gossamer.GossamerError, match="different gradients on different workers"):
+        run_group(2, work)
+
+
 def test_no_rows_at_all_is_an_error() -> None:
     def work(group: Group) -> None:
         train_shard(group, {}, ShardData([TABLE[:0]], label=SIGNAL[:0]), 1)

@@ -19,6 +19,7 @@ from gossamer.distributed import Group, SavedRounds, ShardData, check_supported
 from gossamer.distributed import train as train_shard
 from gossamer.errors import DataError, message
 from gossamer.sklearn import GossamerClassifier, GossamerModel, GossamerRanker, GossamerRegressor
+from gossamer.sklearn.arguments import take_out
 from gossamer.sklearn.class_weight import weigh_by_class
 from gossamer.train import Callback
 
@@ -71,7 +72,7 @@ class DaskGossamerModel(GossamerModel):
     """
 
     _local: ClassVar[type[GossamerModel]] = GossamerModel
-    _eval_at: ClassVar[Any] = None
+    _needs_queries: ClassVar[bool] = False
 
     def __init__(self, *, client: Client | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -148,6 +149,14 @@ class DaskGossamerModel(GossamerModel):
             The estimator itself.
         """
         check_supported(self._checked_params())
+        if self._needs_queries and group is None and query is None:
+            raise DataError(
+                message(
+                    "ranking needs to know the queries",
+                    got="neither group nor query",
+                    hint="Pass group (rows of each query) or query (one id per row) to fit.",
+                )
+            )
         data = DaskDataset(
             X,
             label=y,
@@ -174,7 +183,9 @@ class DaskGossamerModel(GossamerModel):
             }
             valid.append(DaskDataset(table, label=label, **own).to_parts())
         n_sets = len(eval_set or ())
-        names = [f"valid_{i}" for i in range(n_sets)] if eval_names is None else list(eval_names)
+        names = list(eval_names or [f"valid_{i}" for i in range(n_sets)])
+        if eval_names is None and with_training is not None:
+            names[with_training] = "training"
         if len(names) != n_sets:
             raise DataError(
                 message("eval_names and eval_set differ in length", got=names, expected=str(n_sets))
@@ -186,7 +197,7 @@ class DaskGossamerModel(GossamerModel):
             with_training,
             names,
             eval_metric,
-            self._eval_at if eval_at is None else eval_at,
+            eval_at,
             list(callbacks or ()),
             base,
         )
@@ -213,6 +224,7 @@ class DaskGossamerModel(GossamerModel):
         """Train on the rows of one worker, together with all others: what `fit` runs on them."""
         params = self._checked_params()
         if eval_at is not None:
+            take_out(params, "eval_at")
             params["eval_at"] = eval_at
         rows.gather(group)
         target = rows.fields["label"]
@@ -276,4 +288,4 @@ class DaskGossamerRanker(DaskGossamerModel, GossamerRanker):
     """`GossamerRanker` on a Dask cluster."""
 
     _local = GossamerRanker
-    _eval_at = (1, 2, 3, 4, 5)
+    _needs_queries = True

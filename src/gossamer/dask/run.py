@@ -63,6 +63,7 @@ def run_job(
             lost |= loss.workers
             rounds = loss.rounds or rounds
             _remove_workers(client, loss.workers)
+            _stop(client, key, addresses)
             if n_restarts == max_restarts:
                 raise loss.error from None
             warn(f"{loss.error} Training goes on without it.")

@@ -9,6 +9,8 @@ from typing import Any
 import dask.array
 import dask.dataframe
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 from dask.delayed import delayed
 from distributed import Client
 
@@ -149,17 +151,10 @@ def predict(model: Any, data: Any, **kwargs: Any) -> dask.array.Array:
 
 def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
     """Call function(model, rows) for each partition."""
-    sent = delayed(model, pure=True)
     if isinstance(data, dask.dataframe.DataFrame):
-        example = np.asarray(function(model, data._meta_nonempty))
-        call = delayed(function)
-        arrays = [
-            dask.array.from_delayed(
-                call(sent, part), (np.nan, *example.shape[1:]), dtype=example.dtype
-            )
-            for part in data.to_delayed()
-        ]
-        return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
+        meta = _as_frame(function(model, data._meta))  # of no rows: what a model gives for them
+        return data.map_partitions(lambda rows: _as_frame(function(model, rows)), meta=meta).values
+    sent = delayed(model, pure=True)
     if isinstance(data, dask.array.Array):
         if data.numblocks[1] > 1:
             data = data.rechunk({1: -1})
@@ -181,6 +176,10 @@ def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
             hint="Use the model's own predict() for tables in memory.",
         )
     )
+
+
+def _as_frame(found: npt.NDArray[Any]) -> Any:
+    return pd.Series(found) if found.ndim == 1 else pd.DataFrame(found)
 
 
 @dataclass(frozen=True, eq=False)

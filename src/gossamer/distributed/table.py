@@ -18,6 +18,7 @@ from gossamer import _native
 from gossamer.data.binned import BinnedTable
 from gossamer.data.matrix import Values
 from gossamer.distributed.group import Group
+from gossamer.errors import GossamerError, message
 
 # Shards begin at multiples of this many rows: the native core adds floats up in blocks of it.
 BLOCK_ROWS: Final = 8192
@@ -105,6 +106,7 @@ class ShardGrower:
         """See `_native.Grower.grow`; arrays are about all rows."""
         assert raw is None  # linear leaves are refused before
         shard = self._shard
+        self._check_same(gradient)
         own = shard.own(score)
         trees = self._native.grow(
             shard.own(gradient),
@@ -118,6 +120,23 @@ class ShardGrower:
         if any(tree.n_leaves > 1 for tree in trees):
             shard.share(score, own)
         return trees
+
+    def _check_same(self, gradient: npt.NDArray[np.float32]) -> None:
+        """Refuse gradients that differ among workers: the model would be nobody's.
+
+        Raises:
+            GossamerError: If a custom objective is not deterministic.
+        """
+        total = gradient.view(np.uint32).sum(dtype=np.uint64)
+        found = np.concatenate(self._shard.group.gather_array(np.array([total])))
+        if (found != found[0]).any():
+            raise GossamerError(
+                message(
+                    "the objective gives different gradients on different workers",
+                    expected="a function whose result follows from scores and data",
+                    hint="Random numbers in an objective need a seed.",
+                )
+            )
 
     def stats(self) -> dict[str, float]:
         """See `_native.Grower.stats`."""
