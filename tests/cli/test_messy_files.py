@@ -391,11 +391,11 @@ def test_a_constant_model_warns(run: Any, tmp_path: Path) -> None:
 
 def test_things_to_know(run: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    lines = ["id,day,unit,copy,size,y"]
+    lines = ["copy,id,day,unit,size,y"]
     for i in range(400):
         y = int(rng.integers(0, 2))
         day = datetime(2024, 1, 1) + timedelta(days=i)
-        lines.append(f"{i},{day:%Y-%m-%d},m,{'ab'[y]},{rng.normal():.3f},{y}")
+        lines.append(f"{'ab'[y]},{i},{day:%Y-%m-%d},m,{rng.normal():.3f},{y}")
     path = tmp_path / "rows.csv"
     path.write_text("\n".join([*lines, ""]))
     expected = [
@@ -411,6 +411,13 @@ def test_things_to_know(run: Any, tmp_path: Path) -> None:
     train = ("train", path, "-t", "y", "-o", tmp_path / "m.gsm", "-n", 5)
     done = run(*train, "--valid", 0.2)
     assert all(text in done.stderr for text in [*expected, "% of the gain"])
+    page = tmp_path / "report.html"
+    done = run(*train, "--valid", 0.2, "--early-stopping", 3, "--report", page)
+    html = page.read_text(encoding="utf-8")
+    assert "<dt>target</dt><dd>y</dd>" in html
+    assert "rows.csv</dd>" in html
+    assert "valid: from" in html
+    assert "train: from" in html
     done = run(*train, "--valid-last", 0.2)
     assert "in the order of 'day'" not in done.stderr
     assert "'id', 'day' differ between" in done.stderr or "id, day differ between" in done.stderr

@@ -104,3 +104,19 @@ def test_mean_of_folds() -> None:
         plot_importance(gossamer.CVBooster())
     with pytest.raises(ParameterError, match="importance_type is not known: got 'weight'"):
         plot_importance(found, importance_type="weight")
+
+
+def test_percent() -> None:
+    from matplotlib.figure import Figure
+
+    import gossamer as gs
+
+    rows = [[i, i % 7, i % 3] for i in range(100)]
+    model = gs.train({"verbose": -1}, gs.Dataset(rows, label=range(100)), 3)
+    ax = gs.plot_importance(
+        model, ax=Figure().add_subplot(), importance_type="gain", percent=True, ignore_zero=False
+    )
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(100)
+    assert ax.texts[-1].get_text().endswith(" %")
+    assert ax.get_xlabel() == "Feature importance (%)"
+    assert ax.patches[0].get_height() == 0.7

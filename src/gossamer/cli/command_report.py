@@ -81,7 +81,8 @@ def command(
         rows = read_table(source, booster.feature_name())
     elif target is not None or query is not None:
         raise click.UsageError("--target and --query are columns of a file: which file?")
-    extra = {} if title is None else {"title": title}
+    extra: dict[str, Any] = {} if title is None else {"title": title}
+    extra |= {"target": target, "source": ", ".join(files) or None}
     write_report(booster, out, rows, label, queries, **extra)
     console.show("" if quiet else out, {"report": out})
 

@@ -24,10 +24,11 @@ from gossamer.cli.progress import TrainingBar
 from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
 from gossamer.cli.settings import ParameterCommand, Settings, gather
 from gossamer.cli.summary import Timing, peak_memory, training_summary, training_text
+from gossamer.cli.task import is_present
 from gossamer.data import Dataset
 from gossamer.data.findings import Finding, find_leak
 from gossamer.data.levels import NO_LEVELS
-from gossamer.data.source import Source
+from gossamer.data.source import ChosenRows, Source
 from gossamer.errors import DataError, GossamerError, message
 from gossamer.model import Booster
 from gossamer.params import resolve
@@ -274,13 +275,16 @@ def _train(
     # The same ones with and without a terminal: checkpoints ask for that.
     callbacks: list[Any] = [record_evaluation(history), TrainingBar(is_shown=console.is_watched)]
     callbacks += [stop, *([] if checkpoint is None else [checkpoint])]
+    valid_sets = {"train": train_set} if valid_set is None else {"valid": valid_set}
+    if settings.report is not None:  # the page draws both curves
+        valid_sets["train"] = train_set
     with stop:
         model = train(
             loaded.params,
             train_set,
             rounds_of(settings),
-            valid_sets=[train_set if valid_set is None else valid_set],
-            valid_names=["train" if valid_set is None else "valid"],
+            valid_sets=list(valid_sets.values()),
+            valid_names=list(valid_sets),
             init_model=settings.init_model,
             callbacks=callbacks,
         )
@@ -297,7 +301,11 @@ def _report(
     if valid_set is not None and isinstance(valid_set.data, Source):
         source = valid_set.data
     elif settings.valid is not None and share_of(settings.valid) is None:
-        source = open_table(settings.valid.split(","), settings.header)
+        options = text_options_of(settings.options)
+        source = open_table(settings.valid.split(","), settings.header, (), options)
+        if loaded.roles.target is not None:
+            there = is_present(read_column(source, loaded.roles.target))
+            source = source if there.all() else ChosenRows(source, there)
     label = None
     if loaded.roles.target is not None:
         label = loaded.task.encode(read_column(source, loaded.roles.target), "the target")
@@ -309,4 +317,6 @@ def _report(
         rows = rows.take(chosen) if hasattr(rows, "take") else rows[chosen]
         label = None if label is None else label[chosen]
         query = None if query is None else query[chosen]
-    write_report(model, settings.report, rows, label, query, evals_result=history)
+    files = source.what.removeprefix("the file ").replace("'", "")
+    told = {"target": loaded.roles.target, "source": files}
+    write_report(model, settings.report, rows, label, query, evals_result=history, **told)

@@ -36,9 +36,9 @@ def find_in_source(
     """
     if source.names is None:
         return []
-    columns, times = columns_of(read_table(source, names, MOST_ROWS))
-    n_rows = len(next(iter(columns.values()), ()))
-    return find_in_columns(columns, times, None if label is None else label[:n_rows])
+    table = read_table(source, names, MOST_ROWS)
+    columns, times = columns_of(table)
+    return find_in_columns(columns, times, None if label is None else label[: table.num_rows])
 
 
 def find_valid_drift(

@@ -169,7 +169,7 @@ def find_drift(train: Mapping[str, Column], valid: Mapping[str, Column]) -> list
     return [Finding("drift", tuple(names), _sentence(names, one, one.replace("ers", "er", 1)))]
 
 
-def find_leak(names: Sequence[str], gains: Sequence[float]) -> list[Finding]:
+def find_leak(names: Sequence[str], gains: npt.ArrayLike) -> list[Finding]:
     """Look for one column that does nearly all the work.
 
     Args:
@@ -180,11 +180,12 @@ def find_leak(names: Sequence[str], gains: Sequence[float]) -> list[Finding]:
         >>> print(find_leak(["a", "b", "c"], [90, 5, 5])[0])
         The column 'a' has 90 % of the gain: check that it is known when predicting (a leak?).
     """
-    total = float(np.sum(gains))
+    gain = np.asarray(gains, np.float64)
+    total = float(gain.sum())
     if len(names) < 3 or total <= 0:
         return []
-    best = int(np.argmax(gains))
-    share = float(gains[best]) / total
+    best = int(np.argmax(gain))
+    share = float(gain[best]) / total
     if share < _MOST_OF_THE_GAIN:
         return []
     text = (

@@ -6,7 +6,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -261,7 +260,7 @@ class Explaining(ABC):
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         data: Any = None,
         label: Any = None,
         *,
@@ -274,14 +273,17 @@ class Explaining(ABC):
         max_rows: int = 100_000,
         n_features: int = 6,
         trees: Any = None,
-    ) -> Path:
+        target: str | None = None,
+        source: str | None = None,
+    ) -> Any:
         """Write one HTML page about the model that needs nothing else to be read.
 
         It has learning curves, metrics and pictures that fit the task, importance, Shapley values,
         partial dependence, trees to explore, columns and parameters (docs/report.md).
 
         Args:
-            path: The file to write; one that is there is replaced in one step.
+            path: The file to write; an existing one is replaced in one step. None: no file is
+                written, and notebooks show the page that is returned.
             data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
                 raw data. Best are rows that the model was not trained on.
             label: Their labels, as for `Dataset`; classes by number, or by name where the model
@@ -294,11 +296,12 @@ class Explaining(ABC):
             num_iteration: Number of rounds, as for `predict`.
             max_rows: Rows of the data that are looked at, chosen at random if there are more.
             n_features: Columns whose partial dependence is drawn.
-            trees: Numbers of the trees that can be explored; None: the first ones that there is
-                room for.
+            trees: Numbers of the trees that can be explored; None: the first ones that fit.
+            target: What is predicted, for the top of the page.
+            source: Where the rows come from, for the top of the page.
 
         Returns:
-            The path of the file.
+            The path of the file (a `pathlib.Path`); without a path the page, a `ReportPage`.
 
         Raises:
             ParameterError: If the path cannot be a file, or an argument is not usable.
@@ -313,7 +316,7 @@ class Explaining(ABC):
             'report.html'
         """
         # Pages are made of models, so they come later in the pipeline: found when first asked for.
-        written: Path = import_module("gossamer.report").write_report(
+        return import_module("gossamer.report").write_report(
             self,
             path,
             data,
@@ -327,5 +330,6 @@ class Explaining(ABC):
             max_rows=max_rows,
             n_features=n_features,
             trees=trees,
+            target=target,
+            source=source,
         )
-        return written

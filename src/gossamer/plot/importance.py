@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_HEIGHT: Final = 120.0  # inches
+_THIN: Final = 0.2  # LightGBM's bars
 
 
 def plot_importance(
     booster: Any,
     ax: Axes | None = None,
-    height: float = 0.2,
+    height: float = _THIN,
     xlim: Pair | None = None,
     ylim: Pair | None = None,
     title: str | None = "Feature importance",
@@ -35,6 +36,7 @@ def plot_importance(
     dpi: int | None = None,
     grid: bool = True,
     precision: int | None = 3,
+    percent: bool = False,
     **kwargs: Any,
 ) -> Axes:
     """Draw how much each column matters, the most important one on top.
@@ -59,6 +61,7 @@ def plot_importance(
         dpi: Its resolution.
         grid: Whether to draw a grid.
         precision: Decimals of anything but counts; None: all.
+        percent: Whether to draw shares of the sum over all columns, in percent.
         **kwargs: Passed on to `ax.barh()`.
 
     Returns:
@@ -79,7 +82,12 @@ def plot_importance(
     """
     boosters, kind = _find_models(booster, importance_type)
     found = np.array([each.feature_importance(kind) for each in boosters])
+    if percent and height == _THIN:
+        height = 0.7  # readable next to the numbers
     values = found[0] if len(found) == 1 else found.mean(axis=0)
+    if percent:
+        found = 100 * found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+        values = found.mean(axis=0)
     names = boosters[0].feature_name()
     pairs = list(zip(values.tolist(), names, found.std(axis=0).tolist(), strict=True))
     pairs.sort(key=lambda pair: pair[0])
@@ -101,7 +109,9 @@ def plot_importance(
     if len(boosters) > 1:
         style = {"xerr": [spread for _, _, spread in pairs], "error_kw": {"elinewidth": 1}, **style}
     bars = ax.barh(range(len(pairs)), [value for value, _, _ in pairs], height=height, **style)
-    texts = [_format(value, kind, precision) for value, _, _ in pairs]
+    texts = [
+        f"{value:.1f} %" if percent else _format(value, kind, precision) for value, _, _ in pairs
+    ]
     ax.bar_label(bars, texts, padding=3)
     name_places(ax.set_yticks, [shorten(name, 60) for _, name, _ in pairs], is_x=False)
     end = max(value + (spread if len(boosters) > 1 else 0.0) for value, _, spread in pairs)
@@ -111,7 +121,7 @@ def plot_importance(
     label_axes(
         ax,
         title=title,
-        xlabel=None if xlabel is None else xlabel.replace("@importance_type@", kind),
+        xlabel=_axis_text(xlabel, kind, percent),
         ylabel=ylabel,
         grid="x" if grid else None,
     )
@@ -125,6 +135,12 @@ def _find_models(booster: Any, importance_type: str) -> tuple[list[Booster], str
     model = find_booster(booster, "plot_importance")
     own = "split" if model is booster else booster.importance_type
     return [model], own if is_auto else importance_type
+
+
+def _axis_text(xlabel: str | None, kind: str, percent: bool) -> str | None:
+    if xlabel is None:
+        return None
+    return xlabel.replace("@importance_type@", kind) + (" (%)" if percent else "")
 
 
 def _format(value: float, kind: str, precision: int | None) -> str:

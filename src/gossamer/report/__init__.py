@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gossamer.report.write import write_report
+from gossamer.report.write import ReportPage, write_report
 
-__all__ = ["write_report"]
+__all__ = ["ReportPage", "write_report"]

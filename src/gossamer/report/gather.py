@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +41,8 @@ def gather(
     max_rows: int,
     n_features: int,
     trees: Any,
+    target: str | None = None,
+    source: str | None = None,
 ) -> Given:
     """Check all arguments of a report.
 
@@ -95,6 +98,9 @@ def gather(
         n_features,
         _check_trees(trees, model),
         has_weight,
+        target,
+        source,
+        date.today().isoformat(),
     )
 
 

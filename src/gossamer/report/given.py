@@ -52,6 +52,9 @@ class Given:
         n_features: Columns of which partial dependence and the like is drawn.
         trees: Numbers of the trees to embed; None: the first ones.
         has_weight: Whether the rows came with weights, which are not looked at.
+        target: What is predicted; None: not known.
+        source: Where the rows come from; None: not known.
+        date: When the page is written, as 2024-05-31.
     """
 
     booster: Booster
@@ -67,6 +70,9 @@ class Given:
     n_features: int
     trees: tuple[int, ...] | None
     has_weight: bool = False
+    target: str | None = None
+    source: str | None = None
+    date: str = ""
 
     @property
     def is_sample(self) -> bool:

@@ -77,6 +77,16 @@ def number(value: float, digits: int = 4) -> str:
     return found.rstrip("0").rstrip(".") if "." in found else found
 
 
+def plain_number(value: float, digits: int = 6) -> str:
+    """Return a value of a column: no thousands separators, since it may be a year or a code.
+
+    Example:
+        >>> plain_number(2024), plain_number(90210.0), plain_number(0.5)
+        ('2024', '90210', '0.5')
+    """
+    return number(value, digits).replace(",", "")
+
+
 def many(n: int, word: str) -> str:
     """Return a number of things.
 

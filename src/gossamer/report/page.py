@@ -12,6 +12,7 @@ from gossamer.report.given import Given
 from gossamer.report.html import text
 from gossamer.report.sections import SECTIONS
 from gossamer.report.sections.summary import summary
+from gossamer.report.sections.verdict import verdict
 
 _SCRIPTS: Final = ("threshold.js", "tree_layout.js", "tree_explorer.js")
 _STYLES: Final = ("page.css", "charts.css", "explorer.css")
@@ -35,7 +36,7 @@ class _Part:
 
 
 def make_page(given: Given) -> str:
-    """Return the whole page; the same model and data give the same text."""
+    """Return the whole page; the same model and data give the same text on the same day."""
     parts = [_Part(id, title, make(given)) for id, title, make in SECTIONS]
     parts = [part for part in parts if part.content]
     menu = "".join(f'<li><a href="#{part.id}">{part.title}</a></li>' for part in parts)
@@ -51,7 +52,7 @@ def make_page(given: Given) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="generator" content="Gossamer">\n'
         f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{title}</h1>{summary(given)}</header>\n"
+        f"<header><h1>{title}</h1>{summary(given)}{verdict(given)}</header>\n"
         f'<nav aria-label="Sections"><ul>{menu}</ul></nav>\n<main>\n'
         + "\n".join(part.html for part in parts)
         + "\n</main>\n<footer><p>Written by Gossamer. This page loads nothing and sends "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from gossamer.report.page import make_page
 
 def write_report(
     booster: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     data: Any = None,
     label: Any = None,
     *,
@@ -27,13 +29,16 @@ def write_report(
     max_rows: int = 100_000,
     n_features: int = 6,
     trees: Any = None,
-) -> Path:
+    target: str | None = None,
+    source: str | None = None,
+) -> Path | ReportPage:
     """Write a page about a model that needs nothing else to be read (docs/report.md).
 
     Args:
         booster: A `Booster`, or a fitted estimator; of the latter, recorded metrics and names of
             classes are found as well.
-        path: The file to write; one that is there is replaced in one step.
+        path: The file to write; an existing one is replaced in one step. None: no file is written,
+            and notebooks show the page that is returned.
         data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
             raw data. Best are rows that the model was not trained on.
         label: Their labels, as for `Dataset`; of an estimator, as for `fit`.
@@ -45,11 +50,12 @@ def write_report(
         num_iteration: Number of rounds, as for `predict`.
         max_rows: Rows of the data that are looked at, chosen at random if there are more.
         n_features: Columns whose partial dependence is drawn.
-        trees: Numbers of the trees that can be explored; None: the first ones that there is room
-            for.
+        trees: Numbers of the trees that can be explored; None: the first ones that fit.
+        target: What is predicted, for the top of the page.
+        source: Where the rows come from, for the top of the page.
 
     Returns:
-        The path of the file.
+        The path of the file; without a path the page itself.
 
     Raises:
         ParameterError: If the path cannot be a file, or an argument is not usable.
@@ -63,7 +69,7 @@ def write_report(
         >>> write_report(model, Path(tempfile.mkdtemp(), "report.html"), x).name
         'report.html'
     """
-    target = _check_path(path)
+    file = None if path is None else _check_path(path)
     given = gather(
         booster,
         data,
@@ -77,9 +83,42 @@ def write_report(
         max_rows=max_rows,
         n_features=n_features,
         trees=trees,
+        target=target,
+        source=source,
     )
-    write_atomically(target, make_page(given).encode("utf-8"))
-    return target
+    page = ReportPage(make_page(given))
+    return page if file is None else page.save(file)
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """A page about a model, which notebooks show.
+
+    Attributes:
+        html: The page.
+    """
+
+    html: str
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file.
+
+        Returns:
+            The path of the file.
+        """
+        file = _check_path(path)
+        write_atomically(file, self.html.encode("utf-8"))
+        return file
+
+    def __repr__(self) -> str:
+        return f"<ReportPage: {len(self.html):,} characters; save(path) writes it>"
+
+    def _repr_html_(self) -> str:
+        # In a frame, so that the styles of the page and of the notebook stay apart.
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" '
+            'style="width: 100%; height: 48rem; border: 1px solid #ccc"></iframe>'
+        )
 
 
 def _check_path(path: object) -> Path:

@@ -88,7 +88,7 @@ def tick_texts(ticks: list[float]) -> list[str]:
 
     Example:
         >>> tick_texts([0.0, 0.25, 0.5]), tick_texts([0.0, 2e6]), tick_texts([1000.0, 2000.0])
-        (['0', '0.25', '0.5'], ['0', '2M'], ['1,000', '2,000'])
+        (['0', '0.25', '0.5'], ['0', '2M'], ['1000', '2000'])
         >>> tick_texts([0.0, 40000.0])
         ['0', '40k']
     """
@@ -98,4 +98,5 @@ def tick_texts(ticks: list[float]) -> list[str]:
             return [f"{tick / size:g}{unit}" if tick else "0" for tick in ticks]
     if largest >= 1e12 or 0 < largest < 1e-4:
         return [f"{tick:.3g}" for tick in ticks]
-    return [f"{tick:,.6f}".rstrip("0").rstrip(".") for tick in ticks]
+    # Without thousands separators: the axis may have years.
+    return [f"{tick:.6f}".rstrip("0").rstrip(".") for tick in ticks]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gossamer.model.changed_columns import values_of
 from gossamer.report.charts import sparkline
 from gossamer.report.given import Floats, Given
-from gossamer.report.html import clean, name, note, number, percent, table, text
+from gossamer.report.html import clean, name, note, number, percent, plain_number, table, text
 
 _MOST: Final = 60
 _LEVELS: Final = 6
@@ -74,7 +74,7 @@ def _of_data(given: Given, column: int, values: Floats) -> tuple[str, ...]:
     kind = "whole numbers" if np.array_equal(finite, np.round(finite)) else "numbers"
     if np.isin(distinct, (0.0, 1.0)).all():
         kind = "0 and 1"
-    span = f"{number(there.min())} \u2026 {number(there.max())}"
+    span = f"{plain_number(there.min())} \u2026 {plain_number(there.max())}"
     mean = number(finite.mean()) if len(finite) else "\u2013"
     return (title, kind, missing, n_distinct, span, mean, sparkline(_counts(finite)))
 
@@ -107,5 +107,5 @@ def _of_model(given: Given, column: int) -> tuple[str, ...]:
     thresholds = arrays["threshold"][is_own]
     if not len(thresholds):
         return (title, "numbers", n_splits, "\u2013")
-    span = f"split from {number(thresholds.min())} to {number(thresholds.max())}"
+    span = f"split from {plain_number(thresholds.min())} to {plain_number(thresholds.max())}"
     return (title, "numbers", n_splits, span)

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.errors import GossamerError
+from gossamer.model.changed_columns import values_of
 from gossamer.model.partial import PartialDependence, partial_dependence
 from gossamer.report.charts import Chart
 from gossamer.report.charts.scale import span_of, with_room
@@ -44,12 +45,13 @@ def partial(given: Given) -> str:
 
 
 def _draw(given: Given, column: int) -> str:
+    categories, n_categories = _most_frequent(given, column)
     found = partial_dependence(
         given.model,
         given.explained,
         column,
         given.options,
-        None,
+        categories,
         "individual",
         (0.02, 0.98),
         _POINTS,
@@ -59,13 +61,14 @@ def _draw(given: Given, column: int) -> str:
     each = found.values if found.values.ndim == 3 else found.values[:, :, None]
     grid_values: Any = found.grid[0]
     remark = ""
-    if is_categorical and len(grid_values) > _LEVELS:
-        remark = f"The first {_LEVELS} of {len(grid_values):,} categories."
-        grid_values, each = grid_values[:_LEVELS], each[:, :_LEVELS]
+    if is_categorical and n_categories > len(grid_values):
+        remark = f"The {_LEVELS} most frequent of {n_categories:,} categories."
     mean = each.mean(axis=0)
     n_outputs = mean.shape[1]
     lines = each[:: max(-(-len(each) // _LINES), 1), :, 0] if n_outputs == 1 else each[:0, :, 0]
-    chart = _axes(found, name, grid_values, with_room(span_of(mean[:, :_OUTPUTS], lines)), mean)
+    # On the scale of the mean: single rows may lie far away, and are cut off at the edges.
+    span = with_room(span_of(mean[:, :_OUTPUTS]), 0.5 if len(lines) else 0.04)
+    chart = _axes(found, name, grid_values, span, mean)
     x = np.arange(len(grid_values)) if is_categorical else grid_values
     if len(lines) and not is_categorical:
         chart.lines(x, lines)
@@ -86,6 +89,23 @@ def _draw(given: Given, column: int) -> str:
     if n_outputs > _OUTPUTS:
         remark = f"The first {_OUTPUTS} of {n_outputs} outputs."
     return chart.figure(remark)
+
+
+def _most_frequent(given: Given, column: int) -> tuple[Any, int]:
+    """Return the categories to draw, the most frequent first, and how many there are.
+
+    Of a column of numbers, None: the grid is made of quantiles.
+    """
+    if not given.is_categorical(column):
+        return None, 0
+    values = values_of(given.explained.matrix, column).astype(np.float64)
+    codes, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    if not len(codes):
+        return None, 0
+    chosen = codes[np.argsort(-counts, kind="stable")][:_LEVELS]
+    levels = given.levels_of(column)
+    known = chosen if levels is None else [levels[int(code)] for code in chosen]
+    return known, len(codes)
 
 
 def _axes(

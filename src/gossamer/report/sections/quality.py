@@ -19,6 +19,7 @@ from gossamer.report.sections.multiclass import multiclass
 from gossamer.report.sections.ranking import ranking
 from gossamer.report.sections.regression import regression
 from gossamer.report.sections.survival import survival
+from gossamer.report.sections.verdict import baseline_scores
 
 _TARGETS: Final = 6
 
@@ -126,7 +127,8 @@ def _metrics(given: Given) -> str:
     names = list(own) if own is not None else [part.own_metric] if part.own_metric else []
     names += _METRICS.get(part.traits.kind, ())
     score = np.ascontiguousarray(given.scores.T).ravel()
-    found: dict[str, tuple[str, str, str]] = {}
+    base = baseline_scores(given)
+    found: dict[str, tuple[str, str, str, str]] = {}
     for name in names:
         try:
             metrics = make_metrics(given.params.replace(metric=name), objective, targets.n_targets)
@@ -135,7 +137,12 @@ def _metrics(given: Given) -> str:
             continue
         for metric, value in values:
             better = "higher" if metric.maximize else "lower"
-            found[metric.name] = (text(metric.name), number(value, 6), f"{better} is better")
+            guess = "\u2013"
+            if base is not None:
+                guess = number(metric.evaluate(base, targets, objective), 6)
+            found[metric.name] = (text(metric.name), number(value, 6), guess, f"{better} is better")
     if not found:
         return ""
-    return table(("metric", "value", ""), found.values(), kinds="tnt")
+    head = ("metric", "model", "baseline", "")
+    told = note("The baseline predicts the same for every row: the best constant for these labels.")
+    return table(head, found.values(), kinds="tnnt") + told

@@ -36,7 +36,11 @@ def summary(given: Given) -> str:
     model, booster = given.model, given.booster
     objective = model.objective
     part = objective.parts[0] if isinstance(objective, SeveralTargets) else objective
-    facts = [("task", f"{task_of(objective)} <small>({text(part.name)})</small>")]
+    facts = [] if given.target is None else [("target", text(given.target))]
+    facts.append(("task", f"{task_of(objective)} <small>({text(part.name)})</small>"))
+    if given.source is not None:
+        facts.append(("source", text(given.source)))
+    facts.append(("date", given.date))
     if n_rows := trained_rows(given):
         facts.append(("rows in training", f"{n_rows:,}"))
     if given.table is not None:

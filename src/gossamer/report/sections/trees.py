@@ -11,7 +11,7 @@ from gossamer.data import Table
 from gossamer.model.changed_columns import values_of
 from gossamer.model.predict import predict
 from gossamer.report.given import Given
-from gossamer.report.html import clean, note, number, to_json
+from gossamer.report.html import clean, note, number, plain_number, to_json
 from gossamer.report.tree_data import EmbeddedTree, TreeEmbedder, example_rows
 
 _SHOWN_COLUMNS: Final = 40  # whose values are told of an example
@@ -117,4 +117,4 @@ def _shown(given: Given, column: int, value: float) -> str:
     if np.isnan(value):
         return "missing"
     own = given.levels_of(column)
-    return clean(own[int(value)], 30) if own is not None else number(value, 6)
+    return clean(own[int(value)], 30) if own is not None else plain_number(value)
