@@ -386,7 +386,8 @@ class Dataset:
     def get_params(self) -> dict[str, Any]:
         """Return the parameters that shaped this data set, by canonical name."""
         params = resolve(self._lazy.all_params(), context="dataset")
-        return {name: params[name] for name in BINNING_PARAMS if name in params.given}
+        given = params.to_dict(given_only=True).items()
+        return {name: value for name, value in given if name in BINNING_PARAMS}
 
     def num_data(self) -> int:
         """Return the number of rows; constructs the data set."""

@@ -96,8 +96,9 @@ class LazyData:
 
     def _make(self, of_trainings: Mapping[str, Any]) -> BuiltData:
         own = params = resolve(self._own_params, context="dataset")
-        if of_trainings or self.params != self._own_params:
+        if not _are_same(self.params, self._own_params):  # the user has changed them since
             params = resolve(self.params, context="dataset")
+        if of_trainings:
             both = {**params.to_dict(given_only=True), **of_trainings}
             params = resolve(both, context="dataset")
         request = Request(
@@ -352,3 +353,8 @@ class LazyData:
             if built.field(name) is not None:
                 facts[name] = "yes"
         return facts
+
+
+def _are_same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether parameters are the same objects; arrays among them cannot be compared by value."""
+    return some.keys() == others.keys() and all(some[name] is others[name] for name in some)

@@ -70,6 +70,7 @@ class Booster(TrainedModel):
         was_interrupted: Whether `train()` was left by Ctrl-C, with the rounds done until then.
 
     Example:
+        >>> import numpy as np
         >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
         >>> booster = Booster({"objective": "binary"}, data)
         >>> for _ in range(10):
@@ -341,6 +342,7 @@ class Booster(TrainedModel):
             DataError: If they do not fit the model, or the model is still in training.
 
         Example:
+            >>> import numpy as np
             >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
             >>> booster = Booster({"objective": "binary"}, data)
             >>> booster.free_dataset().set_class_names(["early", "late"]).class_names
@@ -369,6 +371,7 @@ class Booster(TrainedModel):
             ParameterError: If there is no such leaf, or the value does not fit.
 
         Example:
+            >>> import numpy as np
             >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
             >>> booster = Booster({"objective": "binary", "num_leaves": 2}, data)
             >>> booster.update()
