@@ -14,6 +14,7 @@ from gossamer.data import Targets
 from gossamer.metrics import Metric, make_metrics
 from gossamer.objectives import Binary, Custom, Multiclass, Objective, Regression
 from gossamer.params import resolve
+from gossamer.params.traits import Kind, Traits
 
 N_ROWS = 10_003  # the last rows fill no block of eight
 
@@ -22,7 +23,7 @@ N_ROWS = 10_003  # the last rows fill no block of eight
 class Independent(Custom):
     """A sigmoid per class, which do not add up to 1."""
 
-    has_link: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(Kind.CUSTOM, "named")
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         return 1 / (1 + np.exp(-0.7 * score.reshape(self.n_outputs, -1).T))

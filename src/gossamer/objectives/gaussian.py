@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
 from gossamer.objectives.base import Gradients, Objective, read_number
+from gossamer.objectives.labels import check_limit
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
@@ -55,15 +55,7 @@ class Gaussian(Objective):
         """Make the objective; gradients of these labels must fit float32."""
         heaviest = 1.0 if targets.weight is None else max(1.0, float(targets.weight.max()))
         largest = float(np.abs(targets.label).max())
-        if largest * heaviest > _LARGEST_LABEL:
-            raise DataError(
-                message(
-                    "labels are too large",
-                    got=largest * heaviest,
-                    expected=f"label x weight within +-{_LARGEST_LABEL:g}",
-                    hint="Divide the labels, or the weights, by a constant.",
-                )
-            )
+        check_limit(largest * heaviest, _LARGEST_LABEL)
         label = targets.label.astype(np.float64)
         variance = targets.average((label - targets.average(label)) ** 2)
         scale = max(math.sqrt(variance), _LEAST_SCALE * (largest or 1.0))

@@ -81,12 +81,24 @@ def check_size(targets: Targets) -> None:
     """
     heaviest = 1.0 if targets.weight is None else float(targets.weight.max())
     largest = float(np.abs(targets.label).max())
-    if largest * heaviest > LARGEST_GRADIENT:
+    check_limit(largest * heaviest, LARGEST_GRADIENT)
+
+
+def check_limit(largest: float, limit: float) -> None:
+    """Check the largest product of a label and a weight.
+
+    Raises:
+        DataError: If it is beyond the limit.
+
+    Example:
+        >>> check_limit(2.0, 1e24)
+    """
+    if largest > limit:
         raise DataError(
             message(
                 "labels are too large",
-                got=largest * heaviest,
-                expected=f"label x weight within +-{LARGEST_GRADIENT:g}",
+                got=largest,
+                expected=f"label x weight within +-{limit:g}",
                 hint="Divide the labels, or the weights, by a constant.",
             )
         )

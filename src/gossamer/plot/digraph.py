@@ -57,11 +57,10 @@ def create_tree_digraph(
         ParameterError: If there is no such tree, or an option is not usable.
 
     Example:
-        >>> from gossamer.data import Dataset
-        >>> from gossamer.train import train
+        >>> import gossamer as gs
         >>> rows = [[i, i % 7] for i in range(100)]
-        >>> data = Dataset(rows, label=range(100), feature_name=["age", "day"])
-        >>> graph = create_tree_digraph(train({"num_leaves": 2, "verbose": -1}, data, 1))
+        >>> data = gs.Dataset(rows, label=range(100), feature_name=["age", "day"])
+        >>> graph = create_tree_digraph(gs.train({"num_leaves": 2, "verbose": -1}, data, 1))
         >>> "<B>age</B> ≤ <B>50.5</B>" in graph.source
         True
     """

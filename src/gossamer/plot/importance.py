@@ -72,11 +72,10 @@ def plot_importance(
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from gossamer.data import Dataset
-        >>> from gossamer.train import train
+        >>> import gossamer as gs
         >>> rows = [[i, i % 7] for i in range(100)]
-        >>> data = Dataset(rows, label=range(100), feature_name=["a", "b"])
-        >>> ax = plot_importance(train({}, data, 3), ax=Figure().add_subplot())
+        >>> data = gs.Dataset(rows, label=range(100), feature_name=["a", "b"])
+        >>> ax = plot_importance(gs.train({}, data, 3), ax=Figure().add_subplot())
         >>> ax.get_yticklabels()[0].get_text()
         'a'
     """

@@ -64,10 +64,9 @@ def plot_partial_dependence(
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from gossamer.data import Dataset
-        >>> from gossamer.train import train
+        >>> import gossamer as gs
         >>> rows = [[i, i % 7] for i in range(100)]
-        >>> model = train({"verbose": -1}, Dataset(rows, label=range(100)), 3)
+        >>> model = gs.train({"verbose": -1}, gs.Dataset(rows, label=range(100)), 3)
         >>> ax = plot_partial_dependence(model, rows, 0, ax=Figure().add_subplot())
         >>> ax.get_xlabel(), len(ax.get_lines())
         ('Column_0', 1)

@@ -72,11 +72,11 @@ def plot_shap_summary(
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from gossamer.data import Dataset
-        >>> from gossamer.train import train
+        >>> import gossamer as gs
         >>> rows = [[i, i % 7] for i in range(100)]
-        >>> data = Dataset(rows, label=range(100), feature_name=["age", "day"])
-        >>> ax = plot_shap_summary(train({"verbose": -1}, data, 3), rows, ax=Figure().add_subplot())
+        >>> data = gs.Dataset(rows, label=range(100), feature_name=["age", "day"])
+        >>> model = gs.train({"verbose": -1}, data, 3)
+        >>> ax = plot_shap_summary(model, rows, ax=Figure().add_subplot())
         >>> [text.get_text() for text in ax.get_yticklabels()]
         ['age']
     """

@@ -67,11 +67,10 @@ def plot_shap_waterfall(
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from gossamer.data import Dataset
-        >>> from gossamer.train import train
+        >>> import gossamer as gs
         >>> rows = [[i, i % 7] for i in range(100)]
-        >>> data = Dataset(rows, label=range(100), feature_name=["age", "day"])
-        >>> model = train({"verbose": -1}, data, 3)
+        >>> data = gs.Dataset(rows, label=range(100), feature_name=["age", "day"])
+        >>> model = gs.train({"verbose": -1}, data, 3)
         >>> ax = plot_shap_waterfall(model, rows, row=99, ax=Figure().add_subplot())
         >>> [text.get_text() for text in ax.get_yticklabels()]
         ['age = 99']

@@ -77,11 +77,10 @@ def plot_tree(
 
     Example:
         >>> from matplotlib.figure import Figure
-        >>> from gossamer.data import Dataset
-        >>> from gossamer.train import train
+        >>> import gossamer as gs
         >>> rows = [[i, i % 7] for i in range(100)]
-        >>> data = Dataset(rows, label=range(100), feature_name=["age", "day"])
-        >>> model = train({"num_leaves": 2, "verbose": -1}, data, 1)
+        >>> data = gs.Dataset(rows, label=range(100), feature_name=["age", "day"])
+        >>> model = gs.train({"num_leaves": 2, "verbose": -1}, data, 1)
         >>> ax = plot_tree(model, ax=Figure().add_subplot())
         >>> [text.get_text() for text in ax.texts][2:4]
         ['age', '≤ 50.5']

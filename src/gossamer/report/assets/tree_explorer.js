@@ -124,8 +124,8 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
   function fit(least) {
     const places = layOut(nodes(), state.open);
     const x = [...places.values()].map((at) => at.x), y = [...places.values()].map((at) => at.y);
-    const left = x.reduce((a, b) => Math.min(a, b)) - SLOT / 2;
-    const width = x.reduce((a, b) => Math.max(a, b)) + SLOT / 2 - left;
+    const left = x.reduce((a, b) => Math.min(a, b)) - (NODE_WIDTH + GAP) / 2;
+    const width = x.reduce((a, b) => Math.max(a, b)) + (NODE_WIDTH + GAP) / 2 - left;
     const height = y.reduce((a, b) => Math.max(a, b)) + NODE_HEIGHT + 24;
     const room = picture.getBoundingClientRect();
     const wanted = Math.min(room.width / width, room.height / height, 1.2);
