@@ -152,6 +152,8 @@ class Dataset(RowFields):
         """Keep the arguments; they are checked in `construct()`."""
         self.data = data
         self.label = label
+        if reference is not None and not isinstance(reference, Dataset):
+            raise DataTypeError(message("reference must be a Dataset", got=reference))
         self.reference = reference
         self.weight = weight
         self.init_score = init_score
@@ -682,7 +684,12 @@ class Dataset(RowFields):
             used_indices: Rows, from 0.
             params: Other parameters than this data set's.
         """
-        rows = np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
+        try:
+            rows = np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
+        except (TypeError, ValueError, OverflowError):
+            raise DataTypeError(
+                message("used_indices must be numbers of rows", got=used_indices)
+            ) from None
         subset = Dataset(
             None,
             reference=self,

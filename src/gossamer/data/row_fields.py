@@ -133,7 +133,7 @@ class RowFields(ABC):
         "feature_weights" has one number >= 0 per column: how likely it is to be drawn when features
         are sampled.
         """
-        if field_name == "query":
+        if isinstance(field_name, str) and field_name == "query":
             return self.set_query(data)
         name = _known_field(field_name)
         with self._lock:
@@ -236,6 +236,6 @@ def _bounds(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 def _known_field(name: str) -> str:
-    if name in _CHECKS:
+    if isinstance(name, str) and name in _CHECKS:
         return name
     raise DataError(message("there is no such field", got=name, expected=", ".join(_CHECKS)))

@@ -45,7 +45,7 @@ from gossamer.model.explaining import Explaining
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
-from gossamer.model.predict import PredictOptions, predict
+from gossamer.model.predict import PredictOptions, as_number, predict
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
 from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
@@ -264,6 +264,8 @@ class Booster(Explaining, Storing):
                 training.use_data(data)
                 self.train_set, self.train_set_version = data, data.version
             if fobj is not None:
+                if not callable(fobj):
+                    raise ParameterTypeError(message("fobj must be a function", got=fobj))
                 training.use_function(fobj)
             return training.train_round()
 
@@ -275,6 +277,8 @@ class Booster(Explaining, Storing):
     def reset_parameter(self, params: Mapping[str, Any]) -> Booster:
         """Change parameters for the rounds to come."""
         training = self._in_training("reset_parameter()")
+        if not isinstance(params, Mapping):
+            raise ParameterTypeError(message("params must be a dict", got=params))
         with training.lock:
             training.reset_params(training.params.replace(**params))
             self.params.update(params)
@@ -502,7 +506,9 @@ class Booster(Explaining, Storing):
 
     def _n_rounds(self, num_iteration: int | None) -> int:
         """Number of rounds to use: those asked for, the best, or 0 for all."""
-        return self.best_iteration if num_iteration is None else num_iteration
+        if num_iteration is None:
+            return self.best_iteration
+        return as_number("num_iteration", num_iteration)
 
     # ---- facts ----
 
@@ -853,7 +859,7 @@ class Booster(Explaining, Storing):
     def _first_rounds(self, num_iteration: int | None, start_iteration: int = 0) -> Model:
         model = self._model
         n_rounds, wanted = model.forest.n_rounds, self._n_rounds(num_iteration)
-        first = min(max(start_iteration, 0), n_rounds)
+        first = min(max(as_number("start_iteration", start_iteration), 0), n_rounds)
         last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
         return model.rounds(first, last)
 
