@@ -11,7 +11,7 @@ from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
 from gossamer.data.dataset import check_dataset
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError, ParameterTypeError, message
 from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -162,14 +162,21 @@ def _keep_so_far(run: Run) -> None:
     warn(f"Training was interrupted after {n_rounds} rounds; the model is that of these rounds.")
 
 
+def _list(name: str, values: Any) -> list[Any]:
+    try:
+        return [] if values is None else list(values)
+    except TypeError:
+        raise ParameterTypeError(message(f"{name} must be a list", got=values)) from None
+
+
 def _add_valid_sets(
     booster: Booster,
     valid_sets: Dataset | Sequence[Dataset] | None,
     valid_names: str | Sequence[str] | None,
 ) -> bool:
     """Add the validation sets; returns whether the training data is among them."""
-    sets = [valid_sets] if isinstance(valid_sets, Dataset) else list(valid_sets or [])
-    names = [valid_names] if isinstance(valid_names, str) else list(valid_names or [])
+    sets = [valid_sets] if isinstance(valid_sets, Dataset) else _list("valid_sets", valid_sets)
+    names = [valid_names] if isinstance(valid_names, str) else _list("valid_names", valid_names)
     if len(names) > len(sets):
         raise ParameterError(
             message(
@@ -208,7 +215,10 @@ def _sort_callbacks(
     callbacks: Sequence[Callback] | None, params: Params
 ) -> tuple[list[Callback], list[Callback]]:
     """Callbacks before and after a round, each by their `order`."""
-    found = list({id(callback): callback for callback in callbacks or ()}.values())
+    found = list({id(callback): callback for callback in _list("callbacks", callbacks)}.values())
+    for callback in found:
+        if not callable(callback):
+            raise ParameterTypeError(message("a callback must be a function", got=callback))
     if params.early_stopping_round > 0:
         found.append(
             early_stopping(

@@ -112,6 +112,8 @@ class Dataset:
             "query": query,
             "position": position,
         }
+        if reference is not None and not isinstance(reference, Dataset):
+            raise DataTypeError(message("reference must be a Dataset", got=reference))
         self._reference = reference
         self._lazy: LazyData = LazyData(
             data,
@@ -260,7 +262,12 @@ class Dataset:
             used_indices: Rows, from 0.
             params: Other parameters than this data set's.
         """
-        rows = np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
+        try:
+            rows = np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
+        except (TypeError, ValueError, OverflowError):
+            raise DataTypeError(
+                message("used_indices must be numbers of rows", got=used_indices)
+            ) from None
         subset = Dataset(
             None,
             reference=self,

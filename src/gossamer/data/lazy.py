@@ -176,7 +176,7 @@ class LazyData:
         Raises:
             DataError: If it cannot be used, or bins were chosen by the weights before.
         """
-        if field_name == "query":
+        if isinstance(field_name, str) and field_name == "query":
             self._set_query(values)
             return
         name = known_field(field_name)

@@ -148,6 +148,6 @@ def known_field(name: str) -> str:
     Raises:
         DataError: If there is no such field.
     """
-    if name in _CHECKS:
+    if isinstance(name, str) and name in _CHECKS:
         return name
     raise DataError(message("there is no such field", got=name, expected=", ".join(_CHECKS)))

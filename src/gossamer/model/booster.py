@@ -255,6 +255,8 @@ class Booster(TrainedModel):
                 training.use_data(built, data, table)
                 self.train_set, self.train_set_version = data, data.version
             if fobj is not None:
+                if not callable(fobj):
+                    raise ParameterTypeError(message("fobj must be a function", got=fobj))
                 training.use_function(fobj)
             return training.train_round()
 
@@ -266,6 +268,8 @@ class Booster(TrainedModel):
     def reset_parameter(self, params: Mapping[str, Any]) -> Booster:
         """Change parameters for the rounds to come."""
         training = training_of(self, "reset_parameter()")
+        if not isinstance(params, Mapping):
+            raise ParameterTypeError(message("params must be a dict", got=params))
         with training.lock:
             training.reset_params(training.params.replace(**params))
             self.params.update(params)

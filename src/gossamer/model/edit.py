@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.model.predict import as_number
 from gossamer.tree import Forest
 
 # Shuffling is for looking at a model in another order: the same one every time, as in LightGBM.
@@ -21,8 +22,10 @@ def leaf_values(forest: Forest, tree: int, leaf: int) -> npt.NDArray[np.float64]
     """Return the values of a tree's leaves, leaves x values, once there is such a leaf.
 
     Raises:
-        ParameterError: If there is no such tree, or no such leaf in it.
+        ParameterError: If there is no such tree, or no such leaf in it, or these are no numbers.
     """
+    tree = as_number("tree_id", tree, "the number of a tree")
+    leaf = as_number("leaf_id", leaf, "the number of a leaf")
     if not 0 <= tree < forest.n_trees:
         raise ParameterError(
             message("there is no such tree", got=tree, expected=f"0..{forest.n_trees - 1}")
@@ -109,6 +112,7 @@ def shuffled_rounds(n_rounds: int, first: int, end: int) -> list[int]:
         >>> shuffled_rounds(5, 1, -1)
         [0, 2, 4, 3, 1]
     """
+    first, end = as_number("start_iteration", first), as_number("end_iteration", end)
     end = n_rounds if end <= 0 else end
     if not 0 <= first <= end <= n_rounds:
         raise ParameterError(

@@ -25,7 +25,7 @@ from gossamer.model.given_params import given_params
 from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
-from gossamer.model.predict import PredictOptions, predict
+from gossamer.model.predict import PredictOptions, as_number, predict
 from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
 from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
@@ -217,7 +217,7 @@ class TrainedModel(Explaining, Storing):
         """
         model = self.model
         n_rounds, wanted = model.forest.n_rounds, self._n_rounds(num_iteration)
-        first = min(max(start_iteration, 0), n_rounds)
+        first = min(max(as_number("start_iteration", start_iteration), 0), n_rounds)
         last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
         return model.rounds(first, last)
 
@@ -366,7 +366,9 @@ class TrainedModel(Explaining, Storing):
 
     def _n_rounds(self, num_iteration: int | None) -> int:
         """Number of rounds to use: those asked for, the best, or 0 for all."""
-        return self.best_iteration if num_iteration is None else num_iteration
+        if num_iteration is None:
+            return self.best_iteration
+        return as_number("num_iteration", num_iteration)
 
     def refit(
         self: Self,

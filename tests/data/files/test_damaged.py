@@ -80,3 +80,10 @@ def test_compressed_text(tmp_path: Path, name: str) -> None:
     path.write_bytes(content)
     with pytest.raises(gs.DataError, match=rf"{name}' cannot be read \("):
         gs.Dataset(path).construct()
+
+
+def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"a,\x9cb,y\n" + b"1,2,0\n3,4,1\n" * 20)
+    with pytest.raises(gs.DataError, match=r"rows.csv' cannot be read .*'utf-8' codec"):
+        gs.Dataset(path, label="y").construct()

@@ -83,8 +83,8 @@ class DelimitedFiles(Source):
         """Return the names of the columns of a file, and what its beginning looks like."""
         with reading(path), self._open(path, {}, None) as reader:
             found = reader.schema
-        self._own[path] = found.names
-        names = self._names_of(path, found.names)
+            self._own[path] = found.names  # decoded here
+        names = self._names_of(path, self._own[path])
         check_columns(name_of([path]), names)
         kinds = {}
         for name, kind in zip(names, found.types, strict=True):

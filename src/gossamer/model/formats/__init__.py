@@ -84,6 +84,8 @@ def from_text(text: str) -> Model:
     Raises:
         ModelFileError: If it is damaged, or of no known format.
     """
+    if not isinstance(text, str):
+        raise ModelFileError(message("a model as text must be a str", got=text))
     content = text.encode("utf-8", errors="surrogatepass")
     reader = _find_reader(content)
     if reader is None:
@@ -140,9 +142,10 @@ def to_bytes(model: Model, format: str = OWN) -> bytes:
         ParameterError: If there is no such format.
         NotSupportedError: If the format cannot hold this model.
     """
-    if format == OWN:
+    if isinstance(format, str) and format == OWN:
         return model_file.to_bytes(model)
-    module: Any = import_module(FORMATS[format]) if format in FORMATS else None
+    is_known = isinstance(format, str) and format in FORMATS
+    module: Any = import_module(FORMATS[format]) if is_known else None
     if not hasattr(module, "write"):
         raise ParameterError(
             message(
@@ -161,7 +164,7 @@ def to_text(model: Model, format: str = OWN) -> str:
         ParameterError: If there is no such format, or it is not text.
         NotSupportedError: If the format cannot hold this model.
     """
-    if format == OWN:
+    if isinstance(format, str) and format == OWN:
         return model_file.to_text(model)
     try:
         return to_bytes(model, format).decode("utf-8")
