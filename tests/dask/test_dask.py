@@ -85,7 +85,7 @@ def test_frames_with_text_and_empty_partitions(client: Client) -> None:
     model = train(client, PARAMS, DaskDataset(data, label="y"), ROUNDS)
     expected = one_machine(table=frame)
     assert model.model_to_string() == expected.model_to_string()
-    found = predict(model, data.drop(columns="y"))
+    found = predict(model, dd.from_pandas(frame, npartitions=3))
     np.testing.assert_array_equal(found.compute(), expected.predict(frame))
 
 
