@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
 from dask.delayed import delayed
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, get_worker
 
 import gossamer
 from gossamer.dask import (
@@ -85,7 +86,7 @@ def test_frames_with_text_and_empty_partitions(client: Client) -> None:
     model = train(client, PARAMS, DaskDataset(data, label="y"), ROUNDS)
     expected = one_machine(table=frame)
     assert model.model_to_string() == expected.model_to_string()
-    found = predict(model, data.drop(columns="y"))
+    found = predict(model, dd.from_pandas(frame, npartitions=3))
     np.testing.assert_array_equal(found.compute(), expected.predict(frame))
 
 
@@ -212,3 +213,34 @@ def test_what_cannot_be_used_is_refused(client: Client) -> None:
         DaskDataset(TABLE, label=LABEL).to_parts()
     with pytest.raises(gossamer.DataError, match="must be a DaskDataset"):
         train(client, PARAMS, gossamer.Dataset(TABLE, label=LABEL), 1)  # type: ignore[arg-type]
+
+
+class CloseWorker:
+    """A callback that closes one worker in the third round."""
+
+    before_iteration = True
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def __call__(self, env: Any) -> None:
+        worker = get_worker()
+        if env.iteration == 2 and worker.address == self.address:
+            worker.loop.add_callback(worker.close, reason="test")
+            while worker.status.name != "closed":
+                time.sleep(0.05)
+
+
+def test_training_goes_on_without_a_worker_that_left() -> None:
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    )
+    sizes = (7_000, 6_000, 7_000)
+    data = DaskDataset(chunked(TABLE, sizes), label=chunked(LABEL, sizes))
+    whole = gossamer.Dataset(TABLE, label=LABEL)
+    expected = gossamer.train(PARAMS, whole, 4).model_to_string()
+    with cluster, Client(cluster) as client:
+        leaves = sorted(client.nthreads())[1]
+        with pytest.warns(UserWarning, match=r"is lost: .*Training goes on without it"):
+            model = train(client, PARAMS, data, 4, callbacks=[CloseWorker(leaves)], time_out=30.0)
+    assert model.model_to_string() == expected

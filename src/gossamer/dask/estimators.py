@@ -89,12 +89,12 @@ class DaskGossamerModel(GossamerModel):
         return {**vars(self), "client": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        self.__dict__.update(state)
 
     def to_local(self) -> GossamerModel:
         """Return the estimator as one that needs no cluster; fitted if this one is."""
         local = self._local()
-        vars(local).update({k: v for k, v in vars(self).items() if k != "client"})
+        local.__dict__.update({k: v for k, v in vars(self).items() if k != "client"})
         return local
 
     def fit(  # type: ignore[override]
@@ -172,7 +172,7 @@ class DaskGossamerModel(GossamerModel):
             if table is X and label is y:
                 with_training = i
                 continue
-            own = {
+            own: dict[str, Any] = {
                 name: None if given is None else given[i]
                 for name, given in (
                     ("weight", eval_sample_weight),
@@ -203,10 +203,10 @@ class DaskGossamerModel(GossamerModel):
         )
         fitted = run_job(self.client, job, data.to_parts(), valid, time_out, max_restarts)
         client = self.client
-        vars(self).update(vars(fitted))
+        self.__dict__.update(vars(fitted))
         self.client = client
         if not data.is_frame:
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         return self
 
     def fit_rows(
@@ -268,7 +268,7 @@ class DaskGossamerModel(GossamerModel):
         return map_rows(Predict("predict", kwargs), self.to_local(), X)
 
 
-class DaskGossamerClassifier(DaskGossamerModel, GossamerClassifier):
+class DaskGossamerClassifier(DaskGossamerModel, GossamerClassifier):  # type: ignore[misc]
     """`GossamerClassifier` on a Dask cluster."""
 
     _local = GossamerClassifier
@@ -278,13 +278,13 @@ class DaskGossamerClassifier(DaskGossamerModel, GossamerClassifier):
         return map_rows(Predict("predict_proba", kwargs), self.to_local(), X)
 
 
-class DaskGossamerRegressor(DaskGossamerModel, GossamerRegressor):
+class DaskGossamerRegressor(DaskGossamerModel, GossamerRegressor):  # type: ignore[misc]
     """`GossamerRegressor` on a Dask cluster."""
 
     _local = GossamerRegressor
 
 
-class DaskGossamerRanker(DaskGossamerModel, GossamerRanker):
+class DaskGossamerRanker(DaskGossamerModel, GossamerRanker):  # type: ignore[misc]
     """`GossamerRanker` on a Dask cluster."""
 
     _local = GossamerRanker

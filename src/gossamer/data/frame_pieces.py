@@ -49,6 +49,8 @@ class FramePieces(NamedPieces):
         ([[[1.0, 1.0], [2.0, 0.0]]], {1: ('Bern', 'Rome')})
     """
 
+    names: list[str]
+
     def __init__(
         self, frame: Any, levels: Levels | None = None, names: Sequence[str] | None = None
     ) -> None:

@@ -206,13 +206,15 @@ class ShardPieces(NamedPieces):
             n_rows = Table(piece).n_rows
             first = max(self._shard.begin - at, 0)
             last = min(self._shard.end - at, n_rows)
+            at += n_rows
             if last - first == n_rows:
                 yield piece
-            elif first < last and isinstance(piece, _native.SparseMatrix):
+            elif first >= last:
+                continue
+            elif isinstance(piece, _native.SparseMatrix):
                 yield read_sparse(to_scipy(piece).tocsr()[first:last])
-            elif first < last:
+            else:
                 yield piece[first:last]
-            at += n_rows
 
 
 def _describe(own: ChunkPieces, in_order: bool) -> dict[str, Any]:
