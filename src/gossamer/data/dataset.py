@@ -64,7 +64,7 @@ from gossamer.data.roles import (
 )
 from gossamer.data.row_fields import RowFields
 from gossamer.data.source import Source
-from gossamer.data.sources import find_source, whole_table
+from gossamer.data.sources import find_source, join_arrays, whole_table
 from gossamer.data.sparse import is_sparse
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, DataTypeError, ParameterError, message
@@ -260,6 +260,8 @@ class Dataset(RowFields):
             known = self.reference.levels or NO_LEVELS
             names = self.reference.get_feature_name()
             text = {names[c] for c in known.columns if known.is_text(c)}
+        if keeps_raw_values(params):
+            self.data = join_arrays(self.data)
         source = find_source(self.data, self.has_header, text)
         if source is not None:
             return self._open(source, params, known)
