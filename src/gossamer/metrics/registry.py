@@ -30,7 +30,7 @@ from gossamer.metrics.mean_loss import (
     TweedieLikelihood,
 )
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
-from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
+from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision, MultiAUC, MultiAUCPR
 from gossamer.metrics.ranking import Map, Ndcg, Precision
 from gossamer.metrics.regression import L1, L2, R2, RMSE
 from gossamer.metrics.several import MeanOverTargets
@@ -74,6 +74,8 @@ METRICS: Final[dict[str, type[Metric]]] = {
         MultiLogloss,
         MultiError,
         AUCMu,
+        MultiAUC,
+        MultiAUCPR,
         Ndcg,
         Map,
         Precision,

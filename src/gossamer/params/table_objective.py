@@ -259,7 +259,7 @@ OBJECTIVE: Final = (
 )
 
 # Metrics that compare the scores of several classes; the others take one score per row.
-CLASS_METRICS: Final = ("multi_logloss", "multi_error", "auc_mu")
+CLASS_METRICS: Final = ("multi_logloss", "multi_error", "auc_mu", "multi_auc", "multi_aucpr")
 
 METRIC: Final = (
     _metric(
@@ -311,6 +311,8 @@ METRIC: Final = (
             "binary_logloss": ("binary", "logloss"),
             "binary_error": ("error",),
             "auc_mu": (),
+            "multi_auc": (),
+            "multi_aucpr": (),
             "multi_logloss": (
                 "multiclass",
                 "softmax",
@@ -366,6 +368,8 @@ METRIC: Final = (
             "multi_logloss",
             "multi_error",
             "auc_mu",
+            "multi_auc",
+            "multi_aucpr",
             "cross_entropy",
             "cross_entropy_lambda",
             "kullback_leibler",
