@@ -53,6 +53,10 @@ if TYPE_CHECKING:
         GossamerRanker,
         GossamerRegressor,
     )
+    from gossamer.sklearn import GossamerClassifier as LGBMClassifier
+    from gossamer.sklearn import GossamerModel as LGBMModel
+    from gossamer.sklearn import GossamerRanker as LGBMRanker
+    from gossamer.sklearn import GossamerRegressor as LGBMRegressor
 
     __version__: str
 
@@ -70,6 +74,10 @@ __all__ = [
     "GossamerModel",
     "GossamerRanker",
     "GossamerRegressor",
+    "LGBMClassifier",
+    "LGBMModel",
+    "LGBMRanker",
+    "LGBMRegressor",
     "ModelFileError",
     "NotSupportedError",
     "ParameterError",

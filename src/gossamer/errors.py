@@ -53,6 +53,10 @@ class DataTypeError(DataError, TypeError):
     """The data handed in is of a type that cannot be used; also a `TypeError`, as in LightGBM."""
 
 
+class ParameterIndexError(ParameterError, IndexError):
+    """There is nothing of this number; also an `IndexError`, as in LightGBM."""
+
+
 class ParameterTypeError(ParameterError, TypeError):
     """An argument is of a type that cannot be used; also a `TypeError`, as in LightGBM."""
 

@@ -121,7 +121,9 @@ def test_aliases_are_the_same_metric() -> None:
             assert resolved == (() if name == "custom" else (name,)), alias
 
 
-@pytest.mark.parametrize("metric", ["multi_logloss", "multi_error", "multi_error@2", "auc_mu"])
+@pytest.mark.parametrize(
+    "metric", ["multi_logloss", "multi_error", "multi_error@2", "auc_mu", "multi_auc"]
+)
 @pytest.mark.parametrize("label", [-1.0, 0.5, 3.0, 1e30])
 def test_labels_that_are_no_classes(metric: str, label: float) -> None:
     params = {"objective": pulls, "num_class": 3, "metric": metric, "verbosity": -1}

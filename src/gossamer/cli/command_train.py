@@ -107,7 +107,7 @@ def run(settings: Settings, console: Console) -> bool:
     timing.done("train")
     if loaded.task.named_classes is not None:
         model.set_class_names(loaded.task.named_classes)
-    _save(model, settings.out)
+    save_trained(model, settings.out)
     summary = training_summary(loaded, train_set, valid_set, model, history, timing)
     summary |= {"model": settings.out, "model_bytes": Path(settings.out).stat().st_size}
     summary["peak_memory_bytes"] = peak_memory()
@@ -123,18 +123,26 @@ def run(settings: Settings, console: Console) -> bool:
     return bool(model.was_interrupted)
 
 
-def _save(model: Any, out: str) -> None:
-    """Write the model; where the format of the name cannot be written, the training is not lost.
+def save_trained(
+    model: Booster, out: str, format: str | None = None, importance_type: str = "split"
+) -> None:
+    """Write the model; where the format cannot hold it, the training is not lost.
+
+    Args:
+        model: What was trained.
+        out: The file.
+        format: Its format; None: the one that the ending of its name stands for.
+        importance_type: The importance in a file of LightGBM.
 
     Raises:
         GossamerError: If the model is in another file.
         ImportError: If the format needs a package; the model is in another file.
     """
     try:
-        model.save_model(out)
+        model.save_model(out, importance_type=importance_type, format=format)
     except (GossamerError, ImportError) as error:
         kept = str(Path(out).with_suffix(".gsm"))
-        model.save_model(kept)
+        model.save_model(kept, format="gossamer")
         raise type(error)(f"{error} The model is in {kept!r}.") from None
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from gossamer.cli.key_values import is_config
 from gossamer.cli.options import DEBUG
 from gossamer.cli.terminal import printable
 from gossamer.errors import GossamerError, ParameterError
@@ -37,6 +38,9 @@ COMMANDS: Final = {
     "version": "versions that matter in a report of a problem",
 }
 
+# The command behind LightGBM's command line, which names none.
+CONFIG: Final = "config"
+
 EXAMPLES: Final = """\
 \b
 Examples:
@@ -45,6 +49,7 @@ Examples:
   gossamer predict model.gsm new_flights.csv --labels --out predictions.csv
   gossamer explain model.gsm
   gossamer params num_leaves
+  gossamer config=train.conf num_trees=50      (LightGBM's config files and tasks)
 
 `gossamer COMMAND --help` says more about each.
 """
@@ -83,7 +88,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in (*COMMANDS, CONFIG):
             return None
         found: click.Command = import_module(f"gossamer.cli.command_{cmd_name}").command
         return found
@@ -92,6 +97,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one may have been meant."""
+        if is_config(args):
+            return CONFIG, self.get_command(ctx, CONFIG), args
         if args[0] == "help":  # `gossamer help train` is `gossamer train --help`
             if len(args) == 1:
                 click.echo(ctx.get_help())

@@ -75,7 +75,7 @@ class ParameterCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            name = _plain_name(error.option_name)
+            name = plain_name(error.option_name)
             if name not in CANONICAL:
                 raise
             raise click.UsageError(
@@ -102,7 +102,7 @@ def gather(
     files, pairs = split_arguments(arguments)
     pairs = pairs + [read_pair(text) for text in sets]
     for name, value in pairs:
-        if CANONICAL.get(_plain_name(name)) == "config":  # as in LightGBM: config=train.conf
+        if CANONICAL.get(plain_name(name)) == "config":  # as in LightGBM: config=train.conf
             config = config or str(value)
     known = {p.name: p for p in ctx.command.params if p.name is not None}
     options = dict(ctx.params)
@@ -130,7 +130,7 @@ def _use(
     value: Any,
 ) -> None:
     """Use one pair of a name and a value."""
-    plain = _plain_name(name)
+    plain = plain_name(name)
     canonical = CANONICAL.get(plain)
     option = plain if plain in known else OPTION_OF.get(canonical or "")
     if canonical == "task" and _is_command(value):
@@ -168,7 +168,7 @@ def split_arguments(arguments: Iterable[str]) -> tuple[list[str], Pairs]:
         is_pair = re.match(r"[A-Za-z_][\w:-]*=", argument) is not None
         name, _, value = argument.partition("=")
         # Folders of Hive partitions are called key=value too.
-        if is_pair and not ("/" in argument and CANONICAL.get(_plain_name(name)) is None):
+        if is_pair and not ("/" in argument and CANONICAL.get(plain_name(name)) is None):
             is_pair = not Path(argument).exists()
         else:
             is_pair = False
@@ -203,7 +203,13 @@ def param_kind(name: str) -> str:
     return "" if canonical is None else TABLE[canonical].kind
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name as parameters are written.
+
+    Example:
+        >>> plain_name("--num-leaves")
+        'num_leaves'
+    """
     return name.strip().lstrip("-").replace("-", "_").lower() if ":" not in name else name.strip()
 
 
@@ -221,7 +227,7 @@ def _check_task(ctx: click.Context, value: Any) -> None:
                 f"the config asks for task={value}, and this is `gossamer {ctx.info_name}`",
                 hint=f"Use `gossamer {asked}`."
                 if asked in ("train", "predict")
-                else "The command line cannot do that.",
+                else f"Use `gossamer config=FILE task={asked}`.",
             )
         )
 

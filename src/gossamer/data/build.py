@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gossamer.data import build_binary, build_chunks, build_table
@@ -9,7 +10,8 @@ from gossamer.data.built import BuiltData, freed
 from gossamer.data.files import is_binary_dataset
 from gossamer.data.pieces import NamedPieces
 from gossamer.data.request import Request
-from gossamer.data.sources import find_source
+from gossamer.data.sources import find_source, join_arrays
+from gossamer.params.check_method import keeps_raw_values
 
 
 def build(request: Request, reference: BuiltData | None = None) -> BuiltData:
@@ -29,6 +31,8 @@ def build(request: Request, reference: BuiltData | None = None) -> BuiltData:
         raise freed("construct()")
     if isinstance(request.data, NamedPieces):
         return build_chunks.build_pieces(request.data, request, reference)
+    if keeps_raw_values(request.params):
+        request = replace(request, data=join_arrays(request.data))
     text: set[str] = set()
     if reference is not None and (levels := reference.columns.levels) is not None:
         text = {reference.columns.names[c] for c in levels.columns if levels.is_text(c)}

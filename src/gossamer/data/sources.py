@@ -6,6 +6,8 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
+
 from gossamer.data.chunk_source import find_chunks
 from gossamer.data.files import names_files, open_files
 from gossamer.data.source import Source
@@ -36,6 +38,19 @@ def find_source(
 
         return ArrowDataset(data)
     return find_chunks(data)
+
+
+def join_arrays(data: Any) -> Any:
+    """Return a list of arrays, which are in memory anyway, as one array; others as they are.
+
+    Example:
+        >>> join_arrays([np.zeros((2, 3)), np.ones((1, 3))]).shape
+        (3, 3)
+    """
+    is_list = isinstance(data, list) and len(data) > 0
+    if is_list and all(isinstance(part, np.ndarray) and part.ndim == 2 for part in data):
+        return np.concatenate(data)
+    return data
 
 
 def whole_table(data: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Metrics of the order of the scores: auc, average_precision, aucpr, ams, and auc_mu for classes.
+"""Metrics of the order of the scores: auc, average_precision, aucpr, ams.
+
+For classes there are auc_mu, multi_auc and multi_aucpr.
 
 They take raw scores: a link changes no order. A row is positive when its label is above zero.
 """
@@ -97,6 +99,55 @@ class AMS(Metric):
             return float(significance[n_selected - 1])
         is_threshold = score[:-1] != score[1:]
         return float(significance[:-1][is_threshold].max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class MultiAUC(Metric):
+    """Mean AUC of each class against all others, weighted by its rows (XGBoost's `auc`).
+
+    Classes without rows are left out.
+    """
+
+    for_classes: ClassVar[bool] = True
+    area: ClassVar[Callable[..., float]] = _native.auc
+
+    name: str = "multi_auc"
+    maximize: bool = True
+
+    def evaluate(
+        self,
+        score: npt.NDArray[np.float64],
+        targets: Targets,
+        objective: Objective,
+        n_threads: int = 1,
+    ) -> float:
+        """Return the mean area under the curves."""
+        check_classes(targets, objective)
+        by_class = score.reshape(objective.n_outputs, -1)
+        if objective.name != "multiclassova":  # there the order of scores is that of predictions
+            by_class = np.exp(by_class - by_class.max(axis=0))
+            by_class /= by_class.sum(axis=0)
+        areas, sizes = [], []
+        for c, predicted in enumerate(by_class):
+            is_class = targets.label == c
+            size = is_class.sum() if targets.weight is None else targets.weight[is_class].sum()
+            if size > 0:
+                label = is_class.astype(np.float32)
+                areas.append(type(self).area(predicted, label, targets.weight, n_threads))
+                sizes.append(float(size))
+        return float(np.average(areas, weights=sizes))
+
+
+@dataclass(frozen=True)
+class MultiAUCPR(MultiAUC):
+    """Mean area under the precision-recall curve of each class against all others.
+
+    It is weighted by the rows of the class, as XGBoost's `aucpr`.
+    """
+
+    area: ClassVar[Callable[..., float]] = _native.aucpr
+
+    name: str = "multi_aucpr"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from gossamer.metrics.binary import BinaryError, BinaryLogloss
 from gossamer.metrics.distribution import CRPS, GaussianLoss, Quantile
 from gossamer.metrics.mean_loss import MEAN_LOSSES, LossRow
 from gossamer.metrics.multiclass import MultiError, MultiLogloss
-from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision
+from gossamer.metrics.order import AMS, AUC, AUCPR, AUCMu, AveragePrecision, MultiAUC, MultiAUCPR
 from gossamer.metrics.ranking import Map, Ndcg, Precision
 from gossamer.metrics.regression import L1, L2, R2, RMSE
 from gossamer.metrics.several import MeanOverTargets
@@ -37,6 +37,8 @@ METRICS: Final[dict[str, type[Metric] | LossRow]] = {
         MultiLogloss,
         MultiError,
         AUCMu,
+        MultiAUC,
+        MultiAUCPR,
         Ndcg,
         Map,
         Precision,

@@ -498,6 +498,6 @@ class Booster(TrainedModel):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Booster:
         """Copy the model, not the data."""
-        booster = Booster.__new__(Booster)
+        booster = type(self).__new__(type(self))
         booster.__setstate__(copy.deepcopy(self._state(), memo))
         return booster

@@ -70,7 +70,8 @@ class Storing(ABC):
                 others, such as .gsm, are Gossamer's own.
             num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
             start_iteration: First round to save.
-            importance_type: Accepted for compatibility; importance is not part of the file.
+            importance_type: The importance in a file of LightGBM: "split" or "gain". Other
+                formats hold none.
             format: "gossamer", or another format by name, whatever the ending
                 (docs/interchange.md).
 
@@ -87,7 +88,8 @@ class Storing(ABC):
             >>> path.read_text().splitlines()[0], Booster(model_file=path).num_trees()
             ('tree', 2)
         """
-        formats.save(filename, self.used_model(num_iteration, start_iteration), format)
+        model = self.used_model(num_iteration, start_iteration)
+        formats.save(filename, model, format, importance_type)
         return self
 
     def model_to_string(
@@ -98,7 +100,8 @@ class Storing(ABC):
         format: str = "gossamer",
     ) -> str:
         """Return the model as text, for `Booster(model_str=...)`; see `save_model`."""
-        return formats.to_text(self.used_model(num_iteration, start_iteration), format)
+        model = self.used_model(num_iteration, start_iteration)
+        return formats.to_text(model, format, importance_type)
 
     def model_from_string(self: Self, model_str: str) -> Self:
         """Become the model that `model_to_string` wrote, or another library's text."""

@@ -266,7 +266,7 @@ OBJECTIVE: Final = (
 )
 
 # Metrics that compare the scores of several classes; the others take one score per row.
-CLASS_METRICS: Final = ("multi_logloss", "multi_error", "auc_mu")
+CLASS_METRICS: Final = ("multi_logloss", "multi_error", "auc_mu", "multi_auc", "multi_aucpr")
 
 METRIC: Final = (
     _metric(
@@ -318,6 +318,8 @@ METRIC: Final = (
             "binary_logloss": ("binary", "logloss"),
             "binary_error": ("error",),
             "auc_mu": (),
+            "multi_auc": (),
+            "multi_aucpr": (),
             "multi_logloss": (
                 "multiclass",
                 "softmax",

@@ -107,6 +107,17 @@ def plot_metric(
     return ax
 
 
+def metric_names(booster: Any) -> list[str]:
+    """Return the names of the metrics that `plot_metric` can draw.
+
+    Example:
+        >>> metric_names({"valid": {"auc": [0.7], "l2": [0.1]}})
+        ['auc', 'l2']
+    """
+    history = _find_history(booster)
+    return list(dict.fromkeys(m for d in history.values() for m in d if not m.startswith(" ")))
+
+
 def _find_history(booster: Any) -> History:
     if isinstance(booster, Mapping):
         history: History = _by_dataset(booster)

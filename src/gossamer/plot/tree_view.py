@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from gossamer.data.matrix import Table
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError, ParameterIndexError, message
 from gossamer.model import Booster
 from gossamer.model.model import Model
 from gossamer.model.predict import fitting_table
@@ -207,7 +207,7 @@ def _check_tree_index(tree_index: Any, model: Model) -> int:
         )
     number = check_number(tree_index, "tree_index", 0)
     if number is None or number >= n_trees:
-        raise ParameterError(
+        raise ParameterIndexError(
             message("there is no such tree", got=tree_index, expected=f"0..{n_trees - 1}")
         )
     return int(number)

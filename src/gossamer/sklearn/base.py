@@ -358,6 +358,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         """Return the parameters that were given, after checking names and values."""
         arguments = {name: getattr(self, name) for name in _DEFAULTS}
         params = training_params(arguments, _DEFAULTS, self._others)
+        for name in [n for n in params if CANONICAL.get(n) == "categorical_feature"]:
+            if isinstance(params[name], str) and params[name] == _FROM_TYPES:
+                del params[name]
         resolve(params, context="dataset")
         check_importance_type(self.importance_type)
         return params
@@ -627,6 +630,9 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
         """How much each column matters, see `importance_type`."""
         return self.booster_.feature_importance(self.importance_type)
 
+
+# scikit-learn's word for: columns of categories are categorical, as here by default.
+_FROM_TYPES: Final = "from_dtype"
 
 # Attributes that `fit` sets; before, there are none.
 _LEARNED: Final = ("n_features_in_", "feature_names_in_", "classes_", "n_classes_")

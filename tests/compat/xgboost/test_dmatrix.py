@@ -124,12 +124,12 @@ def test_one_bound_is_not_enough() -> None:
 
 
 def test_the_table_is_not_copied_unless_values_are_replaced() -> None:
-    assert ours.DMatrix(X).get_data() is X
-    assert ours.DMatrix(X, missing=-7).get_data() is X
-    replaced = ours.DMatrix(X, missing=-9).get_data()
+    assert ours.DMatrix(X).user_table() is X
+    assert ours.DMatrix(X, missing=-7).user_table() is X
+    replaced = ours.DMatrix(X, missing=-9).user_table()
     assert np.isnan(replaced[0, 1]) and X[0, 1] == -9 and replaced.dtype == np.float32
     whole = np.array([[1, 2], [2, 3]])
-    assert np.isnan(ours.DMatrix(whole, missing=2).get_data()).sum() == 2
+    assert np.isnan(ours.DMatrix(whole, missing=2).user_table()).sum() == 2
 
 
 def test_missing_values_of_frames_and_sparse_tables() -> None:
@@ -139,7 +139,7 @@ def test_missing_values_of_frames_and_sparse_tables() -> None:
     sparse = scipy.sparse.csr_matrix(np.array([[1.0, 0.0], [-1.0, 2.0]]))
     data = ours.DMatrix(sparse, missing=-1)
     assert data.num_nonmissing() == 2 and sparse[1, 0] == -1
-    assert ours.DMatrix(sparse, missing=0).get_data() is sparse
+    assert ours.DMatrix(sparse, missing=0).user_table() is sparse
 
 
 @given(
@@ -217,8 +217,3 @@ def test_labels_may_be_one_column(xgb: Any) -> None:
     data = xgb.DMatrix(X, label=column)
     assert data.get_label().tolist() == [0, 1, 2]
     assert xgb.train({"min_child_weight": 0}, data, 2).predict(data).shape == (3,)
-
-
-def test_it_is_not_saved() -> None:
-    with pytest.raises(NotSupportedError, match="not written"):
-        ours.DMatrix(X).save_binary("x.bin")

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from gossamer.compat.xgboost import callback, core
 from gossamer.compat.xgboost.booster import Booster
+from gossamer.compat.xgboost.categories import Categories
 from gossamer.compat.xgboost.config import config_context, get_config, set_config
+from gossamer.compat.xgboost.core import build_info
 from gossamer.compat.xgboost.cv import cv
 from gossamer.compat.xgboost.dmatrix import DMatrix, QuantileDMatrix
 from gossamer.compat.xgboost.plotting import plot_importance, plot_tree, to_graphviz
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Booster",
+    "Categories",
     "DMatrix",
     "DataIter",
     "QuantileDMatrix",
@@ -37,6 +40,7 @@ __all__ = [
     "XGBRFRegressor",
     "XGBRanker",
     "XGBRegressor",
+    "build_info",
     "callback",
     "config_context",
     "core",

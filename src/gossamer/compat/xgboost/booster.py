@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.compat.xgboost import model_file
+from gossamer.compat.xgboost.categories import Categories
 from gossamer.compat.xgboost.contributions import contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.dump import Columns, dump_trees, trees_to_frame
@@ -475,6 +476,14 @@ class Booster:
     def levels(self) -> Any:
         """Values of the columns of categories; None: there are no such columns."""
         return self.fitted.levels
+
+    def get_categories(self, export_to_arrow: bool = False) -> Categories:
+        """Return the categories of each column that the model was trained on.
+
+        Args:
+            export_to_arrow: Whether they are wanted as arrays of pyarrow.
+        """
+        return Categories.of(self.levels, self._names, self.num_features(), export_to_arrow)
 
     def num_features(self) -> int:
         """Return the number of columns."""

@@ -34,7 +34,7 @@ def contributions(core: CoreBooster, data: DMatrix, last: int, *, approximate: b
     model = core.model.rounds(0, last)
     options = PredictOptions.from_arguments(0, last, False, False, {}, core.resolved_params)
     found = []
-    for part in parts_of(core, data.get_data()):
+    for part in parts_of(core, data.user_table()):
         if approximate:
             found.append(_approximate(core, model, part, last))
             continue
@@ -59,7 +59,7 @@ def interactions(core: CoreBooster, data: DMatrix, last: int) -> Floats:
     model = core.model.rounds(0, last)
     options = PredictOptions.from_arguments(0, last, False, False, {}, core.resolved_params)
     found = []
-    for part in parts_of(core, data.get_data()):
+    for part in parts_of(core, data.user_table()):
         dense = part.toarray() if is_sparse(part) else part  # its zeros count as missing
         found.append(shap_interactions(model, dense, options, by_hessian=True))
     return _with_margin(np.concatenate(found), model, data)

@@ -9,28 +9,34 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compat.xgboost import binary_file
+from gossamer.compat.xgboost.categories import Categories
 from gossamer.compat.xgboost.positional import warn_of_positions
-from gossamer.compat.xgboost.sources import DataIter, collect, read_text
+from gossamer.compat.xgboost.sources import DataIter, collect, read_file
 from gossamer.compat.xgboost.table import (
     check_numeric,
     names_of,
     read_table,
     shape_of,
     take_rows,
+    to_csr,
     to_dense,
 )
-from gossamer.data import Dataset
+from gossamer.data import Dataset, as_table
+from gossamer.data.dataset import built_data
 from gossamer.data.fields import check_feature_weights, check_init_score, check_label, check_weight
 from gossamer.data.names import check_names
 from gossamer.data.queries import check_group, check_query, take_queries
 from gossamer.data.sparse import is_sparse
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, message
 from gossamer.params import BINNING_PARAMS
 
 Array = npt.NDArray[Any]
 
 # What there is one of per row, by XGBoost's names.
 _BY_ROW: Final = ("label", "weight", "base_margin", "label_lower_bound", "label_upper_bound")
+# XGBoost's bins of a column.
+DEFAULT_MAX_BIN: Final = 256
 _TYPES: Final = ("int", "i", "float", "q", "c")
 
 
@@ -104,7 +110,7 @@ class DMatrix:
             data, own = collect(data)
             given |= own
         elif isinstance(data, (str, os.PathLike)):
-            data, own = read_text(data)
+            data, own = read_file(data)
             given |= own
         table = read_table(data, missing)
         self._start(table, *shape_of(table))
@@ -331,15 +337,26 @@ class DMatrix:
 
     def num_nonmissing(self) -> int:
         """Return the number of values that are not missing."""
-        table = self.get_data()
+        table = self.user_table()
         if is_sparse(table):
             values = table.data
             return int((~np.isnan(values) & (values != 0)).sum())
-        values = np.asarray(table)
-        return int((values == values).sum())
+        return int(to_csr(table).nnz)
 
     def get_data(self) -> Any:
-        """Return the table.
+        """Return the values that are not missing: compressed rows of float32, as XGBoost does.
+
+        Categories are their codes.
+
+        Example:
+            >>> data = DMatrix([[1.0, np.nan], [0.0, 2.0]]).get_data()
+            >>> data.data, data.indices
+            (array([1., 0., 2.], dtype=float32), array([0, 0, 1], dtype=int32))
+        """
+        return to_csr(self.user_table())
+
+    def user_table(self) -> Any:
+        """Return the table as it was given, with NaN where it has `missing`.
 
         Raises:
             DataError: In functions that `cv` calls, which are shown labels and the like only.
@@ -373,7 +390,7 @@ class DMatrix:
                 message("slice() would cut queries apart", hint="Pass allow_groups=True.")
             )
         found = type(self).__new__(type(self))
-        found._start(take_rows(self.get_data(), rows), len(rows), self._n_columns)
+        found._start(take_rows(self.user_table(), rows), len(rows), self._n_columns)
         found._names, found._types, found.max_bin = self._names, self._types, self.max_bin
         found._enable_categorical = self._enable_categorical
         found.fields = {name: values[rows] for name, values in self.fields.items()}
@@ -382,18 +399,59 @@ class DMatrix:
             found.query_sizes = take_queries(self.query_sizes, rows)
         return found
 
-    def save_binary(self, fname: Any, silent: bool = True) -> None:
-        """Not supported.
+    def save_binary(self, fname: str | os.PathLike[str], silent: bool = True) -> None:
+        """Write the table and its fields to a file that `DMatrix(fname)` reads.
+
+        Args:
+            fname: Path of the file.
+            silent: Has no effect.
 
         Raises:
-            NotSupportedError: Always.
+            NotSupportedError: If the table is a frame with categories or text.
         """
-        raise NotSupportedError(
-            message(
-                "a DMatrix is not written to a file in this version of Gossamer",
-                hint="Save the table itself, or use gossamer.Dataset.save_binary().",
-            )
-        )
+        fields: dict[str, Any] = dict(self.fields)
+        fields |= {"group": self.query_sizes, "feature_weights": self._feature_weights}
+        given = {name: values for name, values in fields.items() if values is not None}
+        binary_file.save(fname, self.user_table(), given, self._names, self._types)
+
+    def get_quantile_cut(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32]]:
+        """Return the upper bounds of the bins of all columns.
+
+        Returns:
+            Where the bounds of each column begin, and the bounds. The last bound of a column is
+            above its largest value.
+
+        Example:
+            >>> begin, bounds = DMatrix([[1.0], [2.0], [3.0]]).get_quantile_cut()
+            >>> begin, bounds
+            (array([0, 3], dtype=uint64), array([1.5, 2.5, 6. ], dtype=float32))
+        """
+        most = DEFAULT_MAX_BIN if self.max_bin is None else self.max_bin
+        params = {"max_bin": most, "min_data_in_bin": 1, "verbosity": -1}
+        table = self.user_table()
+        binning = built_data(self._make(table, None, params)).table.binning
+        by_column = {int(c): i for i, c in enumerate(binning.columns)}
+        values = to_csr(table).tocsc()
+        cuts = []
+        for column in range(self._n_columns):
+            entries = values.data[values.indptr[column] : values.indptr[column + 1]]
+            upper = np.empty(0)
+            if column in by_column:
+                upper = binning.upper_of(by_column[column])
+            # The last one is as far away as XGBoost's.
+            last = entries.max(initial=-np.inf) + (np.abs(entries).max(initial=0.0) + 1e-5)
+            cuts.append(np.append(upper[upper < last], last) if len(entries) else np.empty(0))
+        begin = np.concatenate([[0], np.cumsum([len(found) for found in cuts])])
+        return begin.astype(np.uint64), np.concatenate(cuts).astype(np.float32)
+
+    def get_categories(self, export_to_arrow: bool = False) -> Categories:
+        """Return the categories of each column.
+
+        Args:
+            export_to_arrow: Whether they are wanted as arrays of pyarrow.
+        """
+        levels = as_table(self.user_table()).levels
+        return Categories.of(levels, self._names, self._n_columns, export_to_arrow)
 
     # ---- for training ----
 
@@ -407,7 +465,7 @@ class DMatrix:
         wanted = {name: params[name] for name in BINNING_PARAMS if name in params}
         # With other bins it is another data set: some training may still use this one.
         if self._train_set is None or self._train_set_params != wanted:
-            self._train_set = self._make(self.get_data(), None, wanted)
+            self._train_set = self._make(self.user_table(), None, wanted)
             self._train_set_params = wanted
         if is_ranking and self.query_sizes is None:
             self._train_set.set_group(self.one_query())
@@ -420,7 +478,7 @@ class DMatrix:
             train_set: What is trained on.
             has_zeros: Whether zeros are values there, and absent entries must be made missing.
         """
-        table = self.get_data()
+        table = self.user_table()
         found = to_dense(table) if has_zeros and self.is_sparse else table
         valid_set = self._make(found, train_set, {})
         if self.query_sizes is None and train_set.group is not None:

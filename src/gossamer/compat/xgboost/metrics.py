@@ -19,6 +19,9 @@ _OURS: Final = {
 }
 _THEIRS: Final = {ours: name for name, ours in _OURS.items()} | {"cross_entropy": "logloss"}
 
+# Metrics of two classes that XGBoost takes for several, too.
+_BY_CLASS: Final = ("auc", "aucpr")
+
 # Metrics that early stopping looks for a maximum of.
 _RISING: Final = ("auc", "aucpr", "pre", "map", "ndcg")
 
@@ -58,6 +61,8 @@ def our_metric(name: str, objective: str) -> str:
         return f"{base}@{_ALL}"
     if base == "logloss" and objective == "reg:logistic":
         return "cross_entropy"
+    if base in _BY_CLASS and objective.startswith("multi:"):
+        base = f"multi_{base}"
     return _OURS.get(base, base) + at + argument
 
 
@@ -71,6 +76,8 @@ def their_metric(name: str) -> str:
     base, at, argument = name.partition("@")
     if base in _RANKING and argument == str(_ALL):
         return base
+    if base.removeprefix("multi_") in _BY_CLASS:
+        base = base.removeprefix("multi_")
     return _THEIRS.get(base, base) + at + argument
 
 

@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from gossamer import files
+from gossamer.binning.bins import MissingKind
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, message
 from gossamer.model import formats, model_file
 from gossamer.model.formats import xgboost, xgboost_ubj
@@ -66,10 +69,29 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
 
 
 def _as_theirs(model: Model, facts: dict[str, Any]) -> Model:
+    model = _with_absent_entries(model)
     if not facts["predicts_classes"]:
         return model
     config = {"name": "multi:softmax", "num_class": model.objective.n_outputs}
     return replace(model, objective=objective_from_config(config))
+
+
+def _with_absent_entries(model: Model) -> Model:
+    """Return a model whose missing values are those of XGBoost.
+
+    Models of sparse tables take zeros as missing here, because absent entries are; XGBoost takes
+    absent entries as NaN.
+    """
+    forest = model.forest
+    kinds = forest.arrays["missing_kind"]
+    is_number = np.ones(len(kinds), dtype=bool)
+    if "category_begin" in forest.arrays:
+        is_number = np.diff(forest.arrays["category_begin"]) == 0
+    absent = (kinds == MissingKind.ZERO) & is_number
+    if not absent.any():
+        return model
+    kinds = np.where(absent, np.int8(MissingKind.NAN), kinds)
+    return replace(model, forest=replace(forest, arrays={**forest.arrays, "missing_kind": kinds}))
 
 
 def _facts(facts: dict[str, Any]) -> Facts:

@@ -39,7 +39,7 @@ def raw_scores(core: CoreBooster, data: DMatrix, first: int, last: int) -> npt.N
         score = np.tile(model.start_from(first), (data.num_row(), 1))
         score = score if score.shape[1] > 1 else score[:, 0]
     else:
-        parts = parts_of(core, data.get_data())
+        parts = parts_of(core, data.user_table())
         found = [core.predict(part, first, last - first, raw_score=True) for part in parts]
         score = np.concatenate(found)
     start: Any = model.start if score.ndim == 2 else model.start[0]
@@ -73,7 +73,7 @@ def leaf_numbers(
     core: CoreBooster, data: DMatrix, first: int, last: int
 ) -> npt.NDArray[np.float32]:
     """Return leaves of each row: (rows, rounds, outputs, parallel trees)."""
-    parts = parts_of(core, data.get_data())
+    parts = parts_of(core, data.user_table())
     found = [core.predict(part, first, last - first, pred_leaf=True) for part in parts]
     forest = core.model.forest
     n_groups = forest.n_outputs // forest.n_values

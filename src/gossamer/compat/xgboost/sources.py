@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
+from gossamer.compat.xgboost import binary_file
 from gossamer.data.files.svm import SvmFiles
 from gossamer.data.frames import is_frame, is_pandas
 from gossamer.data.sparse import is_sparse
@@ -123,12 +124,13 @@ def _stack(tables: Sequence[Any]) -> Any:
     return np.concatenate([np.asarray(table) for table in tables])
 
 
-def read_text(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """Read a text file: the table, and labels, queries and the like by name.
+def read_file(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Read a file: the table, and labels, queries and the like by name.
 
     Args:
-        uri: A path with the format: "train.txt?format=libsvm", or
-            "train.csv?format=csv&label_column=0"; "weight_column" is known, too.
+        uri: What `DMatrix.save_binary` wrote, or the path of a text file with its format:
+            "train.txt?format=libsvm", or "train.csv?format=csv&label_column=0"; "weight_column"
+            is known, too.
 
     Raises:
         DataError: If the format is not given, or the file is something else.
@@ -139,6 +141,8 @@ def read_text(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     path = Path(name).expanduser()
     if not path.is_file():
         raise DataError(message("there is no such file", got=name))
+    if binary_file.matches(path):
+        return binary_file.load(path)
     if options.get("format") == "libsvm":
         return _read_svm(path)
     if options.get("format") == "csv":

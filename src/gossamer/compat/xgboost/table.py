@@ -147,6 +147,31 @@ def take_rows(data: Any, rows: npt.NDArray[np.int64]) -> Any:
     return data.tocsr()[rows] if is_sparse(data) else data[rows]
 
 
+def to_csr(data: Any) -> Any:
+    """Return the values of a table that are not missing, as compressed rows of float32.
+
+    Example:
+        >>> to_csr(np.array([[np.nan, 0.0, 2.0]])).data
+        array([0., 2.], dtype=float32)
+    """
+    from scipy.sparse import csr_matrix
+
+    rows: npt.NDArray[Any]
+    columns: npt.NDArray[Any]
+    if is_sparse(data):
+        found = csr_matrix(data, dtype=np.float32, copy=True)
+        is_there = ~np.isnan(found.data)
+        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))[is_there]
+        values, columns = found.data[is_there], found.indices[is_there]
+    else:
+        matrix = as_table(data).matrix if not isinstance(data, Table) else data.matrix
+        rows, columns = np.nonzero(~np.isnan(np.asarray(matrix, dtype=np.float64)))
+        values = np.asarray(matrix)[rows, columns].astype(np.float32)
+    n_rows, n_columns = shape_of(data)
+    begin = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+    return csr_matrix((values, columns.astype(np.int32), begin), shape=(n_rows, n_columns))
+
+
 def to_dense(data: Any) -> npt.NDArray[Any]:
     """Return a sparse table as an array, with NaN for absent entries; stored zeros are values.
 

@@ -93,13 +93,19 @@ def from_text(text: str) -> Model:
     return reader.read(content, "the string")
 
 
-def save(path: str | os.PathLike[str], model: Model, format: str | None = None) -> None:
+def save(
+    path: str | os.PathLike[str],
+    model: Model,
+    format: str | None = None,
+    importance_type: str = "split",
+) -> None:
     """Write a model file in a format; it is complete or not there.
 
     Args:
         path: The file.
         model: The model.
         format: Its format; None: the one that the ending of its name stands for.
+        importance_type: The importance that LightGBM's format lists.
 
     Raises:
         ParameterError: If there is no such format.
@@ -107,11 +113,11 @@ def save(path: str | os.PathLike[str], model: Model, format: str | None = None) 
     """
     path = Path(path)
     if format is not None:
-        write_atomically(path, to_bytes(model, format))
+        write_atomically(path, to_bytes(model, format, importance_type))
         return
     format = format_of(path) or OWN
     try:
-        content = to_bytes(model, format)
+        content = to_bytes(model, format, importance_type)
     except NotSupportedError as error:
         raise NotSupportedError(
             f"{error} The name {path.name!r} asks for the format {format!r}; files that end with "
@@ -135,7 +141,7 @@ def format_of(path: str | os.PathLike[str]) -> str | None:
     return BY_ENDING.get(Path(path).suffix.lower())
 
 
-def to_bytes(model: Model, format: str = OWN) -> bytes:
+def to_bytes(model: Model, format: str = OWN, importance_type: str = "split") -> bytes:
     """Return the bytes of a model file in a format.
 
     Raises:
@@ -154,10 +160,12 @@ def to_bytes(model: Model, format: str = OWN) -> bytes:
                 expected=f"one of {', '.join(written())}",
             )
         )
+    if format == "lightgbm":
+        return cast(bytes, module.write(model, importance_type))
     return cast(bytes, module.write(model))
 
 
-def to_text(model: Model, format: str = OWN) -> str:
+def to_text(model: Model, format: str = OWN, importance_type: str = "split") -> str:
     """Return a model as text in a format; our own is base64 behind a header line.
 
     Raises:
@@ -167,7 +175,7 @@ def to_text(model: Model, format: str = OWN) -> str:
     if isinstance(format, str) and format == OWN:
         return model_file.to_text(model)
     try:
-        return to_bytes(model, format).decode("utf-8")
+        return to_bytes(model, format, importance_type).decode("utf-8")
     except UnicodeDecodeError:
         raise ParameterError(
             message("the format is not text", got=format, hint="Write a file with save_model().")

@@ -19,6 +19,7 @@ from gossamer.model.formats.lightgbm_parameters import read_parameters, write_pa
 from gossamer.model.formats.lightgbm_read import read_trees
 from gossamer.model.formats.lightgbm_text import Block, Sections, split_sections, whole_number
 from gossamer.model.formats.lightgbm_write import feature_infos, write_trees
+from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 
 _VERSIONS: Final = ("v2", "v3", "v4")
@@ -123,8 +124,12 @@ def _fit(found: Sections, columns: list[int], levels: list[Any]) -> bool:
     return True
 
 
-def write(model: Model) -> bytes:
+def write(model: Model, importance_type: str = "split") -> bytes:
     """Write a model as text that LightGBM 4 loads.
+
+    Args:
+        model: The model.
+        importance_type: The importance that the text lists, as for `feature_importance`.
 
     Raises:
         NotSupportedError: If LightGBM cannot predict the same.
@@ -157,12 +162,13 @@ def write(model: Model) -> bytes:
         f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}",
     ]
     head = "\n".join(lines) + "\n\n"
-    return (head + "".join(trees) + _tail(model, names, objective)).encode("utf-8")
+    return (head + "".join(trees) + _tail(model, names, objective, importance_type)).encode("utf-8")
 
 
-def _tail(model: Model, names: list[str], objective: str | None) -> str:
+def _tail(model: Model, names: list[str], objective: str | None, importance_type: str) -> str:
     """Return what follows the trees."""
-    used = np.bincount(model.forest.arrays["column"], minlength=model.n_columns)
+    found = feature_importance(model.forest, importance_type)
+    used = found.astype(np.int64)  # whole numbers, as LightGBM writes gains too
     importance = [f"{names[c]}={used[c]}" for c in np.argsort(-used, kind="stable") if used[c]]
     levels = model.levels.by_column if model.levels else {}
     return "\n".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.compat.xgboost.booster import Booster
@@ -22,7 +24,7 @@ from gossamer.compat.xgboost.sklearn.functions import as_metric, as_objective
 from gossamer.compat.xgboost.table import check_numeric, read_table, take_rows
 from gossamer.compat.xgboost.training import train
 from gossamer.data import Table
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, ParameterTypeError, message
 from gossamer.sklearn.arguments import to_seed, to_threads
 from gossamer.sklearn.inputs import (
     _per_set,
@@ -516,15 +518,41 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
 
     def save_model(self, fname: str | os.PathLike[str]) -> None:
         """Write the model to a file; see `Booster.save_model`."""
-        self.get_booster().save_model(fname)
+        booster = self.get_booster()
+        booster.set_attr(scikit_learn=json.dumps(self._facts_for_file()))
+        booster.save_model(fname)
+        booster.set_attr(scikit_learn=None)
+
+    def _facts_for_file(self) -> dict[str, Any]:
+        """Return what files keep of the estimator beside the model."""
+        kind = get_tags(self).estimator_type
+        return {} if kind is None else {"_estimator_type": kind}
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
         """Take a model that `save_model` wrote, or XGBoost."""
-        self._Booster = Booster(model_file=fname)
+        booster = Booster(model_file=fname)
+        kept = json.loads(booster.attr("scikit_learn") or "{}")
+        kind, own = kept.get("_estimator_type"), get_tags(self).estimator_type
+        if kind is not None and own is not None and kind != own:
+            raise ParameterTypeError(
+                message(
+                    f"the file holds a model of another kind than {type(self).__name__}",
+                    got=kind,
+                    expected=own,
+                )
+            )
+        booster.set_attr(scikit_learn=None)
+        self._Booster = booster
+        self.feature_types = booster.feature_types
+        self.enable_categorical = "c" in (booster.feature_types or ())
+        self._use_facts(kept)
         self.n_features_in_ = self._Booster.num_features()
         names = self._Booster.feature_names
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _use_facts(self, kept: dict[str, Any]) -> None:
+        """Take over what `_facts_for_file` kept."""
 
 
 # The arguments of the constructor.

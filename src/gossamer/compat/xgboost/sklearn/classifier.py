@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from typing import Any, ClassVar
 
 import numpy as np
@@ -105,21 +103,16 @@ class XGBClassifier(ClassLabels, ClassifierMixin, XGBModel):  # type: ignore[mis
             return np.ones((len(found), 1), dtype=np.float32)
         return found if found.ndim == 2 else np.column_stack([1 - found, found])
 
-    def save_model(self, fname: str | os.PathLike[str]) -> None:
-        """Write the model to a file; classes are kept if JSON has them."""
-        booster = self.get_booster()
-        if self._n_labels == 1:
-            booster.set_attr(scikit_learn=json.dumps({"classes": self.classes_.tolist()}))
-        booster.save_model(fname)
+    def _facts_for_file(self) -> dict[str, Any]:
+        classes = {"classes": self.classes_.tolist()} if self._n_labels == 1 else {}
+        return {**super()._facts_for_file(), **classes}
 
-    def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
-        """Take a model that `save_model` wrote, or XGBoost: its classes are 0, 1, ..."""
-        super().load_model(fname)
+    def _use_facts(self, kept: dict[str, Any]) -> None:
+        """Learn the classes; a model of XGBoost's has the classes 0, 1, ..."""
         objective = self._Booster.model.objective
         if isinstance(objective, SeveralTargets):
             self._learn_labels(np.zeros((1, objective.n_outputs), dtype=np.int64))
             return
         self._n_labels, n_classes = 1, max(objective.n_outputs, 2)
-        kept = json.loads(self._Booster.attr("scikit_learn") or "{}")
         self.classes_ = np.array(kept.get("classes", range(n_classes)))
         self.n_classes_ = len(self.classes_)

@@ -1,0 +1,80 @@
+"""`lightgbm.basic`: data sets, boosters and the error class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import gossamer.model
+from gossamer.callbacks import EvalResult
+from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
+from gossamer.data import Dataset, Sequence
+from gossamer.errors import GossamerError
+from gossamer.logger import register_logger
+
+# Every error that Gossamer raises on purpose is one of these.
+LightGBMError = GossamerError
+
+__all__ = [
+    "Booster",
+    "Dataset",
+    "EvalResult",
+    "LGBMDeprecationWarning",
+    "LightGBMError",
+    "Sequence",
+    "register_logger",
+]
+
+
+class LGBMDeprecationWarning(FutureWarning):
+    """LightGBM's warning about what it will remove."""
+
+
+class Booster(gossamer.model.Booster):
+    """A model whose text is LightGBM's; see `gossamer.Booster` for everything else.
+
+    Args:
+        params: Parameters of the training.
+        train_set: Training data.
+        model_file: Path of a saved model.
+        model_str: Text of a saved model.
+
+    Example:
+        >>> data = Dataset([[float(i)] for i in range(100)], range(100))
+        >>> booster = Booster({"verbosity": -1}, data)
+        >>> booster.update()
+        False
+        >>> booster.model_to_string().splitlines()[:2]
+        ['tree', 'version=v4']
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, Any] | None = None,
+        train_set: Dataset | None = None,
+        model_file: str | os.PathLike[str] | None = None,
+        model_str: str | None = None,
+    ) -> None:
+        """Start a training, or load a model."""
+        warn_of_conflicts(params)
+        super().__init__(params, train_set, model_file, model_str)
+
+    @classmethod
+    def adopt(cls, booster: gossamer.model.Booster) -> Booster:
+        """Return the same model, training included, as one of this class."""
+        if isinstance(booster, cls):
+            return booster
+        adopted = cls.__new__(cls)
+        vars(adopted).update(vars(booster))
+        return adopted
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",
+        format: str = "lightgbm",
+    ) -> str:
+        """Return the model as LightGBM's text, or in another `format`; see `save_model`."""
+        return super().model_to_string(num_iteration, start_iteration, importance_type, format)

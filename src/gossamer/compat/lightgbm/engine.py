@@ -1,0 +1,55 @@
+"""`lightgbm.engine`: training and cross-validation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from gossamer.compat.lightgbm.basic import Booster, Dataset
+from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
+from gossamer.cv import cv as gossamer_cv
+from gossamer.model import CVBooster
+from gossamer.train import train as gossamer_train
+
+__all__ = ["CVBooster", "cv", "train"]
+
+
+@functools.wraps(gossamer_train, assigned=())
+def train(
+    params: Mapping[str, Any] | None, train_set: Dataset, *args: Any, **kwargs: Any
+) -> Booster:
+    """Train a model; see `gossamer.train`.
+
+    Raises:
+        KeyboardInterrupt: After Ctrl-C, as in LightGBM; `gossamer.train` returns the model so far.
+
+    Example:
+        >>> data = Dataset([[float(i)] for i in range(100)], range(100))
+        >>> train({"verbosity": -1}, data, 2).num_trees()
+        2
+    """
+    warn_of_conflicts(params)
+    booster = gossamer_train(params, train_set, *args, **kwargs)
+    if booster.was_interrupted:
+        raise KeyboardInterrupt
+    return Booster.adopt(booster)
+
+
+@functools.wraps(gossamer_cv, assigned=())
+def cv(
+    params: Mapping[str, Any] | None, train_set: Dataset, *args: Any, **kwargs: Any
+) -> dict[str, Any]:
+    """Cross-validate; see `gossamer.cv`.
+
+    Example:
+        >>> data = Dataset([[float(i)] for i in range(100)], range(100))
+        >>> list(cv({"verbosity": -1}, data, 2, stratified=False))
+        ['valid l2-mean', 'valid l2-stdv']
+    """
+    warn_of_conflicts(params)
+    found = gossamer_cv(params, train_set, *args, **kwargs)
+    if "cvbooster" in found:
+        models = found["cvbooster"]
+        models.boosters = [Booster.adopt(booster) for booster in models.boosters]
+    return found

@@ -1,0 +1,62 @@
+"""Categories of the columns of a table or a model (`get_categories`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gossamer.data.levels import Levels
+from gossamer.errors import ParameterError, message
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The categories of each column, as XGBoost's `Categories`.
+
+    Attributes:
+        by_column: Name of each column, and its categories; None: it has numbers.
+        has_arrow: Whether `to_arrow` may be called.
+    """
+
+    by_column: tuple[tuple[str, tuple[Any, ...] | None], ...]
+    has_arrow: bool = False
+
+    @classmethod
+    def of(
+        cls, levels: Levels | None, names: Sequence[str] | None, n_columns: int, has_arrow: bool
+    ) -> Categories:
+        """Collect the categories that levels hold; columns without names are numbered.
+
+        Example:
+            >>> Categories.of(None, ["a"], 1, False).empty()
+            True
+        """
+        known = {} if levels is None else levels.by_column
+        found = [tuple(known[c]) if c in known else None for c in range(n_columns)]
+        called = [str(c) for c in range(n_columns)] if names is None else names
+        return cls(tuple(zip(called, found, strict=True)), has_arrow)
+
+    def empty(self) -> bool:
+        """Whether no column has categories."""
+        return all(categories is None for _, categories in self.by_column)
+
+    def to_arrow(self) -> list[tuple[str, Any]]:
+        """Return the name of each column and its categories as an array of pyarrow, or None.
+
+        Raises:
+            ParameterError: If `get_categories` was not asked to export them.
+        """
+        if not self.has_arrow:
+            raise ParameterError(
+                message(
+                    "the categories were not exported to Arrow",
+                    hint="Call get_categories(export_to_arrow=True).",
+                )
+            )
+        import pyarrow
+
+        return [
+            (name, None if found is None else pyarrow.array(list(found)))
+            for name, found in self.by_column
+        ]
