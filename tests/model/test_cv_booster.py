@@ -67,8 +67,8 @@ class TestForwarding:
     def test_no_such_attribute(self) -> None:
         with pytest.raises(AttributeError, match="neither 'CVBooster' nor 'Booster' has"):
             make_models().no_such  # noqa: B018
-        with pytest.raises(AttributeError, match="_model"):
-            make_models().model  # noqa: B018
+        with pytest.raises(AttributeError, match="_n_rounds"):
+            make_models()._n_rounds  # noqa: B018
 
 
 class TestFiles:

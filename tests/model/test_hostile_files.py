@@ -412,7 +412,7 @@ def test_sizes_of_a_forest(changes: dict[str, int], words: str) -> None:
 def test_files_that_parameters_of_a_model_name_are_not_read(
     name: str, booster: Booster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrays, facts = files.from_bytes(model_file.to_bytes(booster._model))
+    arrays, facts = files.from_bytes(model_file.to_bytes(booster.model))
     facts["parameters"][name] = "/etc/hostname"
     loaded = Booster._of(model_file.from_bytes(files.to_bytes(arrays, facts)))
 

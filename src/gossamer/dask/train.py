@@ -11,6 +11,7 @@ import dask.dataframe
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from dask.dataframe.dispatch import make_meta
 from dask.delayed import delayed
 from distributed import Client
 
@@ -152,7 +153,9 @@ def predict(model: Any, data: Any, **kwargs: Any) -> dask.array.Array:
 def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
     """Call function(model, rows) for each partition."""
     if isinstance(data, dask.dataframe.DataFrame):
-        meta = _as_frame(function(model, data._meta))  # of no rows: what a model gives for them
+        meta = _as_frame(
+            function(model, make_meta(data))
+        )  # of no rows: what a model gives for them
         return data.map_partitions(lambda rows: _as_frame(function(model, rows)), meta=meta).values
     sent = delayed(model, pure=True)
     if isinstance(data, dask.array.Array):

@@ -36,6 +36,7 @@ def plot_importance(
     dpi: int | None = None,
     grid: bool = True,
     precision: int | None = 3,
+    *,
     percent: bool = False,
     **kwargs: Any,
 ) -> Axes:
