@@ -92,6 +92,16 @@ def test_other_files(tmp_path: Path) -> None:
         Dataset(path).construct()
 
 
+def test_a_long_version_is_shortened(tmp_path: Path) -> None:
+    path = tmp_path / "table.bin"
+    Dataset(TABLE, LABEL).save_binary(path)
+    arrays, facts = files.from_bytes(path.read_bytes())
+    path.write_bytes(files.to_bytes(arrays, {**facts, "version": "x" * 100_000}))
+    with pytest.raises(DataError, match="not a usable data set file") as caught:
+        Dataset(path).construct()
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_model_is_no_data_set(tmp_path: Path) -> None:
     path = tmp_path / "model"
     gossamer.train({}, Dataset(TABLE, LABEL), 1).save_model(path)

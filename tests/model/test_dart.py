@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer import Booster, Dataset, _native, early_stopping, train
+from gossamer import Booster, Dataset, GossamerError, _native, early_stopping, train
 from gossamer.model.dart import Dart, choose_dropped
 from gossamer.params import resolve
 from gossamer.sampling import make_key
@@ -281,6 +281,23 @@ def test_state_as_json_carries_a_training_on() -> None:
     assert again.model_to_string() == booster.model_to_string()
     for own, other in zip(scores(again), scores(booster), strict=True):
         np.testing.assert_array_equal(own, other)
+
+
+def test_a_unit_that_does_not_fit() -> None:
+    """A hostile checkpoint may have one: rounds fail, and the model stays finite."""
+    params = {"boosting": "dart", "drop_rate": 0.9, "verbosity": -1, "num_leaves": 4}
+    x = np.random.default_rng(0).normal(size=(100, 2))
+    booster = Booster(params, Dataset(x, 10 * x[:, 0]))
+    booster.update()
+    assert booster._training is not None
+    dart = booster._training.boosting
+    state = json.loads(json.dumps(dart.state()))
+    dart.restore({**state, "unit": 5e-324})
+    with pytest.raises(GossamerError, match="diverged"):
+        booster.update()
+    assert np.isfinite(booster.predict(x)).all()
+    with pytest.raises(ValueError, match="not finite"):
+        dart.restore({**state, "factors": [float("inf")]})
 
 
 @pytest.mark.parametrize("stops_in", [3, 9])

@@ -99,7 +99,7 @@ def load(path: Path) -> Content:
     except files.BrokenFile as error:
         raise _unusable(path, str(error)) from None
     if facts.get("format") != FORMAT or facts.get("version") != VERSION:
-        got = f"{facts.get('format')!r} version {facts.get('version')!r}"
+        got = shorten(f"{facts.get('format')!r} version {facts.get('version')!r}")
         raise _unusable(path, f"it is a {got}, not a {FORMAT!r} version {VERSION}")
     try:
         return _checked(arrays, facts)

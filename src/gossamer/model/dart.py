@@ -180,7 +180,10 @@ class Dart(Boosting):
     def _snap(self, values: Scores) -> Scores:
         if self._unit == 0.0:
             return values  # all trees so far are zero
-        return np.rint(values / self._unit) * self._unit
+        with np.errstate(over="ignore"):
+            found = np.rint(values / self._unit) * self._unit
+        # A checkpoint may have a unit that does not fit: values too large for it stay.
+        return np.where(np.isfinite(found), found, values)
 
     def _values(self, tree: Any, factor: float) -> Scores:
         """Leaf values of a tree as the model has them at this factor."""
@@ -256,6 +259,11 @@ class Dart(Boosting):
         self._rates = [float(x) for x in state["rates"]]
         self._factors = [float(x) for x in state["factors"]]
         self._changes = [[(int(j), float(f)) for j, f in changes] for changes in state["changes"]]
+        factors = [f for changes in self._changes for _, f in changes]
+        if not np.isfinite(
+            [self._unit, *self._start, *self._rates, *self._factors, *factors]
+        ).all():
+            raise ValueError("a weight of the rounds is not finite")
 
 
 def choose_dropped(params: Params, n_round: int, weights: Sequence[float]) -> list[int]:
