@@ -198,14 +198,20 @@ def test_interchange_others() -> None:
     assert names["booster"].num_trees() == 20 and names["label"].shape == (500,)
 
 
-def test_readme() -> None:
-    pytest.importorskip("pandas")
+def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn")
-    # The ranking example speaks of labels that the reader has.
-    given = {"relevance": [0, 1, 2] * 142, "rows_of_each_query": [6] * 71}
-    names = run("README.md", 3, given)
-    assert names["low"].shape == names["x_test"].shape[:1]
-    assert len(names["result"]["valid l1-mean"]) == names["model"].current_iteration()
+    run("README.md", 1, {})
+    printed = capsys.readouterr().out.splitlines()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(printed) == 2
+    assert all(f"    {line}\n" in text for line in printed)
+
+
+def test_the_first_page(capsys: pytest.CaptureFixture[str]) -> None:
+    names = run("docs/index.md", 1, {})
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert f"    {capsys.readouterr().out.strip()}\n" in text
+    assert names["model"].feature_name() == ["size", "city"]
 
 
 def test_migrating_from_xgboost(capsys: pytest.CaptureFixture[str]) -> None:

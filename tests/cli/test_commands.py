@@ -116,6 +116,8 @@ def test_demo(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> N
         "to train",
         "gossamer-demo/model.gsm",
         "gossamer-demo/learning_curve.png",
+        "gossamer explain gossamer-demo/model.gsm",
+        "gossamer-demo/report.html in a browser",
     ):
         assert text in out
     assert "\x1b" not in out, "no colours where there is no terminal"

@@ -60,6 +60,16 @@ def run_demo(out: Path, *, n_rounds: int, quiet: bool = False) -> None:
         _show_data(data, n_rounds, style)
     outcome = train_and_test(data, n_rounds, [] if quiet else _watchers(n_rounds, style))
     files, missing = write_files(outcome, out)
+    files.append(
+        outcome.model.report(
+            out / "report.html",
+            *data.split()["test"],
+            evals_result=outcome.history,
+            title="Gossamer demo",
+            target=data.question,
+            source=data.title,
+        )
+    )
     if quiet:
         found = ", ".join(f"{name} {value:.4f}" for name, value in outcome.metrics.items())
         print(f"test {found}; wrote {', '.join(map(str, files))}")
@@ -250,5 +260,9 @@ def _show_files(files: list[Path], missing: list[str], style: Style) -> None:
         print(f"    {path!s:<{width}}  {format_size(path.stat().st_size):>8}")
     for text in missing:
         print(style.dim(f"    {text}"))
-    _heading("Use the model", style)
-    print(f'    gossamer.Booster(model_file="{files[0].as_posix()}").predict(rows)\n')
+    model = files[0].as_posix()
+    _heading("Next", style)
+    print(f"    gossamer describe {model}        what is in the model")
+    print(f"    gossamer explain {model}         which columns matter")
+    print(f'    gossamer.Booster(model_file="{model}").predict(rows)        in Python')
+    print(f"\n  {style.bold('Report')}: open {files[-1].absolute()} in a browser\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from gossamer.errors import DataError, message
 from gossamer.logger import info, warn
 
 _BLOCK: Final = 2**20  # bytes of text that are read together, if a line is not longer
+_BLANKS: Final = " \t\u00a0"
 _TRUE: Final = ("true", "True", "TRUE")
 _FALSE: Final = ("false", "False", "FALSE")
 # What a column can be; text is what nothing else fits.
@@ -96,7 +98,7 @@ class DelimitedFiles(Source):
         if not self._dialects[path].header:
             return default_names(len(found))
         names = [name or f"Unnamed: {i}" for i, name in enumerate(found)]  # as pandas does
-        plain = [" ".join(name.split()) or name for name in names]
+        plain = [re.sub(" {2,}", " ", name.strip(_BLANKS)) or name for name in names]
         if plain == names or len(set(plain)) < len(plain):
             return names
         n_changed = sum(old != new for old, new in zip(names, plain, strict=True))
