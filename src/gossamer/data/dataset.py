@@ -12,14 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import binary_file
-from gossamer.data.binned import (
-    BinnedTable,
-    bin_like,
-    bin_table,
-    put_beside,
-    take_rows,
-    trainable,
-)
+from gossamer.data.binned import BinnedTable, put_beside, take_rows, trainable
 from gossamer.data.by_name import names_of
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.chunk_pieces import ChunkPieces
@@ -50,7 +43,7 @@ from gossamer.data.matrix import (
     stack_columns,
 )
 from gossamer.data.names import check_names, default_names, join_names, match_names, names_for
-from gossamer.data.pieces import bin_pieces, bin_pieces_like
+from gossamer.data.on_disk import bin_training, bin_validation, refuse_on_disk
 from gossamer.data.queries import take_queries
 from gossamer.data.roles import (
     Roles,
@@ -234,11 +227,9 @@ class Dataset(RowFields):
                 table = self._like_reference(table)
             self._take_categories(self.reference)
             training = self.reference.construct().binned
-            if isinstance(table, Table):
-                self._binned = bin_like(table, training, params)
-            else:
+            if not isinstance(table, Table):
                 self._check_width(table.n_columns)
-                self._binned = bin_pieces_like(table, training, params)
+            self._binned = bin_validation(table, training, params)
         else:
             self._n_columns = table.n_columns
             found = self._choose_names(table.names or [])
@@ -246,10 +237,7 @@ class Dataset(RowFields):
             self._check_zeros(params)
             weight = check_weight(self.weight, table.n_rows) if params.weighted_bins else None
             columns = self._categorical_columns
-            if isinstance(table, Table):
-                self._binned = bin_table(table, params, found, columns, weight)
-            else:
-                self._binned = bin_pieces(table, params, found, columns, weight)
+            self._binned = bin_training(table, params, found, columns, weight)
         self._raw = table.values if isinstance(table, Table) and keeps_raw_values(params) else None
         return table.names or []  # none: made later
 
@@ -294,7 +282,8 @@ class Dataset(RowFields):
         pieces = ChunkPieces(source, columns, fields, known)
         self._keep_fields(pieces.fields)
         if source.is_file:
-            self._keep_fields(read_side_files(find_files(self.data)))
+            pieces.files = find_files(self.data)
+            self._keep_fields(read_side_files(pieces.files))
         return pieces
 
     def _take_out_columns(self, params: Params) -> None:
@@ -735,6 +724,8 @@ class Dataset(RowFields):
         return self
 
     def _add_columns(self, other: Dataset) -> None:
+        for data in (self, other):
+            refuse_on_disk(data.binned, "add_features_from()")
         names = join_names(self.get_feature_name(), other.get_feature_name())
         n_columns, n_rows = len(names), self.num_data()
         n_threads = resolve(self.params, context="dataset").num_threads
@@ -1008,6 +999,7 @@ class Dataset(RowFields):
             array([0., 1., 1.], dtype=float32)
         """
         self.construct()
+        refuse_on_disk(self.binned, "save_binary()")
         content = binary_file.Content(
             self.binned,
             self.get_feature_name(),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data.binned import ORDERS, BinnedTable
 
 
@@ -34,6 +35,9 @@ class StorageSummary:
         bytes_in_rows: Size of the rows.
         bytes_in_sparse_columns: Size of the sparse columns.
         seconds: Time it took to choose.
+        pages: Pages that the rows are in on disk; 0: the rows are in memory. A pass over the data
+            reads all of them.
+        bytes_in_buffers: With pages: memory that holds the pages that are worked on.
     """
 
     n_rows: int
@@ -51,6 +55,8 @@ class StorageSummary:
     bytes_in_rows: int
     bytes_in_sparse_columns: int
     seconds: float
+    pages: int = 0
+    bytes_in_buffers: int = 0
 
     def __str__(self) -> str:
         """Text of a few lines."""
@@ -70,6 +76,11 @@ class StorageSummary:
             lines.append(
                 f"bundles: found by {self.order}, {self.conflicts:,} conflicts, "
                 f"{self.values_dropped:,} values not seen by training"
+            )
+        if self.pages:
+            lines.append(
+                f"on disk: {self.pages:,} pages, a pass reads {_megabytes(self.bytes_in_rows)}; "
+                f"in memory: {_megabytes(self.bytes_in_buffers)}"
             )
         return "\n".join(lines)
 
@@ -104,6 +115,7 @@ def describe(binned: BinnedTable, names: list[str]) -> StorageSummary:
         return [names[column] for column in columns[features]]
 
     choice = binned.choice or {}
+    pages = _native.on_disk(binned.bins) or {"pages": 0, "buffer_bytes": 0}
     return StorageSummary(
         n_rows=binned.n_rows,
         n_columns=binned.binning.n_columns,
@@ -120,6 +132,8 @@ def describe(binned: BinnedTable, names: list[str]) -> StorageSummary:
         bytes_in_rows=facts["bytes_in_lanes"],
         bytes_in_sparse_columns=facts["bytes_in_sparse_columns"],
         seconds=choice.get("seconds", 0.0),
+        pages=pages["pages"],
+        bytes_in_buffers=pages["buffer_bytes"],
     )
 
 

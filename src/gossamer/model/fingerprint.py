@@ -22,6 +22,8 @@ _NO_MATTER: Final = (
     "force_col_wise",
     "force_row_wise",
     "histogram_pool_size",
+    "max_memory",
+    "cache_dir",
     "deterministic",
 )
 

@@ -106,6 +106,9 @@ _FIXED: Final = (
 )
 
 
+# About the machine that trained, and no part of a model.
+_OF_MACHINE: Final = ("max_memory", "cache_dir")
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -701,7 +704,7 @@ class Training:
             names if self.base is None else self.base.names(names),
             self.start.copy() if self.base is None else self.base.model.start,
             self.boosting.weigh(forest),
-            self.params.to_dict(given_only=True),
+            {k: v for k, v in self.params.to_dict(given_only=True).items() if k not in _OF_MACHINE},
             self.train.data.levels,
             self.boosting.averages,
             None if self._derived is None else self._derived.derived,

@@ -153,6 +153,8 @@ class Params(Mapping[str, object]):
     enable_bundle: bool
     max_conflict_rate: float
     bundle_order: str
+    max_memory: int
+    cache_dir: str
     feature_pre_filter: bool
     categorical_feature: tuple[int | str, ...]
     forcedbins_filename: str
