@@ -233,11 +233,18 @@ nb::dict storage(const BinMatrix& self) {
   return d;
 }
 
+// Not every function can work page by page.
+template <class M>
+M& in_memory(M& matrix) {
+  if (matrix.pages() != nullptr) throw std::invalid_argument("the bins of this table are on disk, not in memory");
+  return matrix;
+}
+
 nb::dict describe(const BinMatrix& self) {
   std::int64_t n_lanes8 = 0, n_lanes16 = 0, lane_bytes = 0;
   for (const Group& group : self.groups()) {
     (group.two_bytes ? n_lanes16 : n_lanes8) += group.n_lanes;
-    lane_bytes += group.bins8.size() + 2 * group.bins16.size();
+    lane_bytes += self.n_rows() * group.row_stride * (group.two_bytes ? 2 : 1);
   }
   nb::dict d;
   d["lanes_of_one_byte"] = n_lanes8;
@@ -254,7 +261,7 @@ auto copy_sparse(const BinMatrix& self) {
   SparseColumns columns;
   {
     nb::gil_scoped_release release;
-    columns = self.copy_sparse();
+    columns = in_memory(self).copy_sparse();
   }
   std::vector<RowIdx> rows(columns.rows.data(), columns.rows.data() + columns.rows.size());
   std::vector<std::uint16_t> bins(columns.bins.data(), columns.bins.data() + columns.bins.size());
@@ -297,10 +304,10 @@ void set_sparse(BinMatrix& self, const In<std::int32_t>& features, const In<std:
   std::copy_n(rows.data(), rows.size(), columns.rows.data());
   std::copy_n(bins.data(), bins.size(), columns.bins.data());
   nb::gil_scoped_release release;
-  self.set_sparse(columns);
+  in_memory(self).set_sparse(columns);
 }
 
-std::shared_ptr<BinMatrix> take_rows(const BinMatrix& self, const In<RowIdx>& rows, int n_threads) {
+std::shared_ptr<BinMatrix> take_rows(const BinMatrix& self, const In<RowIdx>& rows, int n_threads, bool as_sample) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (static_cast<std::int64_t>(rows(i)) >= self.n_rows()) throw std::invalid_argument("row out of range");
   }
@@ -308,6 +315,9 @@ std::shared_ptr<BinMatrix> take_rows(const BinMatrix& self, const In<RowIdx>& ro
   TeamLease team(n_threads);
   auto result = std::make_shared<BinMatrix>(self.features(), length(rows), self.storage());
   result->fill_from(*team, self, {rows.data(), rows.size()});
+  for (std::size_t f = 0; as_sample && f < self.features().size(); ++f) {
+    result->features()[f].has_missing = self.features()[f].has_missing;
+  }
   return result;
 }
 
@@ -339,7 +349,7 @@ std::shared_ptr<BinMatrix> beside(const BinMatrix& self, const BinMatrix& right,
                                   int n_threads) {
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  return put_beside(*team, self, right, first_column);
+  return put_beside(*team, in_memory(self), in_memory(right), first_column);
 }
 
 std::size_t checked_feature(const BinMatrix& self, std::int64_t feature) {
@@ -368,7 +378,7 @@ void set_column(BinMatrix& self, std::int64_t feature, const In<std::uint16_t>& 
     if (bins(i) >= f.n_bins()) throw std::invalid_argument("bin out of range");
   }
   nb::gil_scoped_release release;
-  self.set_column(feature, {bins.data(), bins.size()});
+  in_memory(self).set_column(feature, {bins.data(), bins.size()});
 }
 
 template <class View>
@@ -464,10 +474,11 @@ void bind_binning(nb::module_& m) {
           "make_trainable",
           [](const BinMatrix& self) {
             nb::gil_scoped_release release;
-            return make_trainable(self);
+            return make_trainable(in_memory(self));
           },
           "The same table, stored so that it can be trained on.")
-      .def("take_rows", &take_rows, "rows"_a.noconvert(), "n_threads"_a)
+      .def("take_rows", &take_rows, "rows"_a.noconvert(), "n_threads"_a, "as_sample"_a = false,
+           "Some rows, in memory. `as_sample`: features are missing where they are in the whole table.")
       .def("beside", &beside, "right"_a, "first_column"_a, "n_threads"_a,
            "One table with the features of both; column c of the other becomes first_column + c.")
       .def(
@@ -498,8 +509,9 @@ void bind_binning(nb::module_& m) {
           "Entries of each feature in sparse columns.")
       .def("set_totals", &set_totals, "has_missing"_a.noconvert(), "entry_counts"_a.noconvert(),
            "The table is a shard of the rows: what features have in all shards.")
-      .def("find_missing", &BinMatrix::find_missing, nb::call_guard<nb::gil_scoped_release>(),
-           "To be called after set_column and set_sparse.")
+      .def(
+          "find_missing", [](BinMatrix& self) { in_memory(self).find_missing(); },
+          nb::call_guard<nb::gil_scoped_release>(), "To be called after set_column and set_sparse.")
       .def("is_sharing",
            [](const BinMatrix& self) {
              std::vector<std::int8_t> flags;
@@ -509,7 +521,16 @@ void bind_binning(nb::module_& m) {
       .def_prop_ro("shares_lanes", [](const BinMatrix& self) { return self.storage().share_lanes; })
       .def_prop_ro("n_rows", &BinMatrix::n_rows)
       .def_prop_ro("n_features", [](const BinMatrix& self) { return self.features().size(); })
-      .def_prop_ro("n_bytes", &BinMatrix::n_bytes);
+      .def_prop_ro("n_bytes", &BinMatrix::n_bytes)
+      .def_prop_ro(
+          "row_bytes",
+          [](const BinMatrix& self) {
+            std::int64_t bytes = 0;
+            for (const Group& group : self.groups()) bytes += group.row_stride * (group.two_bytes ? 2 : 1);
+            return bytes;
+          },
+          "Bytes of a row in lanes.")
+      .def_prop_ro("n_cells", [](const BinMatrix& self) { return self.n_cells(); }, "Cells of a histogram.");
   nb::class_<PyPieceBinner>(m, "PieceBinner", "Bins a table that arrives in pieces of rows.")
       .def(nb::init<std::shared_ptr<BinMatrix>, std::int64_t>(), "like"_a, "n_rows"_a)
       .def(

@@ -135,6 +135,7 @@ nb::dict stats(const PyGrower& self) {
   d["expanded"] = s.expanded;
   d["committed"] = s.committed;
   d["batches"] = s.batches;
+  d["passes"] = s.passes;
   d["wide_rounds"] = s.wide_rounds;
   d["rounds"] = s.rounds;
   return d;

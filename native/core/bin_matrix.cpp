@@ -4,6 +4,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "core/row_pages.h"
 #include "core/sparse_rows.h"
 
 namespace gossamer {
@@ -73,20 +74,26 @@ std::vector<Lane> plan_lanes(std::vector<Digit> digits, bool share) {
 }  // namespace
 
 BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage storage)
-    : features_(std::move(features)), storage_(std::move(storage)), n_rows_(n_rows) {
-  for (Feature& feature : features_) feature.zero_bin = find_zero_bin(feature);
-  plan_groups();
-  for (const Feature& feature : features_) {
-    if (feature.is_categorical() && (feature.loose() || feature.bundled)) {
-      throw std::invalid_argument("a categorical feature needs a digit of its own");
-    }
-  }
+    : BinMatrix(std::move(features), n_rows, std::move(storage), nullptr) {
   for (Group& group : groups_) {
     const std::int64_t n = n_rows_ * group.row_stride;
     if (group.two_bytes) {
       group.bins16.reset(n);
     } else {
       group.bins8.reset(n);
+    }
+  }
+}
+
+BinMatrix::BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage storage,
+                     std::shared_ptr<RowPages> pages)
+    : features_(std::move(features)), storage_(std::move(storage)), n_rows_(n_rows), pages_(std::move(pages)) {
+  if (pages_ && !storage_.loose.empty()) throw std::invalid_argument("pages have no sparse columns");
+  for (Feature& feature : features_) feature.zero_bin = find_zero_bin(feature);
+  plan_groups();
+  for (const Feature& feature : features_) {
+    if (feature.is_categorical() && (feature.loose() || feature.bundled)) {
+      throw std::invalid_argument("a categorical feature needs a digit of its own");
     }
   }
 }
@@ -147,7 +154,18 @@ void BinMatrix::set_lane_value(Group& group, std::int64_t row, std::int64_t lane
 
 void BinMatrix::copy_column(std::int64_t f, std::uint16_t* out) const {
   const Feature& feature = features_[at(f)];
-  if (feature.loose()) {
+  if (pages_) {
+    const Group& group = groups_[at(feature.group)];
+    pages_->for_each([&](const RowPage& page) {
+      const void* const bins = page.bins[at(feature.group)];
+      for (std::int64_t row = page.rows.begin; row < page.rows.end; ++row) {
+        const std::int64_t i = (row - page.rows.begin) * group.row_stride + feature.lane;
+        const std::uint32_t value =
+            group.two_bytes ? static_cast<const std::uint16_t*>(bins)[i] : static_cast<const std::uint8_t*>(bins)[i];
+        out[row] = static_cast<std::uint16_t>(feature.bin_of_lane(value));
+      }
+    });
+  } else if (feature.loose()) {
     std::fill_n(out, n_rows_, static_cast<std::uint16_t>(feature.zero_bin));
   } else {
     const Group& group = groups_[at(feature.group)];
@@ -188,7 +206,7 @@ void BinMatrix::set_column(std::int64_t f, std::span<const std::uint16_t> bins) 
 
 void BinMatrix::make_columns(Team& team) {
   const std::lock_guard lock(columns_mutex_);
-  if (has_columns_.load(std::memory_order_relaxed) || groups_.empty()) return;
+  if (has_columns_.load(std::memory_order_relaxed) || groups_.empty() || pages_) return;
   // All of it is made before any of it is kept: memory may run out in the middle.
   std::vector<std::vector<std::int64_t>> column_begin(groups_.size());
   const std::int64_t length = (n_rows_ + 63) / 64 * 64;

@@ -23,11 +23,13 @@
 #include "core/matrix_view.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/row_range.h"
 #include "core/sparse_view.h"
 #include "core/types.h"
 
 namespace gossamer {
 
+class RowPages;
 struct SparseRows;
 
 struct Digit {
@@ -85,6 +87,8 @@ class BinMatrix {
   BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage storage);
   BinMatrix(std::vector<Feature> features, std::int64_t n_rows, bool share_lanes)
       : BinMatrix(std::move(features), n_rows, Storage{share_lanes, {}, {}}) {}
+  // A table whose lanes are in pages outside of this object. It has no sparse columns.
+  BinMatrix(std::vector<Feature> features, std::int64_t n_rows, Storage storage, std::shared_ptr<RowPages> pages);
   BinMatrix(const BinMatrix&) = delete;
   BinMatrix& operator=(const BinMatrix&) = delete;
 
@@ -95,11 +99,12 @@ class BinMatrix {
   bool fill(Team& team, const SparseView& matrix, Use use, const EntryCounts* counts = nullptr);
   // Whether lanes and sparse columns tell all; false where values did not fit their bundle.
   bool is_trainable() const;
-  // Some rows of another matrix, kept in the same way. This one has just been made.
+  // Some rows of another matrix, stored in the same way. This one has just been made. Rows of a table in pages are
+  // copied in one pass.
   void fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows);
-  // For PieceBinner, which fills a matrix piece by piece: the lanes of the rows of another one that is kept in the
-  // same way, from `first` on; its sparse entries; and those of all pieces.
-  void put_rows(const BinMatrix& part, std::int64_t first);
+  // For who fills a matrix piece by piece (PieceBinner, PageWriter): the lanes of some rows of another one that is
+  // stored in the same way, from `first` on; its sparse entries; and those of all pieces.
+  void put_rows(const BinMatrix& part, std::int64_t first, RowRange rows);
   SparseColumns take_sparse() { return std::move(sparse_); }
   void set_entries(SparseColumns entries);
   // The features of two matrices of the same rows, first those of `left`; see put_beside. This one has
@@ -120,6 +125,8 @@ class BinMatrix {
   void* lane_data(const Feature& feature) { return const_cast<void*>(column(feature)); }
   void rows_from_columns(Team& team, std::span<const std::int32_t> features);
 
+  // Where the lanes are if they are not in memory; nullptr: they are.
+  RowPages* pages() const { return pages_.get(); }
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_cells() const { return n_cells_; }
   const std::vector<Feature>& features() const { return features_; }
@@ -143,6 +150,7 @@ class BinMatrix {
  private:
   class Placer;
   void plan_groups();
+  void take_from_pages(Team& team, RowPages& pages, std::span<const RowIdx> rows);
   void clear(Team& team);
   void zero_lanes();
   void fill_plain(Team& team, const MatrixView& matrix);
@@ -169,6 +177,7 @@ class BinMatrix {
   std::atomic<bool> has_columns_ = false;
   std::shared_ptr<const SparseRows> sparse_rows_;
   std::mutex columns_mutex_;  // several growers may ask for these at once
+  std::shared_ptr<RowPages> pages_;
 };
 
 }  // namespace gossamer

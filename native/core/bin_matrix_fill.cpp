@@ -8,6 +8,7 @@
 
 #include "core/bin_bounds.h"
 #include "core/bin_matrix.h"
+#include "core/row_pages.h"
 #include "kernels/kernels.h"
 
 namespace gossamer {
@@ -291,6 +292,13 @@ void BinMatrix::fill_plain(Team& team, const MatrixView& matrix) {
 
 void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const RowIdx> rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
+  if (other.pages_) {
+    take_from_pages(team, *other.pages_, rows);
+    for (std::size_t f = 0; f < features_.size(); ++f) {
+      features_[f].has_missing = other.features_[f].has_missing && is_missing_somewhere(features_[f]);
+    }
+    return;
+  }
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const Group& from = other.groups_[g];
@@ -348,14 +356,57 @@ void BinMatrix::fill_from(Team& team, const BinMatrix& other, std::span<const Ro
   }
 }
 
-void BinMatrix::put_rows(const BinMatrix& part, std::int64_t first) {
+void BinMatrix::take_from_pages(Team& team, RowPages& pages, std::span<const RowIdx> rows) {
+  // Places in `rows`, by row; empty: rows increase, and place i is i.
+  std::vector<RowIdx> order;
+  if (!std::is_sorted(rows.begin(), rows.end())) {
+    order.resize(rows.size());
+    std::iota(order.begin(), order.end(), RowIdx{0});
+    std::sort(order.begin(), order.end(), [&](RowIdx a, RowIdx b) { return rows[a] < rows[b]; });
+  }
+  const auto place_of = [&](std::int64_t i) { return order.empty() ? i : static_cast<std::int64_t>(order[at(i)]); };
+  const auto first_at = [&](std::int64_t row) {
+    std::int64_t low = 0;
+    for (std::int64_t high = std::ssize(rows); low < high;) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (static_cast<std::int64_t>(rows[at(place_of(middle))]) < row) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  };
+  pages.for_each([&](const RowPage& page) {
+    const std::int64_t first = first_at(page.rows.begin);
+    const std::int64_t n = first_at(page.rows.end) - first;
+    for_blocks(team, n, 4096, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        Group& group = groups_[g];
+        const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
+        const auto* const from = static_cast<const std::uint8_t*>(page.bins[g]);
+        auto* const to = group.two_bytes ? reinterpret_cast<std::uint8_t*>(group.bins16.data()) : group.bins8.data();
+        for (std::int64_t i = first + begin; i < first + end; ++i) {
+          const std::int64_t place = place_of(i);
+          const std::int64_t row = static_cast<std::int64_t>(rows[at(place)]) - page.rows.begin;
+          std::copy_n(from + row * row_bytes, row_bytes, to + place * row_bytes);
+        }
+      }
+    });
+  });
+  cleared_ = true;
+}
+
+void BinMatrix::put_rows(const BinMatrix& part, std::int64_t first, RowRange rows) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Group& group = groups_[g];
     const std::int64_t to = first * group.row_stride;
+    const std::int64_t from = rows.begin * group.row_stride;
+    const std::int64_t n = (rows.end - rows.begin) * group.row_stride;
     if (group.two_bytes) {
-      std::copy_n(part.groups_[g].bins16.data(), part.n_rows_ * group.row_stride, group.bins16.data() + to);
+      std::copy_n(part.groups_[g].bins16.data() + from, n, group.bins16.data() + to);
     } else {
-      std::copy_n(part.groups_[g].bins8.data(), part.n_rows_ * group.row_stride, group.bins8.data() + to);
+      std::copy_n(part.groups_[g].bins8.data() + from, n, group.bins8.data() + to);
     }
   }
   for (std::size_t f = 0; f < features_.size(); ++f) features_[f].has_missing |= part.features_[f].has_missing;

@@ -88,13 +88,13 @@ double Frontier::theta() const {
   return least;
 }
 
-std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, std::int64_t enough_rows) {
+std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, const Limits& limits) {
   const Turn first = next();
   std::vector<std::int32_t> nodes{first.node};
   const std::int64_t n_wanted = shape_.num_leaves - n_leaves;
   const bool alone = !expand_ahead_ || first.forced >= 0 || n_wanted == 1;
-  if (!alone && shape_.depthwise) add_level(n_wanted, enough_rows, nodes);
-  if (!alone && !shape_.depthwise) add_ahead(first.n_rows, enough_rows, nodes);
+  if (!alone && shape_.depthwise) add_level(std::min(n_wanted, limits.most_nodes), limits, nodes);
+  if (!alone && !shape_.depthwise) add_ahead(first.n_rows, limits, nodes);
   for (const std::int32_t node : nodes) {
     if (expanded_.size() <= at(node)) expanded_.resize(at(node) + 1, 0);
     expanded_[at(node)] = 1;
@@ -103,11 +103,12 @@ std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, std::int64_t en
 }
 
 // Leaves of one level are all committed, in order, until the tree is full.
-void Frontier::add_level(std::int64_t n_wanted, std::int64_t enough_rows, std::vector<std::int32_t>& nodes) {
+void Frontier::add_level(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes) {
   std::vector<Turn> level{next()};
   std::int64_t n_rows = level.front().n_rows;
   remove(level.front().node);
-  while (!empty() && next().depth == level.front().depth && n_rows < enough_rows && std::ssize(nodes) < n_wanted) {
+  while (!empty() && next().depth == level.front().depth && n_rows < limits.enough_rows &&
+         std::ssize(nodes) < n_wanted) {
     level.push_back(next());
     nodes.push_back(level.back().node);
     n_rows += level.back().n_rows;
@@ -116,9 +117,10 @@ void Frontier::add_level(std::int64_t n_wanted, std::int64_t enough_rows, std::v
   for (const Turn& turn : level) push(turn);
 }
 
-void Frontier::add_ahead(std::int64_t n_rows, std::int64_t enough_rows, std::vector<std::int32_t>& nodes) {
+void Frontier::add_ahead(std::int64_t n_rows, const Limits& limits, std::vector<std::int32_t>& nodes) {
   const double least = theta();
-  while (!ahead_.empty() && ahead_.front().reach >= least && n_rows < enough_rows) {
+  while (!ahead_.empty() && ahead_.front().reach >= least && n_rows < limits.enough_rows &&
+         std::ssize(nodes) < limits.most_nodes) {
     std::pop_heap(ahead_.begin(), ahead_.end(), [](const Known& a, const Known& b) { return a.reach < b.reach; });
     const Known known = ahead_.back();
     ahead_.pop_back();

@@ -45,8 +45,13 @@ class Frontier {
   // that can no longer get into the tree are added to `hopeless`.
   double note(std::int32_t node, double gain, double parent_reach, std::int64_t n_rows,
               std::vector<std::int32_t>& hopeless);
-  // The next leaf and the nodes to be expanded with it, up to `enough_rows` rows in total. The tree has `n_leaves`.
-  std::vector<std::int32_t> batch(std::int64_t n_leaves, std::int64_t enough_rows);
+  // How much is expanded at once.
+  struct Limits {
+    std::int64_t enough_rows;  // no more nodes are added to a batch with so many rows
+    std::int64_t most_nodes;
+  };
+  // The next leaf and the nodes to be expanded with it. The tree has `n_leaves`.
+  std::vector<std::int32_t> batch(std::int64_t n_leaves, const Limits& limits);
 
   // The tree is complete: notes what the next one can expect. `full` false: it ran out of splits, so that nothing is
   // known.
@@ -66,8 +71,8 @@ class Frontier {
   bool comes_before(const Turn& a, const Turn& b) const;
   std::int32_t& version_of(std::int32_t node);
   double theta() const;
-  void add_level(std::int64_t n_wanted, std::int64_t enough_rows, std::vector<std::int32_t>& nodes);
-  void add_ahead(std::int64_t n_rows, std::int64_t enough_rows, std::vector<std::int32_t>& nodes);
+  void add_level(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes);
+  void add_ahead(std::int64_t n_rows, const Limits& limits, std::vector<std::int32_t>& nodes);
 
   TreeShape shape_;
   bool expand_ahead_ = true;

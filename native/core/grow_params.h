@@ -71,6 +71,7 @@ struct GrowStats {
   std::int64_t wasted_rows = 0;  // rows of nodes that were expanded ahead but never committed
   std::int64_t partitioned_rows = 0, expanded = 0, committed = 0, batches = 0;
   std::int64_t wide_rounds = 0, rounds = 0;
+  std::int64_t passes = 0;  // over the pages of the table
 
   GrowStats& operator+=(const GrowStats& other);
 };

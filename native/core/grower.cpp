@@ -25,12 +25,19 @@ GrowStats& GrowStats::operator+=(const GrowStats& other) {
   expanded += other.expanded;
   committed += other.committed;
   batches += other.batches;
+  passes += other.passes;
   wide_rounds += other.wide_rounds;
   rounds += other.rounds;
   return *this;
 }
 
-Grower::Grower(GrowData data, bool vector_leaves) : data_(std::move(data)), vector_leaves_(vector_leaves) {}
+Grower::Grower(GrowData data, bool vector_leaves) : data_(std::move(data)), vector_leaves_(vector_leaves) {
+  if (data_.pages == nullptr) data_.pages = data_.matrix->pages();
+  if (data_.pages == nullptr) return;
+  if (vector_leaves) throw std::invalid_argument("trees with several values per leaf cannot be grown on pages");
+  pages_ = std::make_unique<SplittingPages>(*data_.pages);
+  data_.pages = pages_.get();
+}
 
 Grower::Grower(GrowData data, std::unique_ptr<LeafEvaluator> evaluator)
     : data_(std::move(data)), own_evaluator_(true), evaluator_(std::move(evaluator)) {}
@@ -44,6 +51,7 @@ void Grower::choose_evaluator(std::span<const GrowParams> params) {
   if (vector_leaves_) {
     evaluator_ = std::make_unique<VectorEvaluator>(data_);
   } else if (sorted) {
+    if (data_.pages != nullptr) throw std::invalid_argument("columns on pages cannot be sorted");
     evaluator_ = std::make_unique<SortedEvaluator>(data_);
   } else {
     evaluator_ = std::make_unique<HistogramEvaluator>(data_);
@@ -58,6 +66,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   limits_ = params_->search.limits.get();
   const std::int64_t n = rows != nullptr ? n_rows : data_.matrix->n_rows();
   const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_};
+  if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
   try {
     data_.matrix->make_columns(team);
     start(team, task);
@@ -80,7 +89,8 @@ void Grower::start(Team& team, const TreeTask& task) {
   values_.clear();
   committed_.clear();
   nodes_.reserve(static_cast<std::size_t>(std::min<std::int64_t>(4 * shape.num_leaves + 8, 1 << 20)));
-  rows_.start(team, task.rows, task.n_rows);
+  rows_.start(team, task.rows, task.n_rows, pages_ != nullptr);
+  if (pages_) pages_->start(team, rows_);
   evaluator_->start(team, task);
 
   GrowNode root;
@@ -112,7 +122,7 @@ void Grower::grow_nodes(Team& team) {
     if (!at(node).expanded) {
       if (params_->interrupt != nullptr) params_->interrupt->check();
       evaluator_->pay(at(node).split.feature);
-      const auto batch = frontier_.batch(n_leaves, preferred_rows(team));
+      const auto batch = frontier_.batch(n_leaves, batch_limits(team));
       expand(team, batch, n_leaves + 1 == num_leaves);
     }
     commit(node);
@@ -132,10 +142,13 @@ void Grower::push(std::int32_t node) {
   frontier_.push({node, n.split.forced ? n.forced : -1, n.depth, n.split.gain, n.order, evaluator_->count(node)});
 }
 
-// All shards must expand the same nodes, whatever their rows and threads; and every batch costs a message.
-std::int64_t Grower::preferred_rows(Team& team) const {
-  if (data_.exchange != nullptr || data_.pages != nullptr) return std::numeric_limits<std::int64_t>::max();
-  return evaluator_->preferred_rows(team.n_threads());
+// All shards must expand the same nodes, whatever their rows and threads; and every batch costs a message, or a pass
+// over the pages.
+Frontier::Limits Grower::batch_limits(Team& team) const {
+  constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+  if (data_.pages != nullptr) return {kNoLimit, evaluator_->most_nodes()};
+  if (data_.exchange != nullptr) return {kNoLimit, kNoLimit};
+  return {evaluator_->preferred_rows(team.n_threads()), kNoLimit};
 }
 
 // The leaf's turn has come: it becomes a node of the tree.
@@ -180,6 +193,9 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
   if (!last) again = note_changes();
   for (const std::int32_t leaf : again) jobs.push_back(job_of(leaf, -1));
   evaluate(team, jobs);
+  // No histogram was built: the rows still have to be split.
+  if (rows_.is_splitting()) pages_->for_each([](const RowPage&) {});
+  finish_partition(batch);
   for (const SplitNode& split : splits) evaluator_->forget(split.node);
   for (const std::int32_t leaf : again) {
     if (at(leaf).split.feature >= 0) push(leaf);
@@ -187,28 +203,42 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
 }
 
 void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
-  std::vector<LeafSplit> splits;
   {
     const Timer timer(stats_.partition);
-    splits.reserve(batch.size());
+    splits_.clear();
+    splits_.reserve(batch.size());
     for (const std::int32_t node : batch) {
       const GrowNode& leaf = at(node);
       stats_.partitioned_rows += leaf.n_rows();
-      splits.push_back({leaf.rows.begin, leaf.rows.end, evaluator_->splitter(node, leaf.rows, leaf.split)});
+      splits_.push_back(
+          {leaf.rows.begin, leaf.rows.end, evaluator_->splitter(node, leaf.rows, leaf.split), leaf.split.left_count});
     }
-    rows_.split(team, splits);
+    if (pages_) {
+      rows_.start_split(splits_, pages_->ranges());
+      // On shards, only the partition knows how many of these rows go left.
+      if (data_.exchange != nullptr) pages_->for_each([](const RowPage&) {});
+    } else {
+      rows_.split(team, splits_);
+    }
   }
   for (std::size_t i = 0; i < batch.size(); ++i) {
     make_children(batch[i]);
     const GrowNode& parent = at(batch[i]);
-    // Without other shards, the partition must agree with the counts of the histogram.
-    if (data_.exchange == nullptr && splits[i].n_left != parent.split.left_count) {
-      throw std::logic_error("internal error: a split counted " + std::to_string(parent.split.left_count) +
-                             " rows on its left side, but " + std::to_string(splits[i].n_left) + " rows went there");
-    }
-    const std::int64_t middle = parent.rows.begin + splits[i].n_left;
+    const std::int64_t middle = parent.rows.begin + splits_[i].n_left;
     at(parent.children[0]).rows = {parent.rows.begin, middle};
     at(parent.children[1]).rows = {middle, parent.rows.end};
+  }
+  if (!pages_) finish_partition(batch);
+}
+
+// Without other shards, the partition must agree with the counts of the histogram.
+void Grower::finish_partition(std::span<const std::int32_t> batch) {
+  for (std::size_t i = 0; data_.exchange == nullptr && i < batch.size(); ++i) {
+    const std::int64_t counted = at(batch[i]).split.left_count;
+    if (splits_[i].n_left != counted) {
+      throw std::logic_error("internal error: a split counted " + std::to_string(counted) +
+                             " rows on its left side, but " + std::to_string(splits_[i].n_left) + " rows went there");
+    }
   }
 }
 
@@ -295,6 +325,7 @@ void Grower::search_again(Team& team, std::int32_t node) {
 
 // Notes what the next tree can expect, and how much work was wasted.
 void Grower::note_growth() {
+  if (pages_) stats_.passes = pages_->n_passes();
   stats_.committed += static_cast<std::int64_t>(committed_.size());
   std::vector<char> is_committed(nodes_.size(), 0);
   double smallest_reach = std::numeric_limits<double>::infinity();

@@ -26,6 +26,7 @@
 #include "core/leaf_rows.h"
 #include "core/monotone.h"
 #include "core/parallel.h"
+#include "core/splitting_pages.h"
 #include "core/tree.h"
 
 namespace gossamer {
@@ -60,6 +61,7 @@ class Grower {
   void grow_nodes(Team& team);
   void expand(Team& team, std::span<const std::int32_t> batch, bool last);
   void partition(Team& team, std::span<const std::int32_t> batch);
+  void finish_partition(std::span<const std::int32_t> batch);
   void make_children(std::int32_t node);
   void commit(std::int32_t node);
   void evaluate(Team& team, std::span<const LeafJob> jobs);
@@ -68,13 +70,14 @@ class Grower {
   LeafJob job_of(std::int32_t node, std::int32_t parent) const;
   bool may_split(const GrowNode& node) const;
   void push(std::int32_t node);
-  std::int64_t preferred_rows(Team& team) const;
+  Frontier::Limits batch_limits(Team& team) const;
   void note_growth();
 
   GrowNode& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
   double* values(std::int32_t node) { return values_.data() + static_cast<std::size_t>(node) * n_outputs_; }
 
   GrowData data_;
+  std::unique_ptr<SplittingPages> pages_;  // what the evaluator reads; nullptr: all rows are in memory
   bool vector_leaves_ = false;
   bool own_evaluator_ = false;  // the evaluator was given
   std::unique_ptr<LeafEvaluator> evaluator_;
@@ -84,6 +87,7 @@ class Grower {
   Monotone monotone_;
   Frontier frontier_;
   LeafRows rows_;
+  std::vector<LeafSplit> splits_;        // of the batch
   std::vector<GrowNode> nodes_;          // leaves, nodes, and expanded nodes that were not used
   std::vector<double> values_;           // n_outputs_ by node, before shrinkage
   std::vector<std::int32_t> committed_;  // nodes in the order in which they were split

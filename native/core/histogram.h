@@ -4,6 +4,7 @@
 // as they are. A larger one keeps 64-bit sums.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -39,6 +40,8 @@ class HistogramPool {
   void release(std::unique_ptr<Histogram> histogram);
   // True if one more histogram would exceed the budget and none can be reused.
   bool exhausted(bool large) const;
+  // Bytes of a histogram of the larger kind.
+  std::int64_t largest_bytes() const { return std::max<std::int64_t>(8 * (words_for(true) + light_words()), 1); }
 
  private:
   std::int64_t words_for(bool large) const;

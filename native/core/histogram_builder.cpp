@@ -12,30 +12,24 @@ constexpr std::int64_t kTaskRows = 4096;  // least rows per task
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Kernels index by row of the table: this is where row 0 would be if it were in memory.
-const void* row_zero(const void* first, std::int64_t n_rows_before, std::int64_t row_bytes) {
-  return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) -
-                                       static_cast<std::uintptr_t>(n_rows_before * row_bytes));
-}
-
 // Light cells take all rows at once; heavy ones are emptied into 64-bit sums before they overflow.
-void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowIdx* rows,
-                std::int64_t first_row, std::int64_t n_rows, std::uint64_t* scratch, Histogram& out) {
+void add_sparse(const HistogramShape& shape, const RowPage& page, const QuantisedRows& quantised, const RowList& rows,
+                std::uint64_t* scratch, Histogram& out) {
   const SparseRows& sparse = *shape.sparse;
   const CellRange heavy{shape.matrix->n_cells(), sparse.n_heavy};
   SparseBuildArgs args;
-  args.row_begin = static_cast<const std::int64_t*>(row_zero(page.row_begin, page.rows.begin, sizeof(std::int64_t)));
+  args.row_begin = page.entries_of_row_zero();
   args.codes = page.codes;
   args.wide_codes = sparse.wide_codes();
   args.row_values = quantised.values();
   args.layout = &shape.layout;
   args.n_heavy = static_cast<std::uint32_t>(sparse.n_heavy);
   args.light = out.light.data();
-  const std::int64_t step = out.large && heavy.n > 0 ? shape.layout.max_rows : std::max<std::int64_t>(n_rows, 1);
-  for (std::int64_t done = 0; done < n_rows; done += step) {
-    args.rows = rows != nullptr ? rows + done : nullptr;
-    args.first_row = first_row + done;
-    args.n_rows = std::min(step, n_rows - done);
+  const std::int64_t step = out.large && heavy.n > 0 ? shape.layout.max_rows : std::max<std::int64_t>(rows.n, 1);
+  for (std::int64_t done = 0; done < rows.n; done += step) {
+    args.rows = rows.rows != nullptr ? rows.rows + done : nullptr;
+    args.first_row = rows.first_row + done;
+    args.n_rows = std::min(step, rows.n - done);
     args.heavy = scratch;
     if (!out.large) {
       args.heavy = out.cells(heavy.first, shape.layout);
@@ -86,7 +80,7 @@ void HistogramBuilder::start(const HistogramShape& shape, int n_threads) {
   scratch_.resize(std::max(scratch_.size(), at(n_threads)));
 }
 
-std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const HistogramShape& shape,
+std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const HistogramShape& shape, bool one_page,
                                                            std::span<BuiltHistogram> histograms) {
   const auto n_groups = static_cast<std::int64_t>(shape.matrix->groups().size());
   std::int64_t total_rows = 0;
@@ -116,12 +110,11 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
         n_own_parts = std::clamp<std::int64_t>(static_cast<std::int64_t>(entries / cells), 1, n_pieces);
       }
       for (std::int64_t part = 0; part < n_own_parts; ++part) {
-        Task task{&h,
-                  static_cast<std::int32_t>(g),
-                  {h.rows.begin + n_rows * part / n_own_parts, h.rows.begin + n_rows * (part + 1) / n_own_parts},
-                  h.own};
+        Task task{&h, static_cast<std::int32_t>(g), part, n_own_parts, h.own};
         if (part > 0) {
-          const bool large = h.own->large && task.rows.end - task.rows.begin > shape.layout.max_rows;
+          // Rounded page by page, a part may have more than its share of the rows.
+          const std::int64_t most = n_rows * (part + 1) / n_own_parts - n_rows * part / n_own_parts;
+          const bool large = h.own->large && (!one_page || most > shape.layout.max_rows);
           h.partials.push_back({task.group, pool_.acquire(large)});
           task.target = h.partials.back().histogram.get();
         }
@@ -130,14 +123,14 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
     }
   }
   // Longest first: the last task to start should be a short one.
-  std::stable_sort(tasks.begin(), tasks.end(),
-                   [](const Task& a, const Task& b) { return a.rows.end - a.rows.begin > b.rows.end - b.rows.begin; });
+  std::stable_sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) { return a.n_rows() > b.n_rows(); });
   return tasks;
 }
 
 void HistogramBuilder::build(Team& team, const HistogramShape& shape, const QuantisedRows& rows,
                              const LeafRows& leaf_rows, RowPages& pages, std::span<BuiltHistogram> histograms) {
-  const std::vector<Task> tasks = plan(team.n_threads(), shape, histograms);
+  if (histograms.empty()) return;  // a pass over pages costs time
+  const std::vector<Task> tasks = plan(team.n_threads(), shape, pages.ranges().size() == 1, histograms);
   bool is_first = true;
   pages.for_each([&](const RowPage& page) {
     team.for_each(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t t, int thread) {
@@ -151,20 +144,19 @@ void HistogramBuilder::build(Team& team, const HistogramShape& shape, const Quan
 
 void HistogramBuilder::add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& quantised,
                                 const LeafRows& leaf_rows, const RowPage& page, Buffer<std::uint64_t>& scratch) {
-  const RowRange range = leaf_rows.within(task.rows, page.rows);
-  const std::int64_t n_rows = range.end - range.begin;
-  const RowIdx* const rows = leaf_rows.from(range.begin);
+  const RowList rows = leaf_rows.in_page(task.leaf->rows, page).part(task.part, task.n_parts);
+  if (rows.n == 0) return;
   if (task.group == shape.sparse_group()) {
     if (task.target->large) scratch.grow_to(shape.sparse->n_heavy * 2);
-    add_sparse(shape, page, quantised, rows, range.begin, n_rows, scratch.data(), *task.target);
+    add_sparse(shape, page, quantised, rows, scratch.data(), *task.target);
     return;
   }
   const Group& group = shape.matrix->groups()[at(task.group)];
   if (task.target->large) scratch.grow_to(group.n_cells * 2);
   const std::int64_t row_bytes = group.row_stride * (group.two_bytes ? 2 : 1);
-  const void* const bins = row_zero(page.bins[at(task.group)], page.rows.begin, row_bytes);
-  add_group(group, bins, rows, range.begin, n_rows, quantised.values(), shape.n_cells, shape.layout, scratch.data(),
-            *task.target);
+  const void* const bins = page.row_zero(at(task.group), row_bytes);
+  add_group(group, bins, rows.rows, rows.first_row, rows.n, quantised.values(), shape.n_cells, shape.layout,
+            scratch.data(), *task.target);
 }
 
 void HistogramBuilder::merge(Team& team, const HistogramShape& shape, std::span<BuiltHistogram> histograms) {

@@ -69,10 +69,15 @@ class HistogramBuilder {
   struct Task {
     const BuiltHistogram* leaf;
     std::int32_t group;
-    RowRange rows;
+    std::int64_t part, n_parts;  // of the leaf's rows in each page
     Histogram* target;
+
+    double n_rows() const {
+      return static_cast<double>(leaf->rows.end - leaf->rows.begin) / static_cast<double>(n_parts);
+    }
   };
-  std::vector<Task> plan(int n_threads, const HistogramShape& shape, std::span<BuiltHistogram> histograms);
+  std::vector<Task> plan(int n_threads, const HistogramShape& shape, bool one_page,
+                         std::span<BuiltHistogram> histograms);
   void add_page(const Task& task, const HistogramShape& shape, const QuantisedRows& rows, const LeafRows& leaf_rows,
                 const RowPage& page, Buffer<std::uint64_t>& scratch);
 

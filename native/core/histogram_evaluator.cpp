@@ -110,6 +110,11 @@ std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
   return n_threads > 1 ? kBatchRows * (n_threads <= 4 ? 1 : 4) * n_threads : 1;
 }
 
+// Histograms of the parent and of both children.
+std::int64_t HistogramEvaluator::most_nodes() const {
+  return std::max<std::int64_t>(search_->max_histogram_bytes / (3 * pool_.largest_bytes()), 1);
+}
+
 // ---- nodes ----
 
 double HistogramEvaluator::weight(std::int32_t node) const {

@@ -43,6 +43,7 @@ class HistogramEvaluator : public LeafEvaluator {
 
   const std::vector<Feature>& box_features() const override { return data_.matrix->features(); }
   std::int64_t preferred_rows(int n_threads) const override;
+  std::int64_t most_nodes() const override;
 
  protected:
   // The sums and the histogram of a node.

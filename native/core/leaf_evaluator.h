@@ -23,7 +23,7 @@ namespace gossamer {
 // Where a tree's rows come from.
 struct GrowData {
   std::shared_ptr<BinMatrix> matrix;
-  RowPages* pages = nullptr;     // nullptr: all rows are in memory
+  RowPages* pages = nullptr;     // nullptr: those of the matrix, or all rows are in memory
   Exchange* exchange = nullptr;  // nullptr: there are no other shards
 };
 
@@ -113,6 +113,8 @@ class LeafEvaluator {
   virtual bool has_values() const { return false; }
   // Leaves with this many rows in total are worth a join. 1: one leaf at a time.
   virtual std::int64_t preferred_rows(int n_threads) const = 0;
+  // Nodes whose children can be evaluated at once within the limit of memory.
+  virtual std::int64_t most_nodes() const { return std::int64_t{1} << 40; }
 };
 
 }  // namespace gossamer

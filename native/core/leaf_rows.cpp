@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <stdexcept>
 #include <vector>
 
 namespace gossamer {
@@ -14,10 +16,11 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows) {
+void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool on_pages) {
   rows_.grow_to(n_rows);
   left_.grow_to(n_rows);
-  right_.grow_to(n_rows);
+  if (!on_pages) right_.grow_to(n_rows);
+  splits_ = {};
   identity_ = rows == nullptr;
   increasing_ = true;
   end_row_ = n_rows;
@@ -42,6 +45,7 @@ void LeafRows::start(Team& team, const RowIdx* rows, std::int64_t n_rows) {
     last = std::max(last, own.last);
   }
   end_row_ = static_cast<std::int64_t>(last) + 1;
+  if (on_pages && !increasing_) throw std::invalid_argument("on pages, the rows of a tree must be increasing");
 }
 
 std::int64_t LeafRows::stretch_rows(Team& team, std::span<const RowRange> leaves) const {
@@ -116,6 +120,124 @@ void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
     std::memcpy(rows_.data() + piece.right_to, right_.data() + piece.begin,
                 at(piece.end - piece.begin - piece.n_left) * sizeof(RowIdx));
   });
+}
+
+// ---- on pages ----
+
+void LeafRows::start_split(std::span<LeafSplit> splits, std::span<const RowRange> pages) {
+  n_pages_ = pages.size();
+  page_pieces_.clear();
+  page_pieces_.reserve(splits.size() * n_pages_);
+  std::int64_t most = 0;
+  for (const RowRange& page : pages) most = std::max(most, page.end - page.begin);
+  for (const LeafSplit& split : splits) {
+    for (const RowRange& page : pages) {
+      const RowRange range = within({split.begin, split.end}, page);
+      page_pieces_.push_back({range.begin, range.end});
+    }
+  }
+  split_order_.resize(splits.size());
+  std::iota(split_order_.begin(), split_order_.end(), std::size_t{0});
+  std::sort(split_order_.begin(), split_order_.end(),
+            [&](std::size_t a, std::size_t b) { return splits[a].begin < splits[b].begin; });
+  page_left_.grow_to(most);
+  right_.grow_to(most);
+  splits_ = splits;
+}
+
+void LeafRows::split_page(Team& team, const RowPage& page) {
+  struct Part {
+    std::size_t split;
+    std::int64_t begin, end;
+    std::int64_t scratch;  // its place in page_left_ and right_
+    std::int64_t n_left = 0;
+    std::int64_t left_to = 0, right_to = 0;
+  };
+  std::vector<Part> parts;
+  std::int64_t scratch = 0;
+  for (std::size_t s = 0; s < splits_.size(); ++s) {
+    const PagePiece& own = piece(s, page.number);
+    const std::int64_t n_rows = own.end - own.begin;
+    const std::int64_t n = std::clamp<std::int64_t>(n_rows / kPieceRows, 1, 4 * team.n_threads());
+    for (std::int64_t i = 0; i < n && n_rows > 0; ++i) {
+      const std::int64_t begin = own.begin + n_rows * i / n;
+      const std::int64_t end = own.begin + n_rows * (i + 1) / n;
+      parts.push_back({s, begin, end, scratch});
+      scratch += end - begin;
+    }
+  }
+  team.for_each(std::ssize(parts), [&](std::int64_t p, int) {
+    Part& part = parts[at(p)];
+    part.n_left =
+        splits_[part.split].splitter.split(from(part.begin), part.begin, part.end - part.begin,
+                                           page_left_.data() + part.scratch, right_.data() + part.scratch, &page);
+  });
+  for (const Part& part : parts) piece(part.split, page.number).n_left += part.n_left;
+  std::int64_t left_to = 0;
+  std::int64_t right_to = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    Part& part = parts[p];
+    if (p == 0 || part.split != parts[p - 1].split) {
+      const PagePiece& own = piece(part.split, page.number);
+      left_to = own.begin;
+      right_to = own.begin + own.n_left;
+    }
+    part.left_to = left_to;
+    part.right_to = right_to;
+    left_to += part.n_left;
+    right_to += part.end - part.begin - part.n_left;
+  }
+  team.for_each(std::ssize(parts), [&](std::int64_t p, int) {
+    const Part& part = parts[at(p)];
+    std::memcpy(left_.data() + part.left_to, page_left_.data() + part.scratch, at(part.n_left) * sizeof(RowIdx));
+    std::memcpy(left_.data() + part.right_to, right_.data() + part.scratch,
+                at(part.end - part.begin - part.n_left) * sizeof(RowIdx));
+  });
+}
+
+void LeafRows::finish_split(Team& team) {
+  struct Move {
+    std::int64_t from, to, n;
+  };
+  std::vector<Move> moves;
+  for (std::size_t s = 0; s < splits_.size(); ++s) {
+    LeafSplit& split = splits_[s];
+    split.n_left = 0;
+    for (std::size_t p = 0; p < n_pages_; ++p) split.n_left += piece(s, p).n_left;
+    std::int64_t left_to = split.begin;
+    std::int64_t right_to = split.begin + split.n_left;
+    for (std::size_t p = 0; p < n_pages_; ++p) {
+      const PagePiece& own = piece(s, p);
+      const std::int64_t n_right = own.end - own.begin - own.n_left;
+      if (own.n_left > 0) moves.push_back({own.begin, left_to, own.n_left});
+      if (n_right > 0) moves.push_back({own.begin + own.n_left, right_to, n_right});
+      left_to += own.n_left;
+      right_to += n_right;
+    }
+  }
+  team.for_each(std::ssize(moves), [&](std::int64_t m, int) {
+    const Move& move = moves[at(m)];
+    std::memcpy(rows_.data() + move.to, left_.data() + move.from, at(move.n) * sizeof(RowIdx));
+  });
+  identity_ = false;
+  splits_ = {};
+}
+
+RowList LeafRows::in_page(RowRange leaf, const RowPage& page) const {
+  if (is_splitting() && leaf.begin < leaf.end) {
+    const auto after = std::upper_bound(split_order_.begin(), split_order_.end(), leaf.begin,
+                                        [&](std::int64_t begin, std::size_t s) { return begin < splits_[s].begin; });
+    const std::size_t s = after == split_order_.begin() ? splits_.size() : *(after - 1);
+    if (s < splits_.size() && leaf.begin < splits_[s].end) {
+      const LeafSplit& split = splits_[s];
+      const PagePiece& own = piece(s, page.number);
+      const bool is_left = leaf.begin == split.begin && leaf.end == split.begin + split.n_left;
+      if (is_left) return {left_.data() + own.begin, 0, own.n_left};
+      return {left_.data() + own.begin + own.n_left, 0, own.end - own.begin - own.n_left};
+    }
+  }
+  const RowRange range = within(leaf, page.rows);
+  return {from(range.begin), range.begin, range.end - range.begin};
 }
 
 }  // namespace gossamer

@@ -4,31 +4,51 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/row_pages.h"
+#include "core/row_range.h"
 #include "core/row_splitter.h"
 #include "core/types.h"
 
 namespace gossamer {
 
-struct RowRange {
-  std::int64_t begin, end;
-};
-
 // A leaf to be split.
 struct LeafSplit {
   std::int64_t begin, end;
   RowSplitter splitter;
-  std::int64_t n_left = 0;  // set by LeafRows::split
+  std::int64_t n_left = 0;  // set by LeafRows::split; on pages it must be known before
+};
+
+// Rows of a leaf: rows[0, n), or first_row, first_row + 1, ... where there is no list.
+struct RowList {
+  const RowIdx* rows = nullptr;
+  std::int64_t first_row = 0;
+  std::int64_t n = 0;
+
+  // One of n_parts parts of about the same size.
+  RowList part(std::int64_t i, std::int64_t n_parts) const {
+    const std::int64_t begin = n * i / n_parts;
+    return {rows != nullptr ? rows + begin : nullptr, first_row + begin, n * (i + 1) / n_parts - begin};
+  }
 };
 
 class LeafRows {
  public:
-  // All of `rows` (nullptr: 0 ... n_rows - 1) are in one leaf.
-  void start(Team& team, const RowIdx* rows, std::int64_t n_rows);
+  // All of `rows` (nullptr: 0 ... n_rows - 1) are in one leaf. `on_pages`: leaves will be split with start_split.
+  void start(Team& team, const RowIdx* rows, std::int64_t n_rows, bool on_pages = false);
   // Rows of each leaf go left, to the front of its range, or right; they keep their order.
   void split(Team& team, std::span<LeafSplit> splits);
+  // The same while pages pass by: start_split, then split_page for every page in any order, then finish_split, which
+  // counts the rows that went left again. Until then only in_page may be called. The rows must be increasing.
+  void start_split(std::span<LeafSplit> splits, std::span<const RowRange> pages);
+  void split_page(Team& team, const RowPage& page);
+  void finish_split(Team& team);
+  bool is_splitting() const { return !splits_.empty(); }
+  // The rows of a leaf in a page. Of the leaves that are being split, it has the children, once their page was split.
+  RowList in_page(RowRange leaf, const RowPage& page) const;
   // The rows from position `begin` on; nullptr: they are begin, begin + 1, ...
   const RowIdx* from(std::int64_t begin) const { return identity_ ? nullptr : rows_.data() + begin; }
   // The part of a leaf's range whose rows are in [rows.begin, rows.end) of the table. Rows must be increasing there:
@@ -71,12 +91,25 @@ class LeafRows {
   // The first row of a leaf that is at or after `row`.
   const RowIdx* find(RowRange leaf, std::int64_t row) const;
 
+  // The rows of a leaf in a page, while the leaf is split: in left_, first those that go left.
+  struct PagePiece {
+    std::int64_t begin, end;
+    std::int64_t n_left = 0;
+  };
+  PagePiece& piece(std::size_t split, std::size_t page) { return page_pieces_[split * n_pages_ + page]; }
+  const PagePiece& piece(std::size_t split, std::size_t page) const { return page_pieces_[split * n_pages_ + page]; }
+
   bool increasing_ = true;    // rows are in the order of the table
   std::int64_t end_row_ = 0;  // one after the last row
   bool identity_ = true;      // no leaf has been split, and all rows are used
   Buffer<RowIdx> rows_;
   Buffer<RowIdx> left_;
-  Buffer<RowIdx> right_;
+  Buffer<RowIdx> right_;                  // on pages: of one page
+  std::span<LeafSplit> splits_;           // leaves that are being split on pages
+  std::vector<std::size_t> split_order_;  // of splits_, by where their leaves begin
+  std::vector<PagePiece> page_pieces_;    // by split and page
+  std::size_t n_pages_ = 0;
+  Buffer<RowIdx> page_left_;
 };
 
 }  // namespace gossamer

@@ -31,7 +31,7 @@ void PieceBinner::add_rows(Team& team, const View& rows) {
   if (rows.n_rows > whole_->n_rows() - n_added_) throw std::invalid_argument("there are more rows than were announced");
   const std::shared_ptr<BinMatrix> part = make_part(rows.n_rows);
   part->fill(team, rows, Use::other);
-  whole_->put_rows(*part, n_added_);
+  whole_->put_rows(*part, n_added_, {0, rows.n_rows});
   if (part->sparse().n_entries() > 0) {
     SparseColumns entries = part->take_sparse();
     for (RowIdx& row : entries.rows) row += static_cast<RowIdx>(n_added_);

@@ -44,9 +44,10 @@ std::vector<Tree> RoundGrower::grow(Team& team, const float* gradient, const flo
     tree = grower.grow(own, gradient + first, h, rows, n_rows, p, score + first, label, raw);
     if (remembers) p.search.limits->costs->add_tree(own, *data_.matrix, tree);
   };
-  // Shards exchange one tree after another, all in the same order.
+  // Shards exchange one tree after another, all in the same order; pages pass for one tree at a time.
   const bool side_by_side = n_threads > 1 && n_rows <= kMaxRowsSideBySide && !remembers &&
-                            !params[0].by_value.proposals && data_.exchange == nullptr;
+                            !params[0].by_value.proposals && data_.exchange == nullptr && data_.pages == nullptr &&
+                            data_.matrix->pages() == nullptr;
   const std::int64_t n_over = n_outputs % n_threads;
   const bool over_too = 2 * n_over > n_threads;  // most threads are busy then
   const std::int64_t n_beside = !side_by_side ? 0 : over_too ? n_outputs : n_outputs - n_over;

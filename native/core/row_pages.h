@@ -1,29 +1,45 @@
-// The source of bins for histograms: pages of consecutive rows, of which one is in memory at a time.
+// The source of bins: pages of consecutive rows, of which one is in memory at a time.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/bin_matrix.h"
-#include "core/leaf_rows.h"
+#include "core/row_range.h"
 #include "core/sparse_rows.h"
 
 namespace gossamer {
 
 // The bins of rows [rows.begin, rows.end). Pointers are to the first row of the page.
 struct RowPage {
-  RowRange rows;
+  std::size_t number = 0;  // the place of its rows in RowPages::ranges()
+  RowRange rows{0, 0};
   std::vector<const void*> bins;            // by group, row-major, with the group's row_stride
   const std::int64_t* row_begin = nullptr;  // sparse columns: entries of row i of the page are codes[row_begin[i], ...)
   const void* codes = nullptr;              // see SparseRows::codes
+
+  // Kernels index by row of the table: this is where row 0 of a group would be if it were in memory.
+  const void* row_zero(std::size_t group, std::int64_t row_bytes) const { return shifted(bins[group], row_bytes); }
+  const std::int64_t* entries_of_row_zero() const {
+    return static_cast<const std::int64_t*>(shifted(row_begin, sizeof(std::int64_t)));
+  }
+
+ private:
+  const void* shifted(const void* first, std::int64_t row_bytes) const {
+    return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) -
+                                         static_cast<std::uintptr_t>(rows.begin * row_bytes));
+  }
 };
 
 class RowPages {
  public:
   virtual ~RowPages() = default;
-  // Calls body for every page once, in any order. Together the pages hold every row.
+  // The rows of every page, in the order of the table. Together the pages hold every row.
+  virtual std::span<const RowRange> ranges() const = 0;
+  // Calls body for every page once, in any order. One call at a time.
   virtual void for_each(const std::function<void(const RowPage&)>& body) = 0;
 };
 
@@ -37,6 +53,7 @@ class ResidentRows : public RowPages {
     page_.row_begin = sparse->row_begin.data();
     page_.codes = sparse->codes();
   }
+  std::span<const RowRange> ranges() const override { return {&page_.rows, 1}; }
   void for_each(const std::function<void(const RowPage&)>& body) override { body(page_); }
 
  private:

@@ -59,6 +59,7 @@ void RowSplitter::find_lane(const BinMatrix& matrix) {
   const Feature& feature = *feature_;
   const Group& group = matrix.groups()[at(feature.group)];
   two_bytes_ = group.two_bytes;
+  row_stride_ = group.row_stride;
   lane_.column = matrix.lane_copy(feature);
   if (lane_.column == nullptr) {
     lane_.row_shift = std::countr_zero(static_cast<std::uint64_t>(group.row_stride));
@@ -76,8 +77,18 @@ void RowSplitter::fill_table(const GoesLeft& goes_left) {
   }
 }
 
+PartitionArgs RowSplitter::lane_of(const RowPage& page) const {
+  PartitionArgs args = lane_;
+  const std::int64_t width = two_bytes_ ? 2 : 1;
+  const void* const rows = page.row_zero(at(feature_->group), row_stride_ * width);
+  args.column = reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(rows) +
+                                              static_cast<std::uintptr_t>(feature_->lane * width));
+  args.row_shift = std::countr_zero(static_cast<std::uint64_t>(row_stride_));
+  return args;
+}
+
 std::int64_t RowSplitter::split(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
-                                RowIdx* right) const {
+                                RowIdx* right, const RowPage* page) const {
   if (raw_ != nullptr) return split_values(rows, first_row, n_rows, left, right);
   if (feature_ != nullptr && feature_->loose()) {
     SparsePartition p = sparse_;
@@ -88,14 +99,14 @@ std::int64_t RowSplitter::split(const RowIdx* rows, std::int64_t first_row, std:
     p.right = right;
     return partition_sparse(p);
   }
-  if (!sparse_.entry_rows.empty()) return split_misfits(rows, first_row, n_rows, left, right);
-  PartitionArgs args = lane_;
+  PartitionArgs args = page != nullptr ? lane_of(*page) : lane_;
   if (!table_.empty()) args.goes_left = table_.data();
   args.rows = rows;
   args.first_row = first_row;
   args.n_rows = n_rows;
   args.left = left;
   args.right = right;
+  if (!sparse_.entry_rows.empty()) return split_misfits(args);
   return two_bytes_ ? kernels().partition_u16(args) : kernels().partition_u8(args);
 }
 
@@ -121,30 +132,31 @@ std::int64_t RowSplitter::split_values(const RowIdx* rows, std::int64_t first_ro
 }
 
 // A lane in which the values of some rows did not fit.
-std::int64_t RowSplitter::split_misfits(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
-                                        RowIdx* right) const {
-  if (n_rows == 0) return 0;
-  const auto row_at = [&](std::int64_t i) { return rows != nullptr ? rows[i] : static_cast<RowIdx>(first_row + i); };
+std::int64_t RowSplitter::split_misfits(const PartitionArgs& lane) const {
+  if (lane.n_rows == 0) return 0;
+  const auto row_at = [&](std::int64_t i) {
+    return lane.rows != nullptr ? lane.rows[i] : static_cast<RowIdx>(lane.first_row + i);
+  };
   const auto& entry_rows = sparse_.entry_rows;
   auto e = at(std::lower_bound(entry_rows.begin(), entry_rows.end(), row_at(0)) - entry_rows.begin());
   std::int64_t n_left = 0;
   std::int64_t n_right = 0;
-  for (std::int64_t i = 0; i < n_rows; ++i) {
+  for (std::int64_t i = 0; i < lane.n_rows; ++i) {
     const RowIdx row = row_at(i);
     while (e < entry_rows.size() && entry_rows[e] < row) ++e;
     const bool fits = e == entry_rows.size() || entry_rows[e] != row;
     bool is_left = false;
     if (fits) {
-      const std::int64_t place = static_cast<std::int64_t>(row) << lane_.row_shift;
-      is_left = table_[two_bytes_ ? static_cast<const std::uint16_t*>(lane_.column)[place]
-                                  : static_cast<const std::uint8_t*>(lane_.column)[place]] != 0;
+      const std::int64_t place = static_cast<std::int64_t>(row) << lane.row_shift;
+      is_left = table_[two_bytes_ ? static_cast<const std::uint16_t*>(lane.column)[place]
+                                  : static_cast<const std::uint8_t*>(lane.column)[place]] != 0;
     } else {
       is_left = goes_left(sparse_.entry_bins[e]);
     }
     if (is_left) {
-      left[n_left++] = row;
+      lane.left[n_left++] = row;
     } else {
-      right[n_right++] = row;
+      lane.right[n_right++] = row;
     }
   }
   return n_left;

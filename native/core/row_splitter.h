@@ -7,6 +7,7 @@
 
 #include "core/bin_matrix.h"
 #include "core/raw_table.h"
+#include "core/row_pages.h"
 #include "core/sparse_partition.h"
 #include "core/types.h"
 #include "kernels/kernels.h"
@@ -28,9 +29,10 @@ class RowSplitter {
   explicit RowSplitter(const std::uint8_t* side);
 
   // Distributes increasing rows (nullptr: first_row, first_row + 1, ...) to the two sides, keeping
-  // their order; returns how many went left. `left` may be `rows`; both sides hold n_rows entries.
-  std::int64_t split(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
-                     RowIdx* right) const;
+  // their order; returns how many went left. `left` may be `rows`; both sides hold n_rows entries. With a page, the
+  // rows are rows of the page, and their bins are read from there.
+  std::int64_t split(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left, RowIdx* right,
+                     const RowPage* page = nullptr) const;
 
  private:
   void find_lane(const BinMatrix& matrix);
@@ -39,15 +41,16 @@ class RowSplitter {
   bool goes_left(std::int32_t bin) const { return bin == feature_->n_value_bins ? missing_left_ : bin <= threshold_; }
   std::int64_t split_values(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
                             RowIdx* right) const;
-  std::int64_t split_misfits(const RowIdx* rows, std::int64_t first_row, std::int64_t n_rows, RowIdx* left,
-                             RowIdx* right) const;
+  PartitionArgs lane_of(const RowPage& page) const;
+  std::int64_t split_misfits(const PartitionArgs& lane) const;
 
   const Feature* feature_ = nullptr;  // nullptr: sides are given by row
   std::int32_t threshold_ = 0;
   bool missing_left_ = false;
   bool two_bytes_ = false;
-  PartitionArgs lane_;      // without the rows; unused for a sparse column
-  SparsePartition sparse_;  // entries of a sparse column, or values that did not fit the feature's bundle
+  std::int64_t row_stride_ = 0;  // of the feature's group
+  PartitionArgs lane_;           // without the rows; unused for a sparse column
+  SparsePartition sparse_;       // entries of a sparse column, or values that did not fit the feature's bundle
   std::vector<std::uint8_t> table_;
   const RawTable* raw_ = nullptr;  // if set, the next members compare values
   std::int32_t column_ = 0;

@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "core/row_pages.h"
 #include "core/row_splitter.h"
 
 namespace gossamer {
@@ -21,7 +22,8 @@ struct Node {
 // Calls reach(node or ~leaf, rows). Several times faster than walking row by row: one node is evaluated on many rows at
 // a time.
 template <class Reach>
-void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* buffer, const Reach& reach) {
+void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* buffer, const RowPage* page,
+                const Reach& reach) {
   struct Piece {
     std::int32_t node;
     std::span<RowIdx> rows;
@@ -36,7 +38,7 @@ void split_down(const std::vector<Node>& nodes, std::span<RowIdx> rows, RowIdx* 
     const Node& node = nodes[static_cast<std::size_t>(piece.node)];
     RowIdx* const first = piece.rows.data();
     const auto n = static_cast<std::int64_t>(piece.rows.size());
-    const std::int64_t n_left = node.splitter.split(first, 0, n, first, buffer);
+    const std::int64_t n_left = node.splitter.split(first, 0, n, first, buffer, page);
     std::copy_n(buffer, n - n_left, first + n_left);
     waiting.push_back({node.left, piece.rows.first(static_cast<std::size_t>(n_left))});
     waiting.push_back({node.right, piece.rows.subspan(static_cast<std::size_t>(n_left))});
@@ -67,24 +69,60 @@ std::vector<Node> nodes_of(const BinMatrix& matrix, const Tree& tree, const RawT
   return nodes;
 }
 
-// Calls body(leaf, rows) for blocks of rows of each leaf.
-template <class Body>
-void for_leaves(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
-                const RawTable* raw, const Body& body) {
-  const std::vector<Node> nodes = nodes_of(matrix, tree, raw);
-  for_blocks(team, n_rows, kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-    std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
+// Splits rows [begin, end) of a list (nullptr: of the table) down the tree, in blocks.
+template <class Reach>
+void split_blocks(Team& team, const std::vector<Node>& nodes, const RowIdx* rows, RowRange range, const RowPage* page,
+                  const Reach& reach) {
+  for_blocks(team, range.end - range.begin, kBlockRows, [&](std::int64_t first, std::int64_t last, std::int64_t, int) {
+    const std::int64_t begin = range.begin + first;
+    std::vector<RowIdx> own(static_cast<std::size_t>(last - first));
     std::vector<RowIdx> buffer(own.size());
     if (rows != nullptr) {
-      std::copy(rows + begin, rows + end, own.begin());
+      std::copy_n(rows + begin, own.size(), own.begin());
       // Sparse columns are read in the order of rows.
       if (!std::is_sorted(own.begin(), own.end())) std::sort(own.begin(), own.end());
     } else {
       std::iota(own.begin(), own.end(), static_cast<RowIdx>(begin));
     }
-    split_down(nodes, own, buffer.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
-      if (node < 0) body(static_cast<std::size_t>(~node), reached);
-    });
+    split_down(nodes, own, buffer.data(), page, reach);
+  });
+}
+
+// Calls reach(node or ~leaf, rows) for blocks of rows of each node and leaf. Pages take one pass.
+template <class Reach>
+void for_nodes(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
+               const RawTable* raw, const Reach& reach) {
+  const std::vector<Node> nodes = nodes_of(matrix, tree, raw);
+  if (matrix.pages() == nullptr || tree.by_value) {
+    split_blocks(team, nodes, rows, {0, n_rows}, nullptr, reach);
+    return;
+  }
+  std::vector<RowIdx> sorted;
+  if (rows != nullptr && !std::is_sorted(rows, rows + n_rows)) {
+    sorted.assign(rows, rows + n_rows);
+    std::sort(sorted.begin(), sorted.end());
+    rows = sorted.data();
+  }
+  matrix.pages()->for_each([&](const RowPage& page) {
+    RowRange range = page.rows;
+    if (rows != nullptr) {
+      const auto place_of = [&](std::int64_t row) {
+        return std::lower_bound(rows, rows + n_rows, row,
+                                [](RowIdx a, std::int64_t b) { return static_cast<std::int64_t>(a) < b; }) -
+               rows;
+      };
+      range = {place_of(page.rows.begin), place_of(page.rows.end)};
+    }
+    split_blocks(team, nodes, rows, range, &page, reach);
+  });
+}
+
+// Calls body(leaf, rows) for blocks of rows of each leaf.
+template <class Body>
+void for_leaves(Team& team, const BinMatrix& matrix, const Tree& tree, const RowIdx* rows, std::int64_t n_rows,
+                const RawTable* raw, const Body& body) {
+  for_nodes(team, matrix, tree, rows, n_rows, raw, [&](std::int32_t node, std::span<const RowIdx> reached) {
+    if (node < 0) body(static_cast<std::size_t>(~node), reached);
   });
 }
 
@@ -150,15 +188,10 @@ void add_tree_to_scores(Team& team, const BinMatrix& matrix, const Tree& tree, c
 
 void visit_nodes(Team& team, const BinMatrix& matrix, const Tree& tree,
                  const std::function<void(std::int32_t, std::span<const RowIdx>)>& visit) {
-  const std::vector<Node> nodes = nodes_of(matrix, tree, nullptr);
-  for_blocks(team, matrix.n_rows(), kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
-    std::vector<RowIdx> own(static_cast<std::size_t>(end - begin));
-    std::vector<RowIdx> buffer(own.size());
-    std::iota(own.begin(), own.end(), static_cast<RowIdx>(begin));
-    split_down(nodes, own, buffer.data(), [&](std::int32_t node, std::span<const RowIdx> reached) {
-      if (node >= 0) visit(node, reached);
-    });
-  });
+  for_nodes(team, matrix, tree, nullptr, matrix.n_rows(), nullptr,
+            [&](std::int32_t node, std::span<const RowIdx> reached) {
+              if (node >= 0) visit(node, reached);
+            });
 }
 
 std::vector<std::vector<std::int32_t>> path_columns(const Tree& tree) {

@@ -351,9 +351,12 @@ class CopiedPages : public RowPages {
   CopiedPages(const BinMatrix& matrix, const SparseRows* sparse, std::int64_t page_rows, bool backwards) {
     for (std::int64_t begin = 0; begin < matrix.n_rows(); begin += page_rows) {
       pages_.push_back(copy(matrix, sparse, begin, std::min(begin + page_rows, matrix.n_rows())));
+      pages_.back().page.number = ranges_.size();
+      ranges_.push_back(pages_.back().page.rows);
     }
     if (backwards) std::reverse(pages_.begin(), pages_.end());
   }
+  std::span<const RowRange> ranges() const override { return ranges_; }
   void for_each(const std::function<void(const RowPage&)>& body) override {
     for (const Copy& page : pages_) body(page.page);
   }
@@ -390,6 +393,7 @@ class CopiedPages : public RowPages {
   }
 
   std::vector<Copy> pages_;
+  std::vector<RowRange> ranges_;
 };
 
 }  // namespace

@@ -264,7 +264,12 @@ class BinMatrix:
             NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
         n_threads: int,
-    ) -> BinMatrix: ...
+        as_sample: bool = False,
+    ) -> BinMatrix:
+        """
+        Some rows, in memory. `as_sample`: features are missing where they are in the whole table.
+        """
+
     def beside(self, right: BinMatrix, first_column: int, n_threads: int) -> BinMatrix:
         """
         One table with the features of both; column c of the other becomes first_column + c.
@@ -307,6 +312,13 @@ class BinMatrix:
     def n_features(self) -> int: ...
     @property
     def n_bytes(self) -> int: ...
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in lanes."""
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of a histogram."""
 
 class PieceBinner:
     """Bins a table that arrives in pieces of rows."""
@@ -324,6 +336,51 @@ class PieceBinner:
     ) -> None: ...
     def finish(self) -> BinMatrix:
         """The whole table."""
+
+class PageWriter:
+    """Bins a table that arrives in pieces of rows, and writes it to a file."""
+
+    def __init__(self, like: BinMatrix, n_rows: int, page_rows: int, file: int) -> None: ...
+    @overload
+    def add(self, rows: SparseMatrix, n_threads: int) -> bool:
+        """The next rows. False: features do not fit their bundles, see misfits()."""
+
+    @overload
+    def add(
+        self,
+        rows: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        n_threads: int,
+    ) -> bool: ...
+    def misfits(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+    def has_missing(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]: ...
+    def finish(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+        """The checksum of every page."""
+
+def page_layout(
+    like: BinMatrix,
+    not_bundled: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> BinMatrix:
+    """An empty table that stores features as pages can."""
+
+def open_pages(
+    like: BinMatrix,
+    n_rows: int,
+    page_rows: int,
+    checksums: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    has_missing: Annotated[
+        NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    file: int,
+    name: str,
+) -> BinMatrix:
+    """A table whose bins are in a file; the file is closed with the table."""
+
+def on_disk(matrix: BinMatrix) -> dict | None:
+    """Figures about the pages of a table; None: its bins are in memory."""
 
 def gradients_l2(
     score: Annotated[

@@ -12,6 +12,7 @@ from gossamer.data.build_columns import provenance
 from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.matrix import Values
+from gossamer.data.on_disk import refuse_on_disk
 from gossamer.data.request import Request
 from gossamer.data.row_fields import check_fields
 from gossamer.errors import DataError, message
@@ -51,6 +52,7 @@ def build(path: Path, request: Request, reference: BuiltData | None) -> BuiltDat
 
 def save(path: Path, data: BuiltData) -> None:
     """Write a data set for `build` to read."""
+    refuse_on_disk(data.table, "save_binary()")
     made_with = data.source.binning
     given: dict[str, Any] = {n: made_with[n] for n in _BIN_PARAMS if n in made_with.given}
     content = binary_file.Content(

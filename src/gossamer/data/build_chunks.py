@@ -45,6 +45,7 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
     pieces = ChunkPieces(source, columns, read, known)
     fields = request.with_fields(pieces.fields)
     if source.is_file:
+        pieces.files = source.paths
         fields = join_fields(fields, source.take_side_fields())
     made = provenance("chunks", request, reference, taken=taken, is_file=source.is_file)
     return _bin(pieces, fields, request, reference, made)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gossamer.data.binned import BinnedTable, bin_like, bin_table
+from gossamer.data.binned import BinnedTable
 from gossamer.data.built import BuiltData, Columns, Kind, Provenance
 from gossamer.data.categorical import categorical_columns, read_asked
 from gossamer.data.fields import check_weight
 from gossamer.data.levels import Levels
 from gossamer.data.matrix import Table, check_not_empty
 from gossamer.data.names import match_names
+from gossamer.data.on_disk import bin_training, bin_validation
 from gossamer.data.pieces import NamedPieces
 from gossamer.data.request import Request, known_names
 from gossamer.errors import DataError, ParameterError, message
@@ -36,10 +37,7 @@ def bin_columns(
     names = tuple(request.choose_names(found, reference, table.n_columns))
     if reference is not None:
         check_width(table.n_columns, reference)
-        if isinstance(table, Table):
-            binned = bin_like(table, reference.table, params)
-        else:
-            binned = table.bin_like(reference.table, params)
+        binned = bin_validation(table, reference.table, params)
         known = reference.columns
         told = known.table_names
         return binned, Columns(
@@ -52,10 +50,7 @@ def bin_columns(
     levels = table.levels or None
     _check_zeros(params, levels)
     weight = check_weight(fields.get("weight"), table.n_rows) if params.weighted_bins else None
-    if isinstance(table, Table):
-        binned = bin_table(table, params, names, categorical, weight)
-    else:
-        binned = table.bin(params, names, categorical, weight)
+    binned = bin_training(table, params, names, categorical, weight)
     return binned, Columns(names, tuple(found) or None, tuple(categorical), levels)
 
 

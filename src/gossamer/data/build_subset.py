@@ -14,6 +14,7 @@ from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.levels import Levels
 from gossamer.data.matrix import Table, Values, as_table, stack_columns
 from gossamer.data.names import join_names
+from gossamer.data.on_disk import refuse_on_disk
 from gossamer.data.request import Request
 from gossamer.data.row_fields import check_fields
 from gossamer.errors import DataError, message
@@ -72,6 +73,8 @@ def put_columns_beside(left: BuiltData, right: BuiltData) -> BuiltData:
     given = _join_given(left.given, right.given)
 
     access = RawValues(lambda user: as_table(given).values, raw)
+    for data in (left, right):
+        refuse_on_disk(data.table, "add_features_from()")
     n_before, mine, theirs = left.n_columns, left.columns.levels, right.columns.levels
     levels = None
     if mine is not None or theirs is not None:

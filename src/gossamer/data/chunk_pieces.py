@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -39,7 +40,10 @@ class ChunkPieces(NamedPieces):
         levels: What the codes in some columns stand for; empty: all columns are numbers.
         kinds: For training data: what kind of levels a column has.
         fields: Field -> its values, one per row, or rows x several.
+        files: The files that all of it is in; empty: it comes from elsewhere.
     """
+
+    files: Sequence[Path] = ()
 
     def __init__(
         self,

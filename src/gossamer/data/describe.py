@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.data.binned import ORDERS, BinnedTable
 from gossamer.data.findings import HEADING, Finding
 
@@ -37,6 +38,9 @@ class StorageSummary:
         bytes_in_sparse_columns: Size of the sparse columns.
         seconds: Time it took to choose.
         findings: Things to know about the columns, where the data set still has its raw data.
+        pages: Pages that the rows are in on disk; 0: the rows are in memory. A pass over the data
+            reads all of them.
+        bytes_in_buffers: With pages: memory that holds the pages that are worked on.
     """
 
     n_rows: int
@@ -55,6 +59,8 @@ class StorageSummary:
     bytes_in_sparse_columns: int
     seconds: float
     findings: list[Finding] = field(default_factory=list)
+    pages: int = 0
+    bytes_in_buffers: int = 0
 
     def __str__(self) -> str:
         """Text of a few lines."""
@@ -77,6 +83,11 @@ class StorageSummary:
             )
         if self.findings:
             lines += [f"{HEADING}:", *(f"  {finding}" for finding in self.findings)]
+        if self.pages:
+            lines.append(
+                f"on disk: {self.pages:,} pages, a pass reads {_megabytes(self.bytes_in_rows)}; "
+                f"in memory: {_megabytes(self.bytes_in_buffers)}"
+            )
         return "\n".join(lines)
 
 
@@ -117,6 +128,7 @@ def describe(
         return [names[column] for column in columns[features]]
 
     choice = binned.choice or {}
+    pages = _native.on_disk(binned.bins) or {"pages": 0, "buffer_bytes": 0}
     return StorageSummary(
         n_rows=binned.n_rows,
         n_columns=binned.binning.n_columns,
@@ -134,6 +146,8 @@ def describe(
         bytes_in_sparse_columns=facts["bytes_in_sparse_columns"],
         seconds=choice.get("seconds", 0.0),
         findings=list(findings),
+        pages=pages["pages"],
+        bytes_in_buffers=pages["buffer_bytes"],
     )
 
 

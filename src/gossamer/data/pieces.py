@@ -115,23 +115,42 @@ def bin_pieces(
     weight: npt.NDArray[np.float32] | None = None,
 ) -> BinnedTable:
     """Find the bins of a table and fill them: training data; see `bin_table`."""
+    return fill_pieces(pieces, plan_pieces(pieces, params, names, categorical, weight), params)
+
+
+def plan_pieces(
+    pieces: Pieces,
+    params: Params,
+    names: Sequence[str],
+    categorical: Sequence[int] = (),
+    weight: npt.NDArray[np.float32] | None = None,
+) -> BinnedTable:
+    """Find the bins of a table, and store some of its rows as all of them are best stored."""
     n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
     binning, example = find_bins_of(pieces, params, names, categorical, weight, n_threads)
-    # Some rows show which columns can share their room. What does not fit after all is moved out.
-    like = bin_values(example, binning, params, pieces.n_rows, n_threads)
-    del example
+    # Some rows show which columns can share their space. What does not fit after all is moved out.
+    return bin_values(example, binning, params, pieces.n_rows, n_threads)
+
+
+def fill_pieces(pieces: Pieces, like: BinnedTable, params: Params) -> BinnedTable:
+    """Bin all rows of training data; `like` is what `plan_pieces` found."""
+    n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
     bins = _fill(pieces, like.bins, n_threads)
     if not bins.is_trainable:
         bins = bins.make_trainable()
-    return BinnedTable(binning, bins, like.choice)
+    return BinnedTable(like.binning, bins, like.choice)
 
 
 def bin_pieces_like(pieces: Pieces, training: BinnedTable, params: Params) -> BinnedTable:
     """Put a table into the bins of training data: validation data; see `bin_like`."""
     n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
-    nothing = np.empty((0, pieces.n_columns))
-    like = _native.bin_like(training.bins, nothing, n_threads)
-    return BinnedTable(training.binning, _fill(pieces, like, n_threads))
+    bins = _fill(pieces, empty_like(training, pieces.n_columns), n_threads)
+    return BinnedTable(training.binning, bins)
+
+
+def empty_like(training: BinnedTable, n_columns: int) -> _native.BinMatrix:
+    """Return a table without rows that stores validation data."""
+    return _native.bin_like(training.bins, np.empty((0, n_columns)), 1)
 
 
 def _fill(pieces: Pieces, like: _native.BinMatrix, n_threads: int) -> _native.BinMatrix:

@@ -117,12 +117,14 @@ def check_supported(params: Mapping[str, Any] | None) -> None:
         asked = "linear_tree"
     elif splits_by_value(resolved):
         asked = "tree_method"
+    elif resolved.max_memory > 0:
+        asked = "max_memory"
     if asked:
         raise NotSupportedError(
             message(
                 f"{asked} is not supported on several workers",
                 got=resolved[asked],
-                expected="linear_tree=false and tree_method=hist",
+                expected="linear_tree=false, tree_method=hist and no max_memory",
                 hint="Train on one machine, or leave it out.",
             )
         )

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from gossamer.errors import ParameterError, message
 from gossamer.params.forced import bins_text, splits_text
+from gossamer.params.memory import parse_memory
 from gossamer.params.param import KINDS, ByColumn, Kind, Param
 from gossamer.params.suggest import did_you_mean as did_you_mean
 
@@ -262,6 +263,7 @@ _CONVERTERS: Final[Mapping[Kind, Callable[[object], object]]] = {
     "float": _to_float,
     "auto_float": _to_auto_float,
     "str": _to_str,
+    "memory": parse_memory,
     "ints": _to_ints,
     "floats": _to_floats,
     "ints_by_column": lambda value: _to_by_column(value, _to_int),

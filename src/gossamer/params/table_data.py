@@ -105,6 +105,29 @@ DATASET: Final = (
         choices={"auto": (), "degree": (), "count": (), "column": ()},
     ),
     _data(
+        "max_memory",
+        (),
+        "memory",
+        0,
+        "Most memory that a data set and its training take, as bytes, `500MB`, `4GB` or `50%` of "
+        "the machine's. Bins that do not fit are kept on disk (`cache_dir`). The model does not "
+        "depend on it. 0 means no limit.",
+        low=0,
+        changes_model=False,
+        kept=False,
+    ),
+    _data(
+        "cache_dir",
+        (),
+        "str",
+        "",
+        "Folder for bins that do not fit `max_memory`. Bins of files are kept there, and used "
+        "again by the same data with the same parameters. Empty: a temporary file without a name "
+        "that nothing is left of.",
+        changes_model=False,
+        kept=False,
+    ),
+    _data(
         "feature_pre_filter",
         (),
         "bool",

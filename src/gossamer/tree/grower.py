@@ -12,8 +12,10 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.binned import BinnedTable
+from gossamer.data.budget import Budget
 from gossamer.data.matrix import Values
 from gossamer.data.names import default_names
+from gossamer.data.on_disk import check_supported
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import TABLE, Params
@@ -23,6 +25,7 @@ from gossamer.params.column_options import by_column
 from gossamer.sampling import Bag, make_key
 from gossamer.sampling.keys import Stream
 from gossamer.threads import resolve_threads
+from gossamer.tree.gathered import SampleGrower
 from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
 from gossamer.tree.tree import Tree
 
@@ -119,7 +122,11 @@ class TreeGrower:
                     hint="Leave multi_strategy out, or encode the categories as numbers.",
                 )
             )
+        Budget.of(params).check_training(table.bins, objective.n_outputs)
+        if _native.on_disk(table.bins) is not None:
+            check_supported(params, bool(table.binning.is_categorical.any()))
         self._native = table.make_grower(self.has_vector_leaves)
+        self._samples = SampleGrower(table.bins)
         self.set_params(params)
 
     @property
@@ -243,6 +250,9 @@ class TreeGrower:
     def _make_settings(self, output: int) -> _native.GrowParams:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
+        settings.max_histogram_bytes = Budget.of(self._params).histogram_bytes(
+            self._table.bins, self._objective.n_outputs, settings.max_histogram_bytes
+        )
         if self._proposals is not None:
             settings.proposals = self._proposals
         elif self._sorted is not None:
@@ -342,22 +352,34 @@ class TreeGrower:
             if self._params.extra_trees:
                 settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
         rows = None if bag is None else bag.inside
-        trees = self._native.grow(
-            gradients.gradient,
-            gradients.hessian,
-            rows,
-            self._settings,
-            targets.label if self.refits_leaves else None,
-            score,
-            n_threads,
-            self._raw if is_linear else None,
-        )
+        label = targets.label if self.refits_leaves else None
+        if rows is not None and self._gathers(len(rows)):
+            trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
+        else:
+            trees = self._native.grow(
+                gradients.gradient,
+                gradients.hessian,
+                rows,
+                self._settings,
+                label,
+                score,
+                n_threads,
+                self._raw if is_linear else None,
+            )
         if bag is not None:
             for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
                 if tree.n_leaves > 1:
                     self._table.add_tree(tree, output, n_threads, bag.outside, raw=self._raw)
         return trees
 
+    def _gathers(self, n_sampled: int) -> bool:
+        """Whether the bins of a sample are read from disk once, and the tree grown in memory."""
+        if _native.on_disk(self._table.bins) is None or self._costs is not None:
+            return False
+        budget, n_outputs = Budget.of(self._params), self._objective.n_outputs
+        return budget.holds_sample(self._table.bins, n_sampled, n_outputs)
+
     def stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work so far."""
-        return self._native.stats()
+        more = self._samples.stats
+        return {name: value + more.get(name, 0) for name, value in self._native.stats().items()}

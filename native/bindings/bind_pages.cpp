@@ -1,0 +1,113 @@
+// Binned tables in files.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "bindings/casters.h"
+#include "bindings/sparse.h"
+#include "files/page_file.h"
+
+namespace gossamer::bindings {
+
+using namespace nb::literals;
+
+namespace {
+
+struct PyPageWriter {
+  std::shared_ptr<BinMatrix> like;
+  PageWriter writer;
+  std::mutex mutex;
+
+  PyPageWriter(std::shared_ptr<BinMatrix> layout, std::int64_t n_rows, std::int64_t page_rows, int file)
+      : like(std::move(layout)), writer(*like, n_rows, page_rows, file) {}
+
+  template <class View>
+  bool add(const View& view, int n_threads) {
+    for (const Feature& f : like->features()) {
+      if (f.column < 0 || f.column >= view.n_columns) throw std::invalid_argument("the rows have too few columns");
+    }
+    nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex);
+    TeamLease team(n_threads);
+    return writer.add(*team, view);
+  }
+
+  std::vector<std::uint64_t> finish() {
+    nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex);
+    return writer.finish();
+  }
+};
+
+std::vector<std::int8_t> to_flags(const std::vector<char>& flags) { return {flags.begin(), flags.end()}; }
+
+std::shared_ptr<BinMatrix> open_pages(const BinMatrix& like, std::int64_t n_rows, std::int64_t page_rows,
+                                      const In<std::uint64_t>& checksums, const In<std::int8_t>& has_missing, int file,
+                                      const std::string& name) {
+  const std::vector<char> flags(has_missing.data(), has_missing.data() + has_missing.size());
+  auto pages = std::make_shared<FilePages>(PageShape(like, n_rows, page_rows), to_vector(checksums), file, name);
+  return make_paged(like, flags, std::move(pages), n_rows);
+}
+
+std::optional<nb::dict> on_disk(const BinMatrix& self) {
+  const auto* const pages = dynamic_cast<const FilePages*>(self.pages());
+  if (pages == nullptr) return std::nullopt;
+  nb::dict d;
+  d["bytes"] = pages->n_bytes();
+  d["pages"] = pages->ranges().size();
+  d["buffer_bytes"] = pages->buffer_bytes();
+  d["passes"] = pages->n_passes();
+  return d;
+}
+
+}  // namespace
+
+void bind_pages(nb::module_& m) {
+  nb::register_exception_translator(
+      [](const std::exception_ptr& p, void*) {
+        try {
+          std::rethrow_exception(p);
+        } catch (const PageError& e) {
+          if (e.error_number() == 0) {
+            PyErr_SetString(PyExc_OSError, e.what());
+            return;
+          }
+          const nb::object arguments = nb::make_tuple(e.error_number(), std::string(e.what()));
+          PyErr_SetObject(PyExc_OSError, arguments.ptr());
+        }
+      },
+      nullptr);
+  nb::class_<PyPageWriter>(m, "PageWriter", "Bins a table that arrives in pieces of rows, and writes it to a file.")
+      .def(nb::init<std::shared_ptr<BinMatrix>, std::int64_t, std::int64_t, int>(), "like"_a, "n_rows"_a, "page_rows"_a,
+           "file"_a)
+      .def(
+          "add",
+          [](PyPageWriter& self, const PySparse& rows, int n_threads) {
+            check_canonical(rows);
+            return self.add(rows.view, n_threads);
+          },
+          "rows"_a, "n_threads"_a, "The next rows. False: features do not fit their bundles, see misfits().")
+      .def(
+          "add",
+          [](PyPageWriter& self, const Matrix& rows, int n_threads) { return self.add(view_of(rows), n_threads); },
+          "rows"_a.noconvert(), "n_threads"_a)
+      .def("misfits", [](const PyPageWriter& self) { return to_numpy(std::vector(self.writer.misfits())); })
+      .def("has_missing", [](const PyPageWriter& self) { return to_numpy(to_flags(self.writer.has_missing())); })
+      .def("finish", [](PyPageWriter& self) { return to_numpy(self.finish()); }, "The checksum of every page.");
+  m.def(
+      "page_layout",
+      [](const BinMatrix& like, const In<std::int32_t>& not_bundled) {
+        return make_page_layout(like, {not_bundled.data(), not_bundled.size()});
+      },
+      "like"_a, "not_bundled"_a.noconvert(), "An empty table that stores features as pages can.");
+  m.def("open_pages", &open_pages, "like"_a, "n_rows"_a, "page_rows"_a, "checksums"_a.noconvert(),
+        "has_missing"_a.noconvert(), "file"_a, "name"_a,
+        "A table whose bins are in a file; the file is closed with the table.");
+  m.def("on_disk", &on_disk, "matrix"_a, "Figures about the pages of a table; None: its bins are in memory.");
+}
+
+}  // namespace gossamer::bindings

@@ -1,0 +1,248 @@
+#include "files/page_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <future>
+
+#if defined(_WIN32)
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
+
+namespace gossamer {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// The system reads and writes at most 2 GB at once.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+
+#if defined(_WIN32)
+std::int64_t read_at(int file, std::uint8_t* to, std::int64_t n, std::int64_t offset) {
+  if (_lseeki64(file, offset, SEEK_SET) < 0) return -1;
+  return _read(file, to, static_cast<unsigned>(std::min(n, kMostBytes)));
+}
+std::int64_t write_next(int file, const std::uint8_t* from, std::int64_t n) {
+  return _write(file, from, static_cast<unsigned>(std::min(n, kMostBytes)));
+}
+void close_file(int file) { _close(file); }
+#else
+std::int64_t read_at(int file, std::uint8_t* to, std::int64_t n, std::int64_t offset) {
+  return pread(file, to, at(std::min(n, kMostBytes)), static_cast<off_t>(offset));
+}
+std::int64_t write_next(int file, const std::uint8_t* from, std::int64_t n) {
+  return write(file, from, at(std::min(n, kMostBytes)));
+}
+void close_file(int file) { close(file); }
+#endif
+
+std::string reason(int error_number) { return std::strerror(error_number); }
+
+// The features as they are before a matrix places them.
+std::vector<Feature> unplaced(const BinMatrix& like) {
+  std::vector<Feature> features = like.features();
+  for (Feature& feature : features) {
+    feature.group = -1;
+    feature.entries = -1;
+    feature.bundled = feature.shared = feature.has_missing = false;
+  }
+  return features;
+}
+
+}  // namespace
+
+// As in xxHash64: four sums of 64-bit words, mixed by multiplication.
+std::uint64_t page_checksum(std::span<const std::uint8_t> bytes, std::uint64_t page) {
+  constexpr std::uint64_t kA = 0x9E3779B185EBCA87ULL;
+  constexpr std::uint64_t kB = 0xC2B2AE3D27D4EB4FULL;
+  std::uint64_t sums[4] = {page * kA + kB, page ^ kA, kB, kA + kB};
+  const auto mix = [](std::uint64_t sum, std::uint64_t word) { return std::rotl(sum + word * kB, 31) * kA; };
+  const std::uint8_t* p = bytes.data();
+  std::size_t left = bytes.size();
+  for (; left >= 32; left -= 32, p += 32) {
+    std::uint64_t words[4];
+    std::memcpy(words, p, 32);
+    for (int i = 0; i < 4; ++i) sums[i] = mix(sums[i], words[i]);
+  }
+  std::uint64_t hash = std::rotl(sums[0], 1) + std::rotl(sums[1], 7) + std::rotl(sums[2], 12) + std::rotl(sums[3], 18);
+  hash = mix(hash, bytes.size());
+  for (; left > 0; --left, ++p) hash = mix(hash, *p + std::uint64_t{1});
+  hash ^= hash >> 33;
+  hash *= kB;
+  return hash ^ hash >> 29;
+}
+
+PageShape::PageShape(const BinMatrix& matrix, std::int64_t rows, std::int64_t rows_per_page)
+    : n_rows(rows), page_rows(rows_per_page) {
+  if (rows_per_page < 1 || rows < 0) throw std::invalid_argument("a page has at least one row");
+  for (const Group& group : matrix.groups()) row_bytes.push_back(group.row_stride * (group.two_bytes ? 2 : 1));
+}
+
+std::int64_t PageShape::bytes_per_row() const {
+  std::int64_t sum = 0;
+  for (const std::int64_t n : row_bytes) sum += n;
+  return sum;
+}
+
+// ---- writing ----
+
+PageWriter::PageWriter(const BinMatrix& like, std::int64_t n_rows, std::int64_t page_rows, int file)
+    : shape_(like, n_rows, page_rows), file_(file) {
+  if (!like.storage().loose.empty()) throw std::invalid_argument("pages have no sparse columns");
+  page_ = std::make_shared<BinMatrix>(unplaced(like), std::min(n_rows, page_rows), like.storage());
+}
+
+template <class View>
+bool PageWriter::add_rows(Team& team, const View& rows) {
+  if (rows.n_rows > shape_.n_rows - n_added_) throw std::invalid_argument("there are more rows than were announced");
+  BinMatrix part(unplaced(*page_), rows.n_rows, page_->storage());
+  part.fill(team, rows, Use::other);
+  misfits_.clear();
+  for (std::size_t f = 0; f < part.features().size(); ++f) {
+    const Feature& feature = part.features()[f];
+    if (feature.entries >= 0 || (feature.has_missing && !feature.may_miss)) {
+      misfits_.push_back(static_cast<std::int32_t>(f));
+    }
+  }
+  if (!misfits_.empty()) return false;
+  for (std::int64_t done = 0; done < rows.n_rows;) {
+    const std::int64_t n = std::min(rows.n_rows - done, page_->n_rows() - n_in_page_);
+    page_->put_rows(part, n_in_page_, {done, done + n});
+    done += n;
+    n_in_page_ += n;
+    n_added_ += n;
+    if (n_in_page_ == page_->n_rows()) write_page();
+  }
+  return true;
+}
+
+bool PageWriter::add(Team& team, const MatrixView& rows) { return add_rows(team, rows); }
+bool PageWriter::add(Team& team, const SparseView& rows) { return add_rows(team, rows); }
+
+void PageWriter::write_page() {
+  if (n_in_page_ == 0) return;
+  bytes_.grow_to(page_->n_rows() * shape_.bytes_per_row());
+  std::int64_t n = 0;
+  for (std::size_t g = 0; g < shape_.row_bytes.size(); ++g) {
+    const std::int64_t group_bytes = n_in_page_ * shape_.row_bytes[g];
+    std::memcpy(bytes_.data() + n, page_->groups()[g].bins(), at(group_bytes));
+    // Rows are padded to a power of two: what is written must not be left to chance.
+    const Group& group = page_->groups()[g];
+    const std::int64_t used = group.n_lanes * (group.two_bytes ? 2 : 1);
+    for (std::int64_t row = 0; used < shape_.row_bytes[g] && row < n_in_page_; ++row) {
+      std::memset(bytes_.data() + n + row * shape_.row_bytes[g] + used, 0, at(shape_.row_bytes[g] - used));
+    }
+    n += group_bytes;
+  }
+  checksums_.push_back(page_checksum({bytes_.data(), at(n)}, checksums_.size()));
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t written = write_next(file_, bytes_.data() + done, n - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw PageError("a page could not be written: " + reason(errno), errno);
+    done += written;
+  }
+  n_in_page_ = 0;
+}
+
+std::vector<std::uint64_t> PageWriter::finish() {
+  if (n_added_ != shape_.n_rows) throw std::invalid_argument("there are fewer rows than were announced");
+  write_page();
+  return checksums_;
+}
+
+std::vector<char> PageWriter::has_missing() const {
+  std::vector<char> flags;
+  for (const Feature& feature : page_->features()) flags.push_back(feature.has_missing);
+  return flags;
+}
+
+// ---- reading ----
+
+FilePages::FilePages(PageShape shape, std::vector<std::uint64_t> checksums, int file, std::string name)
+    : shape_(std::move(shape)), checksums_(std::move(checksums)), file_(file), name_(std::move(name)) {
+  if (std::ssize(checksums_) != shape_.n_pages()) throw std::invalid_argument("a page has no checksum");
+  for (std::int64_t page = 0; page < shape_.n_pages(); ++page) ranges_.push_back(shape_.rows_of(page));
+}
+
+FilePages::~FilePages() { close_file(file_); }
+
+void FilePages::read(std::int64_t page, Buffer<std::uint8_t>& to) const {
+  const RowRange rows = shape_.rows_of(page);
+  const std::int64_t n = (rows.end - rows.begin) * shape_.bytes_per_row();
+  const std::int64_t offset = rows.begin * shape_.bytes_per_row();
+  const std::string which = "page " + std::to_string(page) + " of " + name_;
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t got = read_at(file_, to.data() + done, n - done, offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw PageError(which + " could not be read: " + reason(errno), errno);
+    if (got == 0) throw PageError(which + " is cut off: the file is shorter than it was");
+    done += got;
+  }
+  if (page_checksum({to.data(), at(n)}, static_cast<std::uint64_t>(page)) != checksums_[at(page)]) {
+    throw PageError(which + " has changed since it was written");
+  }
+}
+
+RowPage FilePages::page_of(std::int64_t page, const Buffer<std::uint8_t>& bytes) const {
+  RowPage found;
+  found.number = at(page);
+  found.rows = shape_.rows_of(page);
+  std::int64_t offset = 0;
+  for (const std::int64_t row_bytes : shape_.row_bytes) {
+    found.bins.push_back(bytes.data() + offset);
+    offset += (found.rows.end - found.rows.begin) * row_bytes;
+  }
+  return found;
+}
+
+void FilePages::for_each(const std::function<void(const RowPage&)>& body) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t n_pages = shape_.n_pages();
+  for (auto& buffer : buffers_) buffer.grow_to(std::min(shape_.n_rows, shape_.page_rows) * shape_.bytes_per_row());
+  n_passes_ += 1;
+  if (n_pages == 0) return;
+  // A future waits for its thread when it is destroyed, so that no thread outlives an exception.
+  std::future<void> next;
+  read(0, buffers_[0]);
+  for (std::int64_t page = 0; page < n_pages; ++page) {
+    if (page + 1 < n_pages) {
+      next = std::async(std::launch::async, [this, page] { read(page + 1, buffers_[(page + 1) % kBuffers]); });
+    }
+    body(page_of(page, buffers_[page % kBuffers]));
+    if (page + 1 < n_pages) next.get();
+  }
+}
+
+// ---- tables ----
+
+std::shared_ptr<BinMatrix> make_paged(const BinMatrix& like, const std::vector<char>& has_missing,
+                                      std::shared_ptr<FilePages> pages, std::int64_t n_rows) {
+  std::vector<Feature> features = unplaced(like);
+  if (has_missing.size() != features.size()) throw std::invalid_argument("the pages have other features");
+  for (std::size_t f = 0; f < features.size(); ++f) features[f].has_missing = has_missing[f] != 0;
+  return std::make_shared<BinMatrix>(std::move(features), n_rows, like.storage(), std::move(pages));
+}
+
+std::shared_ptr<BinMatrix> make_page_layout(const BinMatrix& like, std::span<const std::int32_t> not_bundled) {
+  std::vector<Feature> features = unplaced(like);
+  Storage storage = like.storage();
+  storage.loose.clear();
+  for (auto& bundle : storage.bundles) {
+    std::erase_if(bundle, [&](std::int32_t f) {
+      return std::find(not_bundled.begin(), not_bundled.end(), f) != not_bundled.end();
+    });
+  }
+  std::erase_if(storage.bundles, [](const auto& bundle) { return bundle.empty(); });
+  std::vector<char> in_bundle(features.size(), 0);
+  for (const auto& bundle : storage.bundles) {
+    for (const std::int32_t f : bundle) in_bundle[at(f)] = 1;
+  }
+  for (std::size_t f = 0; f < features.size(); ++f) features[f].may_miss |= !in_bundle[f];
+  return std::make_shared<BinMatrix>(std::move(features), 0, std::move(storage));
+}
+
+}  // namespace gossamer

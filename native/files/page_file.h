@@ -1,0 +1,115 @@
+// The bins of a table in a file, page after page.
+//
+//   page 0   [ rows of group 0 ][ rows of group 1 ] ...
+//   page 1   [ rows of group 0 ][ rows of group 1 ] ...
+//
+// All pages have the same number of rows, except the last. A page is read as a whole into one of a few buffers, and
+// checked against its checksum every time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/bin_matrix.h"
+#include "core/row_pages.h"
+
+namespace gossamer {
+
+// A page could not be written or read, or is not what was written.
+class PageError : public std::runtime_error {
+ public:
+  PageError(const std::string& what, int error_number = 0) : std::runtime_error(what), error_number_(error_number) {}
+  int error_number() const { return error_number_; }  // errno; 0: none
+
+ private:
+  int error_number_;
+};
+
+// The bytes of a page from row groups, and a number that changes with any of them, or with the page's place.
+std::uint64_t page_checksum(std::span<const std::uint8_t> bytes, std::uint64_t page);
+
+struct PageShape {
+  std::int64_t n_rows = 0;
+  std::int64_t page_rows = 0;
+  std::vector<std::int64_t> row_bytes;  // by group
+
+  PageShape(const BinMatrix& matrix, std::int64_t rows, std::int64_t rows_per_page);
+  std::int64_t bytes_per_row() const;
+  std::int64_t n_pages() const { return (n_rows + page_rows - 1) / page_rows; }
+  RowRange rows_of(std::int64_t page) const { return {page * page_rows, std::min((page + 1) * page_rows, n_rows)}; }
+};
+
+// Bins rows as they arrive, and writes a page whenever it is full.
+class PageWriter {
+ public:
+  // `like` says how features are stored; it must have no sparse columns. `file` is open for writing.
+  PageWriter(const BinMatrix& like, std::int64_t n_rows, std::int64_t page_rows, int file);
+
+  // Adds the next rows. False: values of some features do not fit their bundle, and the file is of no use.
+  bool add(Team& team, const MatrixView& rows);
+  bool add(Team& team, const SparseView& rows);
+  const std::vector<std::int32_t>& misfits() const { return misfits_; }
+  // Writes what is left; returns the checksum of every page.
+  std::vector<std::uint64_t> finish();
+  // By feature: whether some row is missing. Complete once all rows have been added.
+  std::vector<char> has_missing() const;
+
+ private:
+  template <class View>
+  bool add_rows(Team& team, const View& rows);
+  void write_page();
+
+  std::shared_ptr<BinMatrix> page_;
+  PageShape shape_;
+  int file_;
+  std::int64_t n_added_ = 0;
+  std::int64_t n_in_page_ = 0;
+  std::vector<std::uint64_t> checksums_;
+  std::vector<std::int32_t> misfits_;
+  Buffer<std::uint8_t> bytes_;
+};
+
+// Reads pages, one ahead of the page that is worked on.
+class FilePages : public RowPages {
+ public:
+  // `file` is open for reading, and closed by this object; `name` is for messages.
+  FilePages(PageShape shape, std::vector<std::uint64_t> checksums, int file, std::string name);
+  ~FilePages() override;
+
+  std::span<const RowRange> ranges() const override { return ranges_; }
+  void for_each(const std::function<void(const RowPage&)>& body) override;
+
+  std::int64_t n_bytes() const { return shape_.n_rows * shape_.bytes_per_row(); }
+  std::int64_t buffer_bytes() const { return kBuffers * shape_.page_rows * shape_.bytes_per_row(); }
+  std::int64_t n_passes() const { return n_passes_; }
+
+ private:
+  static constexpr int kBuffers = 2;
+  void read(std::int64_t page, Buffer<std::uint8_t>& to) const;
+  RowPage page_of(std::int64_t page, const Buffer<std::uint8_t>& bytes) const;
+
+  PageShape shape_;
+  std::vector<std::uint64_t> checksums_;
+  int file_;
+  std::string name_;
+  std::vector<RowRange> ranges_;
+  Buffer<std::uint8_t> buffers_[kBuffers];
+  std::int64_t n_passes_ = 0;
+  std::mutex mutex_;  // one pass at a time
+};
+
+// A table in pages. `like` says how features are stored, `has_missing` which of them are missing somewhere.
+std::shared_ptr<BinMatrix> make_paged(const BinMatrix& like, const std::vector<char>& has_missing,
+                                      std::shared_ptr<FilePages> pages, std::int64_t n_rows);
+
+// An empty table that stores features as pages can: `like` without sparse columns, and without these features in
+// bundles. Any feature outside of a bundle may be missing.
+std::shared_ptr<BinMatrix> make_page_layout(const BinMatrix& like, std::span<const std::int32_t> not_bundled);
+
+}  // namespace gossamer

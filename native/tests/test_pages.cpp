@@ -1,0 +1,179 @@
+// Tables in page files: the same trees, rows and scores as in memory, and errors for files that are not as written.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "core/round_grower.h"
+#include "files/page_file.h"
+#include "sparse_table.h"
+
+namespace gossamer::tests {
+namespace {
+
+// A file that is deleted with this object.
+struct TempFile {
+  std::FILE* file = std::tmpfile();
+  ~TempFile() { std::fclose(file); }
+  int number() const { return fileno(file); }
+};
+
+struct Paged {
+  std::shared_ptr<BinMatrix> matrix;
+  std::shared_ptr<FilePages> pages;
+};
+
+Paged write(const Mixed& m, const BinMatrix& like, std::int64_t page_rows, int file) {
+  Team team(2);
+  const MatrixView view = m.table.dense();
+  std::vector<std::int32_t> misfits;
+  for (;;) {
+    const auto layout = make_page_layout(like, misfits);
+    REQUIRE(ftruncate(file, 0) == 0);
+    REQUIRE(lseek(file, 0, SEEK_SET) == 0);
+    PageWriter writer(*layout, view.n_rows, page_rows, file);
+    bool fits = true;
+    for (std::int64_t begin = 0; fits && begin < view.n_rows; begin += 3001) {
+      MatrixView part = view;
+      part.n_rows = std::min<std::int64_t>(3001, view.n_rows - begin);
+      part.data =
+          static_cast<const char*>(view.data) + begin * view.row_stride * static_cast<std::int64_t>(sizeof(float));
+      fits = writer.add(team, part);
+    }
+    if (!fits) {
+      REQUIRE(writer.misfits() != misfits);
+      misfits.insert(misfits.end(), writer.misfits().begin(), writer.misfits().end());
+      continue;
+    }
+    auto pages = std::make_shared<FilePages>(PageShape(*layout, view.n_rows, page_rows), writer.finish(), dup(file),
+                                             "the test's file");
+    return {make_paged(*layout, writer.has_missing(), pages, view.n_rows), pages};
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("pages") {
+  TEST_CASE("trees, scores, rows and columns of page files are those of memory") {
+    MixedShape shape;
+    shape.n_rows = 40000;
+    Mixed m = make_mixed(shape, 810);
+    const std::int64_t n = shape.n_rows;
+    Random random(811);
+    std::vector<float> gradient, hessian, label;
+    std::vector<RowIdx> inside, outside;
+    for (std::int64_t i = 0; i < n; ++i) {
+      gradient.push_back(static_cast<float>(random.normal() + m.table(i, 0)));
+      hessian.push_back(static_cast<float>(random.between(0.1, 1.0)));
+      label.push_back(static_cast<float>(random.normal()));
+      (random.chance(0.4) ? inside : outside).push_back(static_cast<RowIdx>(i));
+    }
+    GrowParams params;
+    params.shape.num_leaves = 60;
+    for (const NamedStorage& s : storages_of(m)) {
+      const auto memory = fill_training(m, s.storage, m.table.dense());
+      for (const std::int64_t page_rows : {8192, 24576, 65536}) {
+        CAPTURE(s.name);
+        CAPTURE(page_rows);
+        TempFile file;
+        const Paged paged = write(m, *memory, page_rows, file.number());
+        for (std::size_t f = 0; f < memory->features().size(); ++f) {
+          CHECK(column_of(*paged.matrix, f) == column_of(*memory, f));
+          CHECK(paged.matrix->features()[f].has_missing == memory->features()[f].has_missing);
+        }
+        for (const bool bagged : {false, true}) {
+          for (const int n_threads : {1, 3}) {
+            Team team(n_threads);
+            params.shape.depthwise = bagged;
+            params.values.refit = bagged;
+            params.search.max_histogram_bytes = n_threads == 1 ? 1 << 18 : 1 << 30;
+            std::vector<double> scores[2];
+            Tree trees[2];
+            for (int on_disk = 0; on_disk < 2; ++on_disk) {
+              const auto& matrix = on_disk ? paged.matrix : memory;
+              scores[on_disk].assign(at(n), 0.25);
+              Grower grower(matrix);
+              trees[on_disk] = grower.grow(team, gradient.data(), hessian.data(), bagged ? inside.data() : nullptr,
+                                           bagged ? static_cast<std::int64_t>(inside.size()) : n, params,
+                                           scores[on_disk].data(), bagged ? label.data() : nullptr);
+              add_tree_to_scores(team, *matrix, trees[on_disk], outside.data(),
+                                 static_cast<std::int64_t>(outside.size()), scores[on_disk].data());
+              add_tree_to_scores(team, *matrix, trees[on_disk], nullptr, n, scores[on_disk].data());
+              CHECK((grower.stats().passes > 0) == (on_disk == 1));
+              CHECK(grower.stats().passes <= grower.stats().batches + 1);
+            }
+            CHECK(trees[0].n_leaves() == 60);
+            CHECK(trees[0].feature == trees[1].feature);
+            CHECK(trees[0].threshold_bin == trees[1].threshold_bin);
+            CHECK(trees[0].default_left == trees[1].default_left);
+            CHECK(first_difference(trees[0].gain, trees[1].gain) == -1);
+            CHECK(first_difference(trees[0].leaf_value, trees[1].leaf_value) == -1);
+            CHECK(first_difference(scores[0], scores[1]) == -1);
+          }
+        }
+        Team team(2);
+        std::vector<RowIdx> mixed = outside;
+        std::reverse(mixed.begin(), mixed.end());
+        mixed.insert(mixed.end(), {5, 5, 39999, 0});
+        BinMatrix some(paged.matrix->features(), std::ssize(mixed), paged.matrix->storage());
+        some.fill_from(team, *paged.matrix, mixed);
+        for (std::size_t f = 0; f < memory->features().size(); ++f) {
+          const auto all = column_of(*memory, f);
+          const auto taken = column_of(some, f);
+          bool same = true;
+          for (std::size_t i = 0; i < mixed.size(); ++i) same &= taken[i] == all[mixed[i]];
+          CHECK(same);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("a page that is cut off or changed is an error, and the next tree is right again") {
+    MixedShape shape;
+    shape.n_rows = 20000;
+    Mixed m = make_mixed(shape, 812);
+    const auto memory = fill_training(m, storages_of(m)[0].storage, m.table.dense());
+    TempFile file;
+    const Paged paged = write(m, *memory, 8192, file.number());
+    std::vector<float> gradient;
+    Random random(813);
+    for (std::int64_t i = 0; i < shape.n_rows; ++i) gradient.push_back(static_cast<float>(random.normal()));
+    Team team(2);
+    GrowParams params;
+    Grower grower(paged.matrix);
+    std::vector<double> score(gradient.size(), 0.0);
+    const auto grow = [&] {
+      return grower.grow(team, gradient.data(), nullptr, nullptr, shape.n_rows, params, score.data());
+    };
+    const Tree expected = grow();
+    const std::vector<double> before = score;
+    unsigned char byte = 0;
+    REQUIRE(pread(file.number(), &byte, 1, 9000) == 1);
+    const unsigned char other = static_cast<unsigned char>(byte ^ 1);
+    REQUIRE(pwrite(file.number(), &other, 1, 9000) == 1);
+    CHECK_THROWS_WITH_AS(grow(), "page 0 of the test's file has changed since it was written", PageError);
+    CHECK(first_difference(score, before) == -1);
+    REQUIRE(pwrite(file.number(), &byte, 1, 9000) == 1);
+    const Tree again = grow();
+    CHECK(again.feature == expected.feature);
+    CHECK(again.threshold_bin == expected.threshold_bin);
+    REQUIRE(ftruncate(file.number(), paged.pages->n_bytes() - 1) == 0);
+    CHECK_THROWS_WITH_AS(grow(), "page 2 of the test's file is cut off: the file is shorter than it was", PageError);
+  }
+
+  TEST_CASE("checksums see every byte, the length and the place of a page") {
+    std::vector<std::uint8_t> bytes(101);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37);
+    const std::uint64_t expected = page_checksum(bytes, 3);
+    CHECK(page_checksum(bytes, 3) == expected);
+    CHECK(page_checksum(bytes, 4) != expected);
+    CHECK(page_checksum({bytes.data(), 100}, 3) != expected);
+    for (std::uint8_t& byte : bytes) {
+      byte ^= 64;
+      CHECK(page_checksum(bytes, 3) != expected);
+      byte ^= 64;
+    }
+  }
+}
+
+}  // namespace gossamer::tests
