@@ -343,7 +343,9 @@ class PageWriter:
     def __init__(self, like: BinMatrix, n_rows: int, page_rows: int, file: int) -> None: ...
     @overload
     def add(self, rows: SparseMatrix, n_threads: int) -> bool:
-        """The next rows. False: features do not fit their bundles, see misfits()."""
+        """
+        The next rows. False: features do not fit their bundles, see misfits().
+        """
 
     @overload
     def add(

@@ -143,6 +143,8 @@ class ParamFields:
     enable_bundle: bool
     max_conflict_rate: float
     bundle_order: str
+    max_memory: int
+    cache_dir: str
     feature_pre_filter: bool
     categorical_feature: tuple[int | str, ...]
     forcedbins_filename: str
