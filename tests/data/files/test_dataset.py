@@ -233,7 +233,7 @@ def test_text_and_a_header_of_a_file_without_names(tmp_path: Path) -> None:
     only_numbers.write_text("1,8,0\n1,9,0\n")
     found = data.create_valid(only_numbers).construct()
     of_one = built_data(data).table.bins.copy_column(0)[1]
-    np.testing.assert_array_equal(found.binned.bins.copy_column(0), [of_one, of_one])
+    np.testing.assert_array_equal(built_data(found).table.bins.copy_column(0), [of_one, of_one])
 
 
 class TestLater:
