@@ -25,6 +25,7 @@ TYPES: dict[str, Any] = {
     "float": float,
     "auto_float": float | str,
     "str": str,
+    "memory": int,
     "enum": str,
     "ints": tuple[int, ...],
     "floats": tuple[float, ...],
