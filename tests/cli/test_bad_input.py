@@ -70,7 +70,7 @@ def test_train(run: Any, flights: Path, arguments: list[str], code: int, what: s
         (["train", "flihgts.csv", "-t", "y"], "Did you mean flights.csv?"),
         (["train", "*.xyz", "-t", "y"], "no file matches the pattern"),
         (["train", "empty.csv", "-t", "y"], "is empty"),
-        (["train", "broken.parquet", "-t", "y"], "no Parquet file"),
+        (["train", "broken.parquet", "-t", "y"], "not a Parquet file"),
         (["predict", "nothing.gsm", "flights.csv"], "nothing.gsm"),
         (["explain", "flights.csv"], "The model comes first"),
         (["predict", "flights.csv", "model.gsm"], "'flights.csv' looks like data"),
@@ -91,8 +91,12 @@ def test_missing_target_values(run: Any, flights: Path) -> None:
     frame.loc[[3, 5], "minutes"] = None
     frame.loc[7, "delayed"] = None
     frame.to_csv("gaps.csv")
-    for target, what in (("minutes", "in 2 of 300 rows: got 'row 3"), ("delayed", "in 1 of 300")):
-        assert what in run("train", "gaps.csv", "-t", target, code=1).stderr
+    for target, what in (("minutes", "2 of 300 rows"), ("delayed", "1 of 300 rows")):
+        train = ("train", "gaps.csv", "-t", target, "-n", 1)
+        refused = run(*train, "--missing-target", "error", code=1).stderr
+        assert what in refused
+        assert "--missing-target drop" in refused
+        assert f"{what} of the file 'gaps.csv' have no target" in run(*train).stderr
 
 
 def test_constant_target(run: Any, folder: Path) -> None:
