@@ -958,9 +958,10 @@ class Dataset(RowFields):
             >>> summary.bundles, summary.sparse, summary.conflicts
             ([['a', 'b', 'c', 'd']], [], 0)
         """
-        raw = None if self.data is None else columns_of(self.data)  # which construct() may free
+        raw = self.data  # which construct() may free
         self.construct()
-        findings = () if raw is None else find_in_columns(*raw, self._one_label())
+        columns, times = columns_of(raw, self.get_feature_name())
+        findings = find_in_columns(columns, times, self._one_label())
         return describe(self.binned, self.get_feature_name(), findings)
 
     def _one_label(self) -> npt.NDArray[np.float64] | None:
