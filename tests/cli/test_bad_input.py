@@ -91,10 +91,12 @@ def test_missing_target_values(run: Any, flights: Path) -> None:
     frame.loc[[3, 5], "minutes"] = None
     frame.loc[7, "delayed"] = None
     frame.to_csv("gaps.csv")
-    for target, n_missing in (("minutes", 2), ("delayed", 1)):
-        refused = run("train", "gaps.csv", "-t", target, "--missing-target", "error", code=1)
-        assert f"{n_missing} of 300 rows" in refused.stderr
-        assert f"{n_missing} of 300 rows" in run("train", "gaps.csv", "-t", target).stderr
+    for target, what in (("minutes", "2 of 300 rows"), ("delayed", "1 of 300 rows")):
+        train = ("train", "gaps.csv", "-t", target, "-n", 1)
+        refused = run(*train, "--missing-target", "error", code=1).stderr
+        assert what in refused
+        assert "--missing-target drop" in refused
+        assert f"{what} of the file 'gaps.csv' have no target" in run(*train).stderr
 
 
 def test_constant_target(run: Any, folder: Path) -> None:

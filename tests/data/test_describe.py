@@ -177,7 +177,10 @@ def test_text_says_the_same(columns: slice, params: dict[str, Any]) -> None:
         "sparse columns": [str(len(summary.sparse)), f"{summary.entries:,}", "values"],
     }
     assert f"{summary.places[0]} lanes of 1 byte, {summary.places[1]} of 2 bytes" in lines[6]
-    assert len(lines) == (8 if summary.bundles else 7)
+    n_found = len(summary.findings)
+    assert [each.kind for each in summary.findings] == ["constant"] * summary.constant
+    assert all(set(each.columns) <= set(NAMES) for each in summary.findings)
+    assert len(lines) == (8 if summary.bundles else 7) + (n_found + 1 if n_found else 0)
     if summary.bundles:
         assert lines[7].startswith(f"bundles: found by {summary.order}, 0 conflicts")
 

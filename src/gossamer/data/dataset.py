@@ -413,11 +413,12 @@ class Dataset:
             >>> summary.bundles, summary.sparse, summary.conflicts
             ([['a', 'b', 'c', 'd']], [], 0)
         """
-        data = self.data
-        raw = None if data is None else columns_of(data)  # which building may free
+        raw = self.data  # which building may free
         built = self._lazy.build()
-        findings = () if raw is None else find_in_columns(*raw, _one_label(built))
-        return describe(built.table, built.names, findings)
+        columns, times = columns_of(raw, built.names)
+        return describe(
+            built.table, built.names, find_in_columns(columns, times, _one_label(built))
+        )
 
     def __repr__(self) -> str:
         return to_line("Dataset", self._lazy.facts())

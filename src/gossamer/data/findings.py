@@ -50,11 +50,14 @@ class Finding:
         return self.text
 
 
-def columns_of(data: Any) -> tuple[dict[str, Column], list[str]]:
+def columns_of(
+    data: Any, names: Sequence[str] | None = None
+) -> tuple[dict[str, Column], list[str]]:
     """Return the first rows of a table by column, and which columns are dates.
 
     Args:
         data: A data frame, or an array of two dimensions; other tables have no columns here.
+        names: Names of the columns of an array.
 
     Example:
         >>> import pandas
@@ -62,7 +65,8 @@ def columns_of(data: Any) -> tuple[dict[str, Column], list[str]]:
         ['day']
     """
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
-        return {f"Column_{i}": data[:MOST_ROWS, i] for i in range(data.shape[1])}, []
+        known = list(names or (f"Column_{i}" for i in range(data.shape[1])))
+        return {name: data[:MOST_ROWS, i] for i, name in enumerate(known)}, []
     if not is_frame(data):
         return {}, []
     head = slice_rows(data, 0, MOST_ROWS)

@@ -53,8 +53,8 @@ def date_orders(text: str) -> tuple[str, ...]:
     """Return the orders of day, month and year that a text may be written in; none: no date.
 
     Example:
-        >>> date_orders("2024-02-29"), date_orders("29.2.2024"), date_orders("03/04/2024")
-        (('ymd',), ('dmy',), ('dmy', 'mdy'))
+        >>> date_orders("29.2.2024"), date_orders("03/04/2024"), date_orders("2024-02-29")
+        (('dmy',), ('dmy', 'mdy'), ('ymd', 'dmy', 'mdy'))
         >>> date_orders("3 Apr 2024"), date_orders("12:30"), date_orders("30/30/2024")
         (('ymd', 'dmy', 'mdy'), ('time',), ())
     """
