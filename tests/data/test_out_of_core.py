@@ -19,6 +19,7 @@ from train.test_determinism import CASES, TABLE
 
 from gossamer import Dataset, _native, train
 from gossamer.data.budget import Budget
+from gossamer.data.dataset import built_data
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model import model_file
 from gossamer.params import resolve
@@ -46,7 +47,7 @@ def pages_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[PagesOf]:
 
 
 def on_disk(data: Dataset) -> Any:
-    return _native.on_disk(data.binned.bins)
+    return _native.on_disk(built_data(data).table.bins)
 
 
 # ---- the same bytes ----
@@ -62,7 +63,7 @@ def bytes_of(case: dict[str, Any], num_threads: int, **params: Any) -> bytes:
     settings = {**case, "num_threads": num_threads, "verbosity": -1, **params}
     booster = train(settings, data, 3)
     assert (on_disk(data) is not None) == bool(params)
-    model = booster._model
+    model = booster.model
     kept = {name: value for name, value in model.params.items() if name != "num_threads"}
     return model_file.to_bytes(replace(model, params=kept))
 
@@ -309,7 +310,7 @@ def test_a_full_disk_leaves_nothing(
 
 def test_the_native_writer_reports_what_the_system_says(pages_of: PagesOf) -> None:
     """/dev/full answers every write as a full disk does."""
-    plan = Dataset(X, Y).binned.bins
+    plan = built_data(Dataset(X, Y)).table.bins
     layout = _native.page_layout(plan, np.empty(0, np.int32))
     with open("/dev/full", "wb") as file:
         writer = _native.PageWriter(layout, N_ROWS, 8192, file.fileno())
