@@ -77,8 +77,8 @@ def run(seed: int, folder: Path) -> None:
     with ThreadPoolExecutor(n_threads) as pool:
         added = sum(pool.map(work, range(n_threads)))
     assert booster.current_iteration() == 10 + added, "rounds were lost"
-    assert booster._training is not None
-    data_sets = (booster._training.train, TABLE), (booster._training.valid[0], TABLE[::3])
+    assert booster.training is not None
+    data_sets = (booster.training.train, TABLE), (booster.training.valid[0], TABLE[::3])
     for data_set, rows in data_sets:
         raw = booster.predict(rows, raw_score=True)
         np.testing.assert_allclose(data_set.score, raw, atol=1e-9)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.paper.cases import CASES
-from benchmarks.paper.cli import _parser, _plan_sampling, main
+from benchmarks.paper.cli import _command_line, _plan_sampling, main
 from benchmarks.paper.store import RUNS_FILE, read_document
 from benchmarks.paper.variants import VARIANTS, Variant
 
@@ -53,7 +53,7 @@ def test_run_and_report(
 
 def test_sampling_plan() -> None:
     command = ["goss-vs-sgb", "--shares", "0.1", "0.4", "--seeds", "2", "--top-share", "0.75"]
-    args = _parser().parse_args([*command, "--methods", "sgb", "goss", "mvs"])
+    args = _command_line().parser.parse_args([*command, "--methods", "sgb", "goss", "mvs"])
     jobs = list(_plan_sampling(CASES["mslr"], args))
     ways = [(job.library, job.labels["sampling"], job.labels["share"]) for job in jobs[:7]]
     assert ways[:2] == [("gossamer", "", 1.0), ("lightgbm", "", 1.0)]

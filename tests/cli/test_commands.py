@@ -180,7 +180,7 @@ def test_without_any_extra(tmp_path: Path) -> None:
         "x4",
     ):
         assert text in run.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["model.gsm"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.gsm", "report.html"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")

@@ -195,7 +195,7 @@ class TestBadChunks:
 
     def test_linear_trees(self) -> None:
         with pytest.raises(gs.DataError, match="linear_tree needs raw values"):
-            gs.train({**PARAMS, "linear_tree": True}, gs.Dataset([MATRIX], LABEL), 1)
+            gs.train({**PARAMS, "linear_tree": True}, gs.Dataset(make_chunks, LABEL), 1)
 
 
 def test_a_sequence_of_lightgbm() -> None:

@@ -289,8 +289,8 @@ def test_a_unit_that_does_not_fit() -> None:
     x = np.random.default_rng(0).normal(size=(100, 2))
     booster = Booster(params, Dataset(x, 10 * x[:, 0]))
     booster.update()
-    assert booster._training is not None
-    dart = booster._training.boosting
+    assert booster.training is not None
+    dart = booster.training.boosting
     state = json.loads(json.dumps(dart.state()))
     dart.restore({**state, "unit": 5e-324})
     with pytest.raises(GossamerError, match="diverged"):

@@ -325,6 +325,7 @@ def _report(
         rows = rows.take(chosen) if hasattr(rows, "take") else rows[chosen]
         label = None if label is None else label[chosen]
         query = None if query is None else query[chosen]
-    files = source.what.removeprefix("the file ").replace("'", "")
+    # Names without their folders: of a long path the page would show the beginning.
+    files = ", ".join(path.name for path in source.paths) or source.what
     told = {"target": loaded.roles.target, "source": files}
     write_report(model, settings.report, rows, label, query, evals_result=history, **told)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
@@ -179,6 +178,8 @@ def _source_key(
     """Return what the bins of files follow from; None: they come from elsewhere."""
     if not isinstance(pieces, ChunkPieces) or not pieces.files or params.weighted_bins:
         return None
+    from importlib.metadata import version  # takes its time
+
     return {
         "format": VERSION,
         "library": version("gossamer"),

@@ -309,6 +309,7 @@ class Explaining(ABC):
 
         Example:
             >>> import tempfile
+            >>> from pathlib import Path
             >>> import gossamer as gs
             >>> x = [[0.0], [1.0]] * 30
             >>> booster = gs.train({"verbose": -1}, gs.Dataset(x, [0.0, 1.0] * 30), 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,15 @@ def test_several_metrics_to_plot() -> None:
     assert lgb.plot_metric(history, "l2", ax=Figure().add_subplot()).get_ylabel() == "l2"
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Ctrl-C is ignored where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.filterwarnings("ignore:Training was interrupted")
 def test_ctrl_c_raises() -> None:
     def interrupt(env: Any) -> None:

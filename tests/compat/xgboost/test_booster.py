@@ -63,7 +63,7 @@ def test_shapes(xgb: Any, data: Any, model: Any) -> None:
     assert model.predict(data, pred_leaf=True, strict_shape=True).shape == (500, 4, 1, 1)
     assert model.predict(data, pred_leaf=True, iteration_range=(0, 2)).shape == (500, 2)
     label = np.digitize(data.get_label(), [10, 30])
-    classes = xgb.DMatrix(data.user_table(), label)
+    classes = xgb.DMatrix(data.get_data(), label)
     many = xgb.train({"objective": "multi:softprob", "num_class": 3}, classes, 2)
     assert many.predict(classes).shape == (500, 3)
     assert many.predict(classes, pred_leaf=True).shape == (500, 6)

@@ -247,7 +247,7 @@ class TestDialect:
         path = tmp_path / "rows.csv"
         path.write_text('a,"b\nc"\n' + '"x\ny",1\n' * 2000)
         columns, _ = read(path)
-        assert columns == {"a": ["x\ny"] * 2000, "b c": [1] * 2000}
+        assert columns == {"a": ["x\ny"] * 2000, "b\nc": [1] * 2000}
 
 
 class TestBadFiles:

@@ -424,7 +424,7 @@ class DMatrix:
         Example:
             >>> begin, bounds = DMatrix([[1.0], [2.0], [3.0]]).get_quantile_cut()
             >>> begin, bounds
-            (array([0, 3], dtype=uint64), array([1.5, 2.5, 6. ], dtype=float32))
+            (array([0, 3], dtype=uint64), array([1.5    , 2.5    , 6.00001], dtype=float32))
         """
         most = DEFAULT_MAX_BIN if self.max_bin is None else self.max_bin
         params = {"max_bin": most, "min_data_in_bin": 1, "verbosity": -1}
