@@ -197,12 +197,6 @@ def read_pair(text: str) -> tuple[str, Any]:
     return name.strip(), value.strip()
 
 
-def param_kind(name: str) -> str:
-    """Return the kind of a parameter, empty if there is none of that name."""
-    canonical = CANONICAL.get(name)
-    return "" if canonical is None else TABLE[canonical].kind
-
-
 def plain_name(name: str) -> str:
     """Return a name as parameters are written.
 

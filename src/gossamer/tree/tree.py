@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -35,26 +35,6 @@ CATEGORY_ARRAYS: Final[dict[str, npt.DTypeLike]] = {
     "category_begin": np.int64,
     "category": np.int32,
 }
-
-
-class TreeArrays(Protocol):
-    """What the native tree and `Tree` have in common: the arrays above, by name."""
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves."""
-
-    @property
-    def n_values(self) -> int:
-        """Values per leaf."""
-
-    @property
-    def leaf_value(self) -> npt.NDArray[np.float64]:
-        """Values of the leaves."""
-
-    @property
-    def largest_value(self) -> float:
-        """Largest absolute leaf value."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,11 +78,6 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(i * step, min(digits, 300)) + 0.0 for i in range(first, last + 1)]
 
 
-def whole_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round values that are whole numbers."""
-    return [tick for tick in nice_ticks(low, high, most) if tick == round(tick)]
-
-
 def tick_texts(ticks: list[float]) -> list[str]:
     """Return what stands beside the marks of an axis: with as many digits as set them apart.
 
