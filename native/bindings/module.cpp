@@ -4,6 +4,7 @@ namespace gossamer::bindings {
 void bind_kernels(nanobind::module_& m);
 void bind_binning(nanobind::module_& m);
 void bind_objectives(nanobind::module_& m);
+void bind_device(nanobind::module_& m);
 void bind_pages(nanobind::module_& m);
 void bind_pointwise(nanobind::module_& m);
 void bind_survival(nanobind::module_& m);
@@ -27,6 +28,7 @@ NB_MODULE(_native, m) {
   bind_kernels(m);
   bind_sparse(m);
   bind_binning(m);
+  bind_device(m);
   bind_pages(m);
   bind_objectives(m);
   bind_pointwise(m);

@@ -68,7 +68,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_};
   if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
   try {
-    data_.matrix->make_columns(team);
+    if (n > 0) data_.matrix->make_columns(team);  // for splits of rows
     start(team, task);
     grow_nodes(team);
     note_growth();
@@ -103,7 +103,7 @@ void Grower::start(Team& team, const TreeTask& task) {
   evaluator_->values(0, 0.0, nullptr, values_.data());
   root.free_value = values_[0];
   monotone_.start(params_->monotone, evaluator_->box_features(), values_[0], team.n_threads());
-  frontier_.start(shape, !monotone_.changes_others() && !evaluator_->has_refunds());
+  frontier_.start(shape, !monotone_.changes_others() && evaluator_->can_expand_ahead());
   nodes_.push_back(std::move(root));
   if (shape.num_leaves < 2 || !may_split(nodes_[0])) return;
   const LeafJob job = job_of(0, -1);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/category_search.h"
+#include "core/layout.h"
 #include "core/random.h"
 #include "core/timer.h"
 
@@ -123,10 +124,9 @@ double HistogramEvaluator::weight(std::int32_t node) const {
 
 void HistogramEvaluator::values(std::int32_t node, double l2, const double* parent, double* out) const {
   const Sums& sums = state(node).sums;
-  SplitRules rules = search_->rules;
-  rules.lambda_l2 += l2;
   *out = leaf_output(static_cast<double>(sums.gradient) * layout().gradient_unit, weight(node),
-                     static_cast<double>(sums.count), rules, task_.params[0].values.damp_from, parent);
+                     static_cast<double>(sums.count), with_l2(search_->rules, l2), task_.params[0].values.damp_from,
+                     parent);
 }
 
 void HistogramEvaluator::add_children(std::int32_t node, const BestSplit& split, std::int32_t first_child) {
@@ -138,8 +138,7 @@ void HistogramEvaluator::add_children(std::int32_t node, const BestSplit& split,
 }
 
 RowSplitter HistogramEvaluator::splitter(std::int32_t, RowRange, const BestSplit& split) {
-  if (!split.goes_left.empty()) return RowSplitter(*data_.matrix, split.feature, split.goes_left);
-  return RowSplitter(*data_.matrix, split.feature, split.threshold, split.missing_left);
+  return splitter_of(*data_.matrix, split);
 }
 
 void HistogramEvaluator::forget(std::int32_t node) {

@@ -263,9 +263,7 @@ FeatureCells HistogramEvaluator::cells_of(const SearchedLeaf& leaf, std::int32_t
 }
 
 SplitRules HistogramEvaluator::rules_of(const Feature& feature) const {
-  SplitRules rules = rules_;
-  rules.lambda_l2 += feature.l2 / layout().hessian_unit;
-  return rules;
+  return with_l2(rules_, feature.l2 / layout().hessian_unit);
 }
 
 SearchArgs HistogramEvaluator::search_args(const SearchedLeaf& leaf, const FeatureCells& cells, const Feature& feature,

@@ -16,4 +16,8 @@ double typical_value(const std::int64_t (&exponents)[256]);
 // gradients as a wide cell holds, or 32 bits where these are enough.
 CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given, bool fine = false);
 
+// The rules in units of the layout: gradients count in gradient_unit, hessians in hessian_unit, leaf values in their
+// ratio.
+SplitRules scale_rules(const SplitRules& given, const CellLayout& layout);
+
 }  // namespace gossamer

@@ -67,6 +67,12 @@ struct BestSplit {
   std::vector<std::uint8_t> goes_left;  // categories: by bin, the last one for missing values
 };
 
+// What sends rows to the two sides of a split that was found in bins.
+inline RowSplitter splitter_of(const BinMatrix& matrix, const BestSplit& split) {
+  if (!split.goes_left.empty()) return RowSplitter(matrix, split.feature, split.goes_left);
+  return RowSplitter(matrix, split.feature, split.threshold, split.missing_left);
+}
+
 // A node whose rows have been split.
 struct SplitNode {
   std::int32_t node = 0;
@@ -105,6 +111,8 @@ class LeafEvaluator {
   virtual void pay(std::int32_t) {}
   // Nodes that have a better split now that the feature has been paid for. Whether this can happen at all:
   virtual bool has_refunds() const { return false; }
+  // Whether nodes may be expanded before it is their turn.
+  virtual bool can_expand_ahead() const { return !has_refunds(); }
   virtual std::vector<std::pair<std::int32_t, BestSplit>> refund(std::int32_t) { return {}; }
 
   // The features whose bins monotone constraints use.

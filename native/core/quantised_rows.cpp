@@ -89,16 +89,4 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
   total_ = {exchange->sum(total_.gradient), exchange->sum(total_.hessian), exchange->sum(total_.count)};
 }
 
-SplitRules scale_rules(const SplitRules& given, const CellLayout& layout) {
-  SplitRules rules = given;
-  rules.lambda_l1 = given.lambda_l1 / layout.gradient_unit;
-  rules.lambda_l2 = given.lambda_l2 / layout.hessian_unit;
-  rules.min_sum_hessian = given.min_sum_hessian / layout.hessian_unit;
-  rules.cat_l2 = given.cat_l2 / layout.hessian_unit;
-  rules.cat_smooth = given.cat_smooth / layout.hessian_unit;
-  rules.max_delta_step = given.max_delta_step * layout.hessian_unit / layout.gradient_unit;
-  rules.min_data = std::max(given.min_data, 1.0);
-  return rules;
-}
-
 }  // namespace gossamer

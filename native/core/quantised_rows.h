@@ -28,8 +28,4 @@ class QuantisedRows {
   Sums total_;
 };
 
-// The rules in units of the layout: gradients count in gradient_unit, hessians in hessian_unit, leaf values in their
-// ratio.
-SplitRules scale_rules(const SplitRules& given, const CellLayout& layout);
-
 }  // namespace gossamer

@@ -9,35 +9,6 @@ GOSSAMER_INLINE V8d max8(const V8d& a, const V8d& b) { return pick(a > b, a, b);
 GOSSAMER_INLINE V8d min8(const V8d& a, const V8d& b) { return pick(a < b, a, b); }
 GOSSAMER_INLINE V8d abs8(const V8d& a) { return pick(a < 0.0, -a, a); }
 
-// Comparisons of eight slots. On AVX-512 the results live in mask registers, which gcc's vector types would
-// move to vector registers and back.
-#if defined(GOSSAMER_AVX512)
-using Mask8 = __mmask8;
-inline __m512d raw(const V8d& v) {
-  __m512d r;
-  memcpy(&r, &v, sizeof(r));
-  return r;
-}
-inline Mask8 at_least(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GE_OQ); }
-inline Mask8 above(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GT_OQ); }
-inline bool any(Mask8 mask) { return mask != 0; }
-inline bool is_set(Mask8 mask, int k) { return (mask >> k) & 1; }
-#else
-using Mask8 = V8i;
-inline Mask8 at_least(const V8d& a, const V8d& b) { return a >= b; }
-inline Mask8 above(const V8d& a, const V8d& b) { return a > b; }
-inline bool any(const Mask8& m) {
-  V8i::Part all = m.part[0];
-  for (int i = 1; i < V8i::kParts; ++i) all |= m.part[i];
-#if defined(GOSSAMER_AVX2)
-  return _mm256_testz_si256((__m256i)all, (__m256i)all) == 0;
-#else
-  return (all[0] | all[1]) != 0;
-#endif
-}
-inline bool is_set(const Mask8& mask, int k) { return mask[k] != 0; }
-#endif
-
 // Slots are added pairwise in a fixed order.
 inline double sum8(const V8d& v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
 
@@ -105,7 +76,7 @@ GOSSAMER_INLINE V8d log8(const V8d& value) {
 
 inline V8d sqrt8(const V8d& x) {
   V8d root;
-  for (int k = 0; k < 8; ++k) root[k] = __builtin_sqrt(x[k]);  // IEEE: the same everywhere
+  for (int k = 0; k < 8; ++k) root[k] = root_of(x[k]);
   return root;
 }
 

@@ -174,6 +174,38 @@ GOSSAMER_INLINE To convert(const From& from) {
   return to;
 }
 
+// Comparisons of eight slots. On AVX-512 the results live in mask registers, which gcc's vector types would
+// move to vector registers and back.
+#if defined(GOSSAMER_AVX512)
+using Mask8 = __mmask8;
+inline __m512d raw(const V8d& v) {
+  __m512d r;
+  memcpy(&r, &v, sizeof(r));
+  return r;
+}
+inline Mask8 at_least(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GE_OQ); }
+inline Mask8 above(const V8d& a, const V8d& b) { return _mm512_cmp_pd_mask(raw(a), raw(b), _CMP_GT_OQ); }
+inline bool any(Mask8 mask) { return mask != 0; }
+inline bool is_set(Mask8 mask, int k) { return (mask >> k) & 1; }
+#else
+using Mask8 = V8i;
+inline Mask8 at_least(const V8d& a, const V8d& b) { return a >= b; }
+inline Mask8 above(const V8d& a, const V8d& b) { return a > b; }
+inline bool any(const Mask8& m) {
+  V8i::Part all = m.part[0];
+  for (int i = 1; i < V8i::kParts; ++i) all |= m.part[i];
+#if defined(GOSSAMER_AVX2)
+  return _mm256_testz_si256((__m256i)all, (__m256i)all) == 0;
+#else
+  return (all[0] | all[1]) != 0;
+#endif
+}
+inline bool is_set(const Mask8& mask, int k) { return mask[k] != 0; }
+#endif
+
+// IEEE: the same everywhere.
+inline double root_of(double x) { return __builtin_sqrt(x); }
+
 #if defined(GOSSAMER_AVX2) && !defined(GOSSAMER_AVX512)
 
 // For each set of eight slots, the slots in it and then the others: one byte each.

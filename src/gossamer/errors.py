@@ -49,6 +49,10 @@ class NotSupportedError(GossamerError):
     """The request is understood, but this version of Gossamer cannot do it."""
 
 
+class DeviceError(GossamerError):
+    """There is no GPU that can be used, or it failed."""
+
+
 class DataTypeError(DataError, TypeError):
     """The data handed in is of a type that cannot be used; also a `TypeError`, as in LightGBM."""
 

@@ -1,0 +1,93 @@
+// The kernels that train on a GPU. See device.h for what they do and in which order.
+#include "cuda/device.h"
+#include "cuda/grid.h"
+
+#include "core/random.h"
+#include "kernels/kernels.h"
+
+namespace gossamer::cuda {
+namespace {
+
+#include "cuda/one_slot.inl"
+
+#include "kernels/vector_math.inl"
+
+#include "kernels/split_math.inl"
+
+#include "kernels/layout.inl"
+
+#include "kernels/quantize.inl"
+
+#include "kernels/gradients.inl"
+
+#include "kernels/losses.inl"
+
+#include "kernels/pointwise_losses.inl"
+
+#include "kernels/pointwise.inl"
+
+#include "cuda/warp.inl"
+
+#include "cuda/rows.inl"
+
+#include "cuda/histograms.inl"
+
+#include "cuda/search.inl"
+
+#include "cuda/choose.inl"
+
+// The gradients of one row: the loops of the host over a single row.
+inline void fill_gradients(const GradientArgs& g) {
+  for (int64_t i = thread_of_grid(); i < g.n_rows; i += threads_in_grid()) {
+    const float* const weight = g.weight != nullptr ? g.weight + i : nullptr;
+    float* const hessian = g.hessian != nullptr ? g.hessian + i : nullptr;
+    switch (g.kind) {
+      case kSquared: gradients_l2(g.score + i, g.label + i, weight, 1, g.gradient + i, hessian); break;
+      case kLogistic:
+        binary_block(g.score + i, g.label + i, weight, static_cast<float>(g.sigmoid),
+                     static_cast<float>(g.weight_negative), static_cast<float>(g.weight_positive), g.gradient + i,
+                     hessian);
+        break;
+      case kSoftmax:
+        softmax_gradients_block<true>(g.score + i, g.n_rows, g.label + i, weight, 1, g.n_classes, g.gradient + i,
+                                      hessian, g.n_rows);
+        break;
+      default: gradients_of(g.loss, g.score + i, g.label + i, weight, 1, g.gradient + i, hessian);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gossamer::cuda
+
+using gossamer::cuda::Args;
+
+GOSSAMER_KERNEL(fill_gradients, 256)(const gossamer::cuda::GradientArgs g) { gossamer::cuda::fill_gradients(g); }
+
+GOSSAMER_KERNEL(statistics, 256)(const Args a) { gossamer::cuda::find_statistics(a); }
+
+GOSSAMER_KERNEL(layout, 32)(const Args a) {
+  if (threadIdx.x == 0) gossamer::cuda::choose_layout(a);
+  __syncthreads();
+  gossamer::cuda::clear_statistics(a.state->statistics);
+}
+
+GOSSAMER_KERNEL(quantise, 256)(const Args a) { gossamer::cuda::quantise_rows(a); }
+
+GOSSAMER_KERNEL(start, 32)(const Args a) {
+  if (threadIdx.x == 0) gossamer::cuda::make_root(a);
+}
+
+GOSSAMER_KERNEL(choose, 1024)(const Args a) { gossamer::cuda::choose_nodes(a); }
+
+GOSSAMER_KERNEL(split_rows, 512)(const Args a) { gossamer::cuda::split_all(a); }
+
+GOSSAMER_KERNEL(histograms, 512)(const Args a) { gossamer::cuda::build_all(a); }
+
+GOSSAMER_KERNEL(histograms_two_bytes, 256)(const Args a) { gossamer::cuda::build_two_bytes(a); }
+
+GOSSAMER_KERNEL(search, 256)(const Args a) { gossamer::cuda::search_all(a); }
+
+GOSSAMER_KERNEL(settle, 128)(const Args a) { gossamer::cuda::settle_all(a); }
+
+GOSSAMER_KERNEL(add_scores, 256)(const gossamer::cuda::ScoreArgs s) { gossamer::cuda::add_scores(s); }

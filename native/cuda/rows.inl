@@ -1,0 +1,276 @@
+// The rows of a tree: gradients as integers, rows by node, scores.
+
+// Bits that compare like the float, for atomic maxima and minima.
+inline uint32_t ordered_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+
+inline float from_ordered_bits(uint32_t ordered) {
+  const uint32_t bits = ordered & 0x80000000u ? ordered & 0x7fffffffu : ~ordered;
+  float value;
+  memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline int64_t thread_of_grid() {
+  return static_cast<int64_t>(blockIdx.x) * static_cast<int64_t>(blockDim.x) + static_cast<int64_t>(threadIdx.x);
+}
+
+inline int64_t threads_in_grid() { return static_cast<int64_t>(gridDim.x) * static_cast<int64_t>(blockDim.x); }
+
+inline uint32_t row_in_tree(const Args& a, int64_t i) {
+  return a.task->is_sampled != 0 ? a.sample[i] : static_cast<uint32_t>(i);
+}
+
+inline const float* gradient_of(const Args& a) { return a.gradient + a.task->output * a.n_rows; }
+inline const float* hessian_of(const Args& a) { return a.hessian + a.task->output * a.n_rows; }
+
+inline uint32_t row_of_node(const Args& a, const Node& node, int64_t i) {
+  const int64_t place = node.first_row + i;
+  return node.buffer < 0 ? row_in_tree(a, place) : a.row_lists[node.buffer][place];
+}
+
+// ---- statistics of gradients ----
+
+// Counts the exponents of one array, and notes its extremes. As on the host, all rows count for the extremes, eight
+// rows in 64 for the exponents, or every row of a sample.
+inline void add_statistics(const Args& a, const float* values, uint32_t* counts, uint32_t& lowest, uint32_t& highest) {
+  const bool is_sampled = a.task->is_sampled != 0;
+  const int64_t n_rows = a.task->n_rows;
+  for (int64_t i = thread_of_grid(); i < n_rows; i += threads_in_grid()) {
+    const float value = values[row_in_tree(a, i)];
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    if (is_sampled || (i & 63) < 8) atomicAdd(&counts[bits >> 23 & 255], 1u);
+    if (value != value) continue;
+    const uint32_t ordered = ordered_bits(value);
+    lowest = ordered < lowest ? ordered : lowest;
+    highest = ordered > highest ? ordered : highest;
+  }
+}
+
+inline void find_statistics(const Args& a) {
+  auto* const counts = reinterpret_cast<uint32_t*>(shared_memory());
+  for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) counts[e] = 0;
+  __syncthreads();
+  uint32_t low_g = ordered_bits(0.0f);
+  uint32_t high_g = low_g;
+  add_statistics(a, gradient_of(a), counts, low_g, high_g);
+  uint32_t low_h = kAll;
+  uint32_t high_h = ordered_bits(0.0f);
+  if (a.hessian != nullptr) add_statistics(a, hessian_of(a), counts + 256, low_h, high_h);
+  for (int step = 16; step > 0; step >>= 1) {
+    const uint32_t other[4] = {__shfl_xor_sync(kAll, low_g, step), __shfl_xor_sync(kAll, high_g, step),
+                               __shfl_xor_sync(kAll, low_h, step), __shfl_xor_sync(kAll, high_h, step)};
+    low_g = other[0] < low_g ? other[0] : low_g;
+    high_g = other[1] > high_g ? other[1] : high_g;
+    low_h = other[2] < low_h ? other[2] : low_h;
+    high_h = other[3] > high_h ? other[3] : high_h;
+  }
+  Statistics& s = a.state->statistics;
+  if (lane_of_thread() == 0) {
+    const float below = -from_ordered_bits(low_g);
+    const float above = from_ordered_bits(high_g);
+    atomicMax(&s.max_abs_gradient, ordered_bits(below > above ? below : above));
+    atomicMax(&s.max_hessian, high_h);
+    atomicMin(&s.min_hessian, low_h);
+  }
+  __syncthreads();
+  for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) {
+    if (counts[e] == 0) continue;
+    auto* const total = e < 256 ? &s.gradient_exponents[e] : &s.hessian_exponents[e - 256];
+    atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(counts[e]));
+  }
+}
+
+// What layout_of reads.
+struct HostStatistics {
+  const uint64_t (&gradient_exponents)[256];
+  const uint64_t (&hessian_exponents)[256];
+  double max_abs_gradient;
+  double max_hessian;
+  double min_hessian;
+};
+
+// One thread: chooses the layout, and clears what the tree before has left.
+inline void choose_layout(const Args& a) {
+  State& s = *a.state;
+  Statistics& found = s.statistics;
+  const bool none = found.min_hessian == kAll;
+  const HostStatistics statistics{found.gradient_exponents, found.hessian_exponents,
+                                  static_cast<double>(from_ordered_bits(found.max_abs_gradient)),
+                                  static_cast<double>(from_ordered_bits(found.max_hessian)),
+                                  none ? 1.0e300 : static_cast<double>(from_ordered_bits(found.min_hessian))};
+  s.layout = layout_of(statistics, a.task->n_rows, a.hessian != nullptr, false);
+  s.rules = rules_in_units(a.given_rules, s.layout);
+  s.total = Sums{0, 0, 0};
+  s.n_nodes = 0;
+  s.n_jobs = 0;
+  s.n_slots = 0;
+  s.is_complete = 0;
+  s.error = 0;
+  s.n_batches = 0;
+  s.built_rows = 0;
+  s.n_split_tiles = 0;
+  s.n_build_tiles = 0;
+}
+
+inline void clear_statistics(Statistics& s) {
+  for (unsigned e = threadIdx.x; e < 256; e += blockDim.x) s.gradient_exponents[e] = s.hessian_exponents[e] = 0;
+  if (threadIdx.x != 0) return;
+  s.max_abs_gradient = s.max_hessian = ordered_bits(0.0f);
+  s.min_hessian = kAll;
+}
+
+inline void quantise_rows(const Args& a) {
+  State& s = *a.state;
+  const CellLayout layout = s.layout;
+  const Quantizer quantizer(layout);
+  const bool constant = layout.constant_hessian();
+  const float* const gradient = gradient_of(a);
+  const float* const hessian = constant ? nullptr : hessian_of(a);
+  const int64_t n_rows = a.task->n_rows;
+  int64_t sum_g = 0;
+  int64_t sum_h = 0;
+  for (int64_t i = thread_of_grid(); i < n_rows; i += threads_in_grid()) {
+    const uint32_t row = row_in_tree(a, i);
+    const int64_t g = quantizer.gradient(V8d(static_cast<double>(gradient[row]))).value;
+    const int64_t h = constant ? 0 : quantizer.hessian(V8d(static_cast<double>(hessian[row]))).value;
+    sum_g += g;
+    sum_h += h;
+    if (layout.wide) {
+      reinterpret_cast<WideCell*>(a.row_values)[row] = {
+          static_cast<uint64_t>(g), (static_cast<uint64_t>(h) << layout.count_bits) + 1};
+    } else {
+      a.row_values[row] = static_cast<uint32_t>((g << layout.row_hessian_bits) + h);
+    }
+  }
+  sum_g = sum_of_warp(sum_g);
+  sum_h = sum_of_warp(sum_h);
+  if (lane_of_thread() == 0) {
+    add_to(&s.total.gradient, sum_g);
+    if (!constant) add_to(&s.total.hessian, sum_h);
+  }
+  for (int64_t i = thread_of_grid(); i < a.slot_words; i += threads_in_grid()) a.histograms[i] = 0;
+}
+
+// ---- rows by node ----
+
+inline uint32_t bin_of(const Args& a, const DeviceFeature& feature, uint32_t row) {
+  if (feature.two_bytes != 0) return a.rows16[static_cast<int64_t>(row) * a.stride16 + feature.lane];
+  return a.rows8[static_cast<int64_t>(row) * a.stride8 + feature.lane];
+}
+
+inline bool in_set(const uint32_t* set, uint32_t bin) { return (set[bin >> 5] >> (bin & 31) & 1u) != 0; }
+
+struct Test {
+  DeviceFeature feature;
+  uint32_t threshold;
+  uint32_t missing_bin;
+  bool missing_left;
+  const uint32_t* set;  // nullptr: numbers
+
+  bool goes_left(const Args& a, uint32_t row) const {
+    const uint32_t bin = bin_of(a, feature, row);
+    if (set != nullptr) return in_set(set, bin);
+    return bin == missing_bin ? missing_left : bin <= threshold;
+  }
+};
+
+inline Test test_of(const Args& a, int32_t node) {
+  const Node& n = a.nodes[node];
+  const DeviceFeature feature = a.features[n.feature];
+  const bool is_set = feature.n_categories >= 0;
+  return {feature, static_cast<uint32_t>(n.threshold), static_cast<uint32_t>(feature.n_value_bins),
+          n.missing_left != 0, is_set ? a.category_sets + static_cast<int64_t>(node) * a.category_words : nullptr};
+}
+
+constexpr int kSplitThreads = 512;
+constexpr int kRowsPerThread = static_cast<int>(kSplitRows / kSplitThreads);
+
+// The rows of one tile go to both children. Places are reserved once per tile and side.
+inline void split_tile(const Args& a, Job& job, int64_t first, uint32_t* shared) {
+  const Node node = a.nodes[job.node];
+  const Test test = test_of(a, job.node);
+  uint32_t* const left = a.row_lists[a.nodes[job.left_child].buffer] + node.first_row;
+  uint32_t* const right = left + node.left.count;
+  uint32_t rows[kRowsPerThread];
+  uint32_t sides = 0;  // two bits for each row: 1 left, 2 right
+  uint32_t n_left = 0;
+  uint32_t n_right = 0;
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    const int64_t place = first + i * kSplitThreads + static_cast<int64_t>(threadIdx.x);
+    if (place >= node.sums.count) continue;
+    rows[i] = row_of_node(a, node, place);
+    const bool goes_left = test.goes_left(a, rows[i]);
+    sides |= (goes_left ? 1u : 2u) << (2 * i);
+    n_left += goes_left ? 1 : 0;
+    n_right += goes_left ? 0 : 1;
+  }
+  uint32_t all_left = 0;
+  uint32_t all_right = 0;
+  uint32_t to_left = sum_before(n_left, shared, all_left);
+  uint32_t to_right = sum_before(n_right, shared, all_right);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    shared[0] = atomicAdd(&job.n_left, all_left);
+    shared[1] = atomicAdd(&job.n_right, all_right);
+  }
+  __syncthreads();
+  to_left += shared[0];
+  to_right += shared[1];
+  const auto room_left = static_cast<uint32_t>(node.left.count);
+  const auto room_right = static_cast<uint32_t>(node.sums.count - node.left.count);
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    const uint32_t side = sides >> (2 * i) & 3u;
+    if (side == 1) {
+      if (to_left < room_left) left[to_left] = rows[i];
+      ++to_left;
+    }
+    if (side == 2) {
+      if (to_right < room_right) right[to_right] = rows[i];
+      ++to_right;
+    }
+  }
+  __syncthreads();
+}
+
+inline void split_all(const Args& a) {
+  const State& s = *a.state;
+  auto* const shared = reinterpret_cast<uint32_t*>(shared_memory());
+  for (int64_t tile = blockIdx.x; tile < s.n_split_tiles; tile += gridDim.x) {
+    const int j = last_at_most(s.n_jobs, tile, [&](int i) { return a.jobs[i].split_tile; });
+    split_tile(a, a.jobs[j], (tile - a.jobs[j].split_tile) * kSplitRows, shared);
+  }
+  // The histograms that are built next start from zero.
+  for (int j = 0; j < s.n_jobs; ++j) {
+    if (a.jobs[j].node < 0 || a.jobs[j].is_searched == 0) continue;
+    int64_t* const words = a.histograms + a.nodes[a.jobs[j].built].slot * a.slot_words;
+    for (int64_t i = thread_of_grid(); i < a.slot_words; i += threads_in_grid()) words[i] = 0;
+  }
+}
+
+// ---- scores ----
+
+inline int leaf_of(const ScoreArgs& s, uint32_t row) {
+  int at = 0;
+  do {
+    const TreeNode node = s.nodes[at];
+    const DeviceFeature& feature = s.table.features[node.feature];
+    const uint32_t bin = bin_of(s.table, feature, row);
+    const bool goes_left = node.set >= 0 ? in_set(s.sets + node.set, bin)
+                           : bin == static_cast<uint32_t>(feature.n_value_bins)
+                               ? node.missing_left != 0
+                               : bin <= static_cast<uint32_t>(node.threshold);
+    at = goes_left ? node.left : node.right;
+  } while (at >= 0);
+  return ~at;
+}
+
+inline void add_scores(const ScoreArgs& s) {
+  for (int64_t i = thread_of_grid(); i < s.table.n_rows; i += threads_in_grid()) {
+    s.score[i] += s.values[leaf_of(s, static_cast<uint32_t>(i))];
+  }
+}

@@ -1,0 +1,298 @@
+// The best splits of the children of a batch: a warp for each pair of children and feature, then one for each child.
+// Gains are computed as in kernels/search.inl, with the same operations.
+
+constexpr double kNoGain = -1.0e300;
+
+// The leaf whose splits are searched, in units of the layout.
+struct Leaf {
+  Sums sums;
+  double gradient;
+  double hessian;
+  double count;
+  double output;
+  SplitRules rules;  // of the feature
+  bool constant_hessian;
+};
+
+inline Leaf leaf_of_node(const State& s, const Node& node, const DeviceFeature& feature) {
+  Leaf leaf;
+  leaf.sums = node.sums;
+  leaf.constant_hessian = s.layout.constant_hessian();
+  leaf.gradient = static_cast<double>(node.sums.gradient);
+  leaf.count = static_cast<double>(node.sums.count);
+  leaf.hessian = leaf.constant_hessian ? leaf.count : static_cast<double>(node.sums.hessian);
+  leaf.output = node.value * (s.layout.hessian_unit / s.layout.gradient_unit);
+  leaf.rules = s.rules;
+  leaf.rules.lambda_l2 += feature.l2 / s.layout.hessian_unit;
+  return leaf;
+}
+
+// The best candidate of a thread. Candidates with the same gain are taken in their order: missing rows to the right,
+// bin by bin, then missing rows to the left.
+struct Found {
+  double gain = kNoGain;
+  int64_t order = -1;
+  Sums left;
+
+  void take(double other, int64_t at, const Sums& sums) {
+    if (!(other > gain) && !(other == gain && at < order)) return;
+    gain = other;
+    order = at;
+    left = sums;
+  }
+};
+
+inline Found best_of_warp(Found own) {
+  for (int step = 16; step > 0; step >>= 1) {
+    Found other;
+    other.gain = __shfl_xor_sync(kAll, own.gain, step);
+    other.order = __shfl_xor_sync(kAll, own.order, step);
+    other.left.gradient = __shfl_xor_sync(kAll, own.left.gradient, step);
+    other.left.hessian = __shfl_xor_sync(kAll, own.left.hessian, step);
+    other.left.count = __shfl_xor_sync(kAll, own.left.count, step);
+    const bool better = other.order >= 0 && (own.order < 0 || other.gain > own.gain ||
+                                             (other.gain == own.gain && other.order < own.order));
+    if (better) own = other;
+  }
+  return own;
+}
+
+// Both sides of a split, `add` (missing rows, or none) on the left.
+inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, double& gain) {
+  const SplitRules& r = leaf.rules;
+  const double cl = static_cast<double>(below.count) + static_cast<double>(add.count);
+  const double cr = leaf.count - cl;
+  if (!(cl >= r.min_data) || !(cr >= r.min_data)) return false;
+  const double gl = static_cast<double>(below.gradient) + static_cast<double>(add.gradient);
+  const double hl = leaf.constant_hessian ? cl : static_cast<double>(below.hessian) + static_cast<double>(add.hessian);
+  const double gr = leaf.gradient - gl;
+  const double hr = leaf.hessian - hl;
+  const double least = least_hessian(r);
+  if (!(hl >= least) || !(hr >= least)) return false;
+  if (r.plain()) {
+    const GainFraction<double> both = plain_gain(gl, hl, gr, hr, r.lambda_l2);
+    gain = both.numerator / both.denominator;
+  } else {
+    gain = leaf_gain(gl, hl, cl, r, leaf.output) + leaf_gain(gr, hr, cr, r, leaf.output);
+  }
+  return true;
+}
+
+inline Sums plus(const Sums& a, const Sums& b) {
+  return {a.gradient + b.gradient, a.hessian + b.hessian, a.count + b.count};
+}
+
+inline Sums cell_of(const Slot& slot, int64_t cell) {
+  return {slot.gradient[cell], slot.hessian[cell], static_cast<int64_t>(slot.count[cell])};
+}
+
+#include "cuda/categories.inl"
+
+// The search of one feature of one leaf, 32 bins at a time.
+struct Search {
+  Leaf leaf;
+  Sums missing;
+  Sums before;  // sums of the bins so far
+  Found best;
+  int n_value_bins;
+  int only;  // extra_trees: the one threshold that is tried; -1: all
+
+  void add(const Sums& cell, int bin) {
+    const Sums through = plus(before, {running_sum(cell.gradient), running_sum(cell.hessian), running_sum(cell.count)});
+    before = shuffled(through, 31);
+    if (bin >= n_value_bins || (only >= 0 && bin != only)) return;
+    double gain;
+    if (gain_of(leaf, through, Sums{0, 0, 0}, gain)) best.take(gain, bin, through);
+    if (missing.count > 0 && gain_of(leaf, through, missing, gain)) {
+      best.take(gain, static_cast<int64_t>(n_value_bins) + bin, plus(through, missing));
+    }
+  }
+};
+
+inline int only_threshold(const Args& a, const Node& node, int f, const DeviceFeature& feature) {
+  if (a.extra_trees == 0) return -1;
+  const uint64_t random = random_bits(a.task->extra_key ^ node.key, static_cast<uint64_t>(f));
+  const int n = feature.n_value_bins - (feature.has_missing != 0 ? 0 : 1);
+  return static_cast<int>(random % static_cast<uint64_t>(n > 1 ? n : 1));
+}
+
+inline Search start_search(const Args& a, const Node& node, int f, const DeviceFeature& feature, const Sums& missing) {
+  Search search;
+  search.leaf = leaf_of_node(*a.state, node, feature);
+  search.missing = missing;
+  search.n_value_bins = feature.n_value_bins;
+  search.only = only_threshold(a, node, f, feature);
+  return search;
+}
+
+inline void write_best(const Search& search, double l2, Best& out) {
+  const Found found = best_of_warp(search.best);
+  if (lane_of_thread() != 0) return;
+  const bool missing_left = found.order >= search.n_value_bins;
+  out.gain = found.gain;
+  out.left = found.left;
+  out.threshold = static_cast<int32_t>(found.order - (missing_left ? search.n_value_bins : 0));
+  out.missing_left = missing_left ? 1 : 0;
+  out.l2 = l2;
+}
+
+inline bool may_split(const Args& a, const Node& node) {
+  if (a.max_depth > 0 && node.depth >= a.max_depth) return false;
+  return static_cast<double>(node.sums.count) >= 2.0 * a.state->rules.min_data;
+}
+
+inline bool is_allowed(const Args& a, int f) {
+  return a.features[f].searched != 0 && (a.allowed == nullptr || a.allowed[f] != 0);
+}
+
+// One feature of both children of a job. The larger child's cells replace those of the parent.
+inline void search_pair(const Args& a, const Job& job, int j, int f) {
+  const DeviceFeature feature = a.features[f];
+  const bool has_parent = job.node >= 0;
+  const Node& built = a.nodes[job.built];
+  const int other_number = 2 * job.left_child + 1 - job.built;
+  const Node& other = has_parent ? a.nodes[other_number] : built;
+  const Slot own = slot_at(a, built.slot);
+  const Slot rest = slot_at(a, other.slot);
+  const int64_t first = feature.first_cell;
+  const int n_bins = feature.n_value_bins + feature.has_missing;
+  Sums missing{0, 0, 0};
+  Sums missing_rest{0, 0, 0};
+  if (feature.has_missing != 0) {
+    missing = cell_of(own, first + feature.n_value_bins);
+    if (has_parent) missing_rest = cell_of(rest, first + feature.n_value_bins) - missing;
+  }
+  const bool is_category = feature.n_categories >= 0;
+  Search search = start_search(a, built, f, feature, missing);
+  Search search_rest = start_search(a, other, f, feature, missing_rest);
+  __syncwarp();
+  for (int base = 0; base < n_bins; base += 32) {
+    const int bin = base + lane_of_thread();
+    Sums cell{0, 0, 0};
+    Sums cell_rest{0, 0, 0};
+    if (bin < n_bins) {
+      cell = cell_of(own, first + bin);
+      if (has_parent) {
+        cell_rest = cell_of(rest, first + bin) - cell;
+        rest.gradient[first + bin] = cell_rest.gradient;
+        rest.hessian[first + bin] = cell_rest.hessian;
+        rest.count[first + bin] = static_cast<uint32_t>(cell_rest.count);
+      }
+    }
+    if (is_category) continue;
+    search.add(cell, bin);
+    if (has_parent) search_rest.add(cell_rest, bin);
+  }
+  __syncwarp();
+  const int built_side = job.built - job.left_child;
+  Best* const bests = a.bests + (2 * static_cast<int64_t>(j)) * a.n_features + f;
+  for (int side = 0; side < (has_parent ? 2 : 1); ++side) {
+    const bool is_built = side == built_side;
+    Best& out = bests[side * a.n_features];
+    if (!may_split(a, a.nodes[job.left_child + side])) continue;
+    if (is_category) {
+      search_categories(a, a.nodes[job.left_child + side], f, is_built ? own : rest, nullptr, out);
+    } else {
+      write_best(is_built ? search : search_rest, feature.l2, out);
+    }
+  }
+}
+
+inline void search_all(const Args& a) {
+  const State& s = *a.state;
+  const int64_t n_warps = threads_in_grid() / 32;
+  const int64_t n_tasks = static_cast<int64_t>(s.n_jobs) * a.n_features;
+  for (int64_t task = thread_of_grid() / 32; task < n_tasks; task += n_warps) {
+    const auto j = static_cast<int>(task / a.n_features);
+    const auto f = static_cast<int>(task % a.n_features);
+    if (a.jobs[j].is_searched != 0 && is_allowed(a, f)) search_pair(a, a.jobs[j], j, f);
+  }
+}
+
+// ---- the best feature ----
+
+struct Winner {
+  double gain = kNoGain;
+  int feature = -1;
+};
+
+inline Winner winner_of_warp(Winner own) {
+  for (int step = 16; step > 0; step >>= 1) {
+    Winner other;
+    other.gain = __shfl_xor_sync(kAll, own.gain, step);
+    other.feature = __shfl_xor_sync(kAll, own.feature, step);
+    if (other.feature >= 0 && (own.feature < 0 || beats(other.gain, other.feature, own.gain, own.feature))) own = other;
+  }
+  return own;
+}
+
+// The gain of the unsplit leaf.
+inline double own_gain(const Args& a, const Node& node) {
+  const State& s = *a.state;
+  DeviceFeature none{};
+  const Leaf leaf = leaf_of_node(s, node, none);
+  if (!(leaf.hessian + s.rules.lambda_l2 > 0.0)) return 0.0;
+  return leaf_gain(leaf.gradient, leaf.hessian, leaf.count, s.rules, leaf.output);
+}
+
+// A warp settles one child: its feature stays -1 if no split is good enough.
+inline void settle_node(const Args& a, int32_t number, const Best* bests) {
+  const State& s = *a.state;
+  Node& node = a.nodes[number];
+  Winner best;
+  for (int f = lane_of_thread(); f < a.n_features; f += 32) {
+    if (!is_allowed(a, f) || bests[f].threshold < 0) continue;
+    if (best.feature < 0 || beats(bests[f].gain, f, best.gain, best.feature)) best = {bests[f].gain, f};
+  }
+  best = winner_of_warp(best);
+  if (best.feature < 0) return;
+  // The rounding error of a zero gain must not count as a gain.
+  const double gain = best.gain - own_gain(a, node);
+  const bool is_noise = gain <= 1e-12 * magnitude_of(best.gain);
+  const CellLayout& layout = s.layout;
+  const double real_gain = gain * layout.gradient_unit * layout.gradient_unit / layout.hessian_unit;
+  if (is_noise || real_gain <= a.min_gain_to_split) return;
+  const Best& found = bests[best.feature];
+  const DeviceFeature feature = a.features[best.feature];
+  const Slot slot = slot_at(a, node.slot);
+  Sums left = found.left;
+  int32_t missing_left = found.missing_left;
+  if (feature.n_categories >= 0) {
+    Best again;
+    uint32_t* const set = a.category_sets + static_cast<int64_t>(number) * a.category_words;
+    search_categories(a, node, best.feature, slot, set, again);
+    left = again.left;
+  } else {
+    // No row is missing here, so missing values will follow the majority.
+    const bool any_missing = feature.has_missing != 0 && slot.count[feature.first_cell + feature.n_value_bins] > 0;
+    if (!any_missing) missing_left = 2 * left.count >= node.sums.count ? 1 : 0;
+  }
+  if (lane_of_thread() != 0) return;
+  node.gain = real_gain;
+  node.feature = best.feature;
+  node.threshold = found.threshold;
+  node.missing_left = missing_left;
+  node.left = left;
+  node.l2 = found.l2;
+  const double above = node.parent >= 0 ? a.nodes[node.parent].reach : real_gain;
+  node.reach = real_gain < above ? real_gain : above;
+}
+
+inline void settle_all(const Args& a) {
+  const State& s = *a.state;
+  const int64_t n_warps = threads_in_grid() / 32;
+  for (int64_t task = thread_of_grid() / 32; task < 2 * static_cast<int64_t>(s.n_jobs); task += n_warps) {
+    const Job& job = a.jobs[task / 2];
+    const auto side = static_cast<int32_t>(task % 2);
+    if (job.node < 0 && side == 1) continue;
+    if (job.node >= 0 && side == 0 && lane_of_thread() == 0) {
+      const bool agrees = job.n_left == static_cast<uint32_t>(a.nodes[job.left_child].sums.count) &&
+                          job.n_right == static_cast<uint32_t>(a.nodes[job.left_child + 1].sums.count);
+      if (!agrees) a.state->error = 1;
+    }
+    const int32_t number = job.left_child + side;
+    if (job.is_searched != 0 && may_split(a, a.nodes[number])) {
+      settle_node(a, number, a.bests + task * a.n_features);
+    }
+  }
+}

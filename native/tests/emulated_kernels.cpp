@@ -1,0 +1,53 @@
+// The kernels of a GPU as a library that runs them on the host; see emulator.h. The Python tests load it in the place
+// of a driver.
+#include "cuda/kernels.cu"
+
+#include <exception>
+#include <string_view>
+
+namespace {
+
+template <class Arguments, void (*kernel)(Arguments)>
+void call(const void* args) {
+  kernel(*static_cast<const Arguments*>(args));
+}
+
+using gossamer::cuda::GradientArgs;
+using gossamer::cuda::ScoreArgs;
+
+struct Kernel {
+  std::string_view name;
+  void (*call)(const void* args);
+};
+
+constexpr Kernel kKernels[] = {
+    {"fill_gradients", call<GradientArgs, fill_gradients>},
+    {"statistics", call<Args, statistics>},
+    {"layout", call<Args, layout>},
+    {"quantise", call<Args, quantise>},
+    {"start", call<Args, start>},
+    {"choose", call<Args, choose>},
+    {"split_rows", call<Args, split_rows>},
+    {"histograms", call<Args, histograms>},
+    {"histograms_two_bytes", call<Args, histograms_two_bytes>},
+    {"search", call<Args, search>},
+    {"settle", call<Args, settle>},
+    {"add_scores", call<ScoreArgs, add_scores>},
+};
+
+}  // namespace
+
+// Returns whether the kernel has run.
+extern "C" int gossamer_emulate(const char* name, unsigned n_blocks, unsigned n_threads, unsigned shared_bytes,
+                                const void* args) {
+  for (const Kernel& kernel : kKernels) {
+    if (kernel.name != name) continue;
+    try {
+      emulator::run({kernel.call, args, n_blocks, n_threads, shared_bytes});
+      return 1;
+    } catch (const std::exception&) {
+      return 0;
+    }
+  }
+  return 0;
+}

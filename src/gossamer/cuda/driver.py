@@ -1,0 +1,254 @@
+"""`CudaDevice`: an NVIDIA GPU, through the driver that is on the machine.
+
+The kernels come with the package as PTX, which the driver translates for the GPU at hand: neither a
+compiler nor a CUDA toolkit is needed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import weakref
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.cuda.device import Launch
+from gossamer.errors import DeviceError, message
+
+_PTX: Final = "kernels.ptx.gz"
+
+
+@lru_cache
+def open_device(number: int = 0) -> CudaDevice:
+    """Return a GPU by its number; the same object for the same number.
+
+    Raises:
+        DeviceError: If the package or the driver is missing, or there is no such GPU.
+    """
+    return CudaDevice(number)
+
+
+def find_driver() -> Any:
+    """Return the bindings of the driver, ready to use.
+
+    Raises:
+        DeviceError: If something is missing.
+    """
+    try:
+        from cuda.bindings import driver
+    except ImportError as error:
+        raise DeviceError(
+            message(
+                "device_type=cuda needs the package cuda-bindings",
+                got=str(error),
+                hint='Install it with `pip install "gossamer[cuda]"`, or use device_type=cpu.',
+            )
+        ) from error
+    try:
+        result = driver.cuInit(0)[0]
+    except RuntimeError as error:  # the driver's library is not there
+        result = error
+    if result != driver.CUresult.CUDA_SUCCESS:
+        raise DeviceError(
+            message(
+                "device_type=cuda finds no NVIDIA driver that works",
+                got=str(result),
+                hint="Install the NVIDIA driver (525 or newer) and see whether nvidia-smi lists "
+                "the GPU, or use device_type=cpu: the model is the same.",
+            )
+        )
+    return driver
+
+
+def _number_of_devices(driver: Any) -> int:
+    result, n = driver.cuDeviceGetCount()
+    return int(n) if result == driver.CUresult.CUDA_SUCCESS else 0
+
+
+class CudaDevice:
+    """A GPU with one stream of work."""
+
+    def __init__(self, number: int) -> None:
+        """Open the GPU and load the kernels."""
+        self._driver = driver = find_driver()
+        n_devices = _number_of_devices(driver)
+        if not 0 <= number < n_devices:
+            raise DeviceError(
+                message(
+                    "there is no GPU of this number",
+                    got=f"gpu_device_id={number}",
+                    expected=f"0 to {n_devices - 1}" if n_devices else "a GPU, but there is none",
+                )
+            )
+        self._lock = threading.RLock()
+        self._device = self._do("cuDeviceGet", number)
+        self._context = self._do("cuDevicePrimaryCtxRetain", self._device)
+        self._enter()
+        self._stream = self._do(
+            "cuStreamCreate", int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        )
+        attribute = driver.CUdevice_attribute
+        self.n_processors = self._get(attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+        self.shared_bytes = self._get(
+            attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+        )
+        self.name = self._do("cuDeviceGetName", 256, self._device).split(b"\0")[0].decode()
+        with files("gossamer.cuda").joinpath(_PTX).open("rb") as file:
+            ptx = gzip.decompress(file.read()) + b"\0"
+        self._module = self._do("cuModuleLoadData", ptx)
+        self._kernels: dict[str, Any] = {}
+        self._shared: dict[str, int] = {}
+
+    def _do(self, name: str, *args: Any) -> Any:
+        """Call a function of the driver."""
+        result, *values = getattr(self._driver, name)(*args)
+        if result == self._driver.CUresult.CUDA_SUCCESS:
+            return values[0] if values else None
+        if result == self._driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            free, total = (self._driver.cuMemGetInfo()[1:] + (0, 0))[:2]
+            raise MemoryError(
+                message(
+                    "the GPU has not enough memory",
+                    got=f"{free / 1e9:.2f} GB are free of {total / 1e9:.2f} GB",
+                    hint="Use device_type=cpu, fewer leaves or a smaller max_bin.",
+                )
+            )
+        raise DeviceError(message(f"the GPU driver failed in {name}", got=str(result)))
+
+    def _get(self, attribute: Any) -> int:
+        return int(self._do("cuDeviceGetAttribute", attribute, self._device))
+
+    def _enter(self) -> None:
+        """Make the GPU that of this thread."""
+        self._do("cuCtxSetCurrent", self._context)
+
+    # ---- memory ----
+
+    def allocate(self, n_bytes: int) -> int:
+        """See `Device`."""
+        self._enter()
+        return int(self._do("cuMemAlloc", n_bytes))
+
+    def free(self, address: int) -> None:
+        """See `Device`."""
+        self._driver.cuCtxSetCurrent(self._context)
+        self._driver.cuMemFree(address)
+
+    def host_memory(self, n_bytes: int) -> npt.NDArray[np.uint8]:
+        """See `Device`."""
+        self._enter()
+        address = int(self._do("cuMemHostAlloc", max(n_bytes, 1), 0))
+        memory = _Memory(address, n_bytes)
+        weakref.finalize(memory, self._free_host, address)
+        return np.asarray(memory)
+
+    def _free_host(self, address: int) -> None:
+        self._driver.cuCtxSetCurrent(self._context)
+        self._driver.cuMemFreeHost(address)
+
+    def write(self, address: int, values: npt.NDArray[Any]) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuMemcpyHtoDAsync", address, values.ctypes.data, values.nbytes, self._stream)
+
+    def read(self, address: int, out: npt.NDArray[Any]) -> None:
+        """See `Device`."""
+        self.read_later(address, out)
+        self.wait()
+
+    def read_later(self, address: int, out: npt.NDArray[Any]) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuMemcpyDtoHAsync", out.ctypes.data, address, out.nbytes, self._stream)
+
+    def clear(self, address: int, n_bytes: int) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuMemsetD8Async", address, 0, n_bytes, self._stream)
+
+    def free_bytes(self) -> int:
+        """See `Device`."""
+        self._enter()
+        return int(self._driver.cuMemGetInfo()[1])
+
+    # ---- kernels ----
+
+    def _kernel(self, launch: Launch) -> Any:
+        kernel = self._kernels.get(launch.name)
+        if kernel is None:
+            kernel = self._do("cuModuleGetFunction", self._module, launch.name.encode())
+            self._kernels[launch.name] = kernel
+        if launch.shared_bytes > self._shared.get(launch.name, 48 * 1024):
+            attribute = (
+                self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            )
+            self._do("cuFuncSetAttribute", kernel, attribute, launch.shared_bytes)
+            self._shared[launch.name] = launch.shared_bytes
+        return kernel
+
+    def run(self, launches: Sequence[Launch]) -> None:
+        """See `Device`."""
+        self._enter()
+        for launch in launches:
+            kernel = self._kernel(launch)
+            pointer = np.array([launch.args.ctypes.data], np.uint64)
+            self._do(
+                "cuLaunchKernel",
+                kernel,
+                *(launch.n_blocks, 1, 1),
+                *(launch.n_threads, 1, 1),
+                launch.shared_bytes,
+                self._stream,
+                pointer.ctypes.data,
+                0,
+            )
+
+    def record(self, launches: Sequence[Launch]) -> Any:
+        """See `Device`."""
+        self._enter()
+        for launch in launches:
+            self._kernel(launch)
+        mode = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        with self._lock:
+            self._do("cuStreamBeginCapture", self._stream, mode)
+            try:
+                self.run(launches)
+            finally:
+                graph = self._do("cuStreamEndCapture", self._stream)
+        executable = self._do("cuGraphInstantiate", graph, 0)
+        self._do("cuGraphDestroy", graph)
+        recorded = _Recorded(executable)
+        weakref.finalize(recorded, self._driver.cuGraphExecDestroy, executable)
+        return recorded
+
+    def replay(self, recorded: Any) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuGraphLaunch", recorded.executable, self._stream)
+
+    def wait(self) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuStreamSynchronize", self._stream)
+
+
+class _Recorded:
+    def __init__(self, executable: Any) -> None:
+        self.executable = executable
+
+
+class _Memory:
+    """Memory of the host at an address, for `np.asarray`."""
+
+    def __init__(self, address: int, n_bytes: int) -> None:
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": (n_bytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }

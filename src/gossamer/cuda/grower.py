@@ -1,0 +1,260 @@
+"""`DeviceGrower`: grows trees on a device, from gradients to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.cuda.device import Buffer, Device, Launch
+from gossamer.cuda.records import BEST, JOB, NODE, SCORE_ARGS, STATE, TASK, as_bytes
+from gossamer.cuda.table import BUILD_THREADS, DeviceTable
+
+_CHOOSE_THREADS: Final = 1024
+# Bytes of `ChooseMemory` in native/cuda/choose.inl, rounded up.
+_CHOOSE_BYTES: Final = 8192
+# Batches of a tree that are launched together; more follow where they are not enough.
+_FIRST_BATCHES: Final = 24
+_CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
+_MOST_CATEGORY_BYTES: Final = 2**30
+
+_RULES: Final = (
+    "lambda_l1",
+    "lambda_l2",
+    "min_gain_to_split",
+    "min_sum_hessian",
+    "min_data",
+    "max_delta_step",
+    "path_smooth",
+    "cat_l2",
+    "cat_smooth",
+    "min_data_per_group",
+    "max_cat_threshold",
+    "max_cat_to_onehot",
+)
+
+
+class DeviceGrower:
+    """Grows trees on one table; a tree has the bytes of the tree that the CPU grows."""
+
+    def __init__(
+        self,
+        device: Device,
+        table: DeviceTable,
+        bins: _native.BinMatrix,
+        settings: _native.GrowParams,
+    ) -> None:
+        """Allocate what a tree needs.
+
+        Args:
+            device: Where trees grow.
+            table: The bins.
+            bins: The same on the host.
+            settings: Of the trees; what differs from tree to tree may change.
+
+        Raises:
+            MemoryError: If the device has not enough memory.
+        """
+        self._device, self._table = device, table
+        self._trees = _native.DeviceTrees(bins)
+        n_rows, n_leaves = table.n_rows, settings.num_leaves
+        args = table.args.copy()
+        n_cells, words = int(args["n_cells"]), int(args["category_words"])
+        self._max_nodes = max_nodes(n_leaves)
+        max_jobs = min(n_leaves, _CHOOSE_THREADS)
+        slot_words = slot_size(n_cells)
+        n_warps = 8 * self._grid
+        scratch = 32 * words * _CATEGORY_BYTES
+        self._search_blocks = self._grid
+        if scratch:
+            self._search_blocks = max(min(self._grid, _MOST_CATEGORY_BYTES // (8 * scratch)), 1)
+            n_warps = 8 * self._search_blocks
+        sizes = {
+            "task": TASK.itemsize,
+            "sample": 4,
+            "row_values": 16 * n_rows,
+            "state": STATE.itemsize,
+            "nodes": NODE.itemsize * self._max_nodes,
+            "jobs": JOB.itemsize * max_jobs,
+            "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
+            "category_sets": 4 * words * self._max_nodes,
+            "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
+            "allowed": table.n_features,
+            "category_scratch": scratch * n_warps,
+        }
+        self._buffers = {name: Buffer(device, size) for name, size in sizes.items()}
+        for name, buffer in self._buffers.items():
+            args[name] = buffer.address
+        self._lists = [Buffer(device, 4 * n_rows) for _ in "ab"]
+        args["row_lists"] = [buffer.address for buffer in self._lists]
+        args["slot_words"] = slot_words
+        args["max_nodes"] = self._max_nodes
+        args["max_jobs"] = max_jobs
+        args["max_slots"] = self._max_nodes // 2 + 1
+        args["category_scratch_bytes"] = scratch
+        self._args = args
+        self._set_counters()
+        self._found = device.host_memory(STATE.itemsize + NODE.itemsize * self._max_nodes)
+        self._sets = device.host_memory(max(4 * words * self._max_nodes, 4))
+        self._scores: dict[str, Buffer] = {}
+        self._recorded: dict[bytes, Any] = {}
+        self._n_batches = _FIRST_BATCHES
+        self.n_batches = 0  # of all trees
+
+    @property
+    def _grid(self) -> int:
+        return 8 * self._device.n_processors
+
+    def _set_counters(self) -> None:
+        state = np.zeros((), STATE)
+        state["statistics"]["max_abs_gradient"] = 0x80000000  # zero, as the kernels order floats
+        state["statistics"]["max_hessian"] = 0x80000000
+        state["statistics"]["min_hessian"] = 0xFFFFFFFF
+        self._buffers["state"].write(as_bytes(state))
+
+    def _take(self, settings: _native.GrowParams, gradient: int, hessian: int | None) -> None:
+        args = self._args
+        args["gradient"], args["hessian"] = gradient, hessian or 0
+        args["max_depth"] = settings.max_depth
+        args["depthwise"] = settings.depthwise
+        args["extra_trees"] = settings.extra_trees
+        args["num_leaves"] = settings.num_leaves
+        args["damp_from"] = settings.damp_from
+        args["min_gain_to_split"] = settings.min_gain_to_split
+        for name in _RULES:
+            args["given_rules"][name] = getattr(settings, name)
+
+    def _kernels(self, n_batches: int) -> list[Launch]:
+        """Return the kernels of a tree, or of more batches of it (`n_batches` below 0)."""
+        args, grid = self._args, self._grid
+        small = self._device.n_processors
+        find = [Launch("search", self._search_blocks, 256, args), Launch("settle", small, 128, args)]
+        build = []
+        if int(args["n_lanes8"]):
+            n_blocks = 4 * self._device.n_processors
+            shared = self._table.build_bytes
+            build.append(Launch("histograms", n_blocks, BUILD_THREADS, args, shared))
+        if int(args["n_lanes16"]):
+            build.append(Launch("histograms_two_bytes", grid, 256, args))
+        start = [
+            Launch("statistics", grid, 256, args, 2048),
+            Launch("layout", 1, 32, args),
+            Launch("quantise", grid, 256, args),
+            Launch("start", 1, 32, args),
+            *build,
+            *find,
+        ]
+        choose_bytes = _CHOOSE_BYTES + 8 * self._max_nodes
+        batch = [
+            Launch("choose", 1, _CHOOSE_THREADS, args, choose_bytes),
+            Launch("split_rows", 4 * self._device.n_processors, 512, args, 256),
+            *build,
+            *find,
+        ]
+        return (start if n_batches > 0 else []) + batch * abs(n_batches)
+
+    def _launch(self, n_batches: int) -> None:
+        key = self._args.tobytes() + n_batches.to_bytes(4, "little", signed=True)
+        if key not in self._recorded:
+            if len(self._recorded) > 8:  # settings that change from tree to tree
+                self._recorded.clear()
+            self._recorded[key] = self._device.record(self._kernels(n_batches))
+        self._device.replay(self._recorded[key])
+
+    def use_rows(self, rows: npt.NDArray[np.uint32] | None) -> None:
+        """Grow the next trees on some rows; None: on all."""
+        self._rows = rows
+        if rows is None:
+            return
+        if self._buffers["sample"].n_bytes < 4 * self._table.n_rows:
+            self._buffers["sample"] = Buffer(self._device, 4 * self._table.n_rows)
+            self._args["sample"] = self._buffers["sample"].address
+        if len(rows):
+            self._buffers["sample"].write(rows)
+
+    def _set_task(self, settings: _native.GrowParams, output: int) -> None:
+        rows, task = self._rows, np.zeros((), TASK)
+        task["n_rows"] = self._table.n_rows if rows is None else len(rows)
+        task["extra_key"] = settings.extra_key
+        task["output"] = output
+        task["is_sampled"] = rows is not None
+        self._buffers["task"].write(as_bytes(task))
+        self._args["allowed"] = 0
+        if settings.fraction_by_tree < 1:
+            features = _native.tree_features(settings, self._table.n_features)
+            allowed = np.zeros(self._table.n_features, np.uint8)
+            allowed[features] = 1
+            self._buffers["allowed"].write(allowed)
+            self._args["allowed"] = self._buffers["allowed"].address
+
+    def grow(
+        self,
+        gradient: Buffer,
+        hessian: Buffer | None,
+        settings: Sequence[_native.GrowParams],
+    ) -> list[_native.Tree]:
+        """Grow a tree for each output from gradients that are on the device."""
+        return [self._grow_one(gradient, hessian, own, k) for k, own in enumerate(settings)]
+
+    def _grow_one(
+        self, gradient: Buffer, hessian: Buffer | None, settings: _native.GrowParams, output: int
+    ) -> _native.Tree:
+        device = self._device
+        self._set_task(settings, output)
+        self._take(settings, gradient.address, None if hessian is None else hessian.address)
+        self._launch(self._n_batches)
+        while True:
+            device.read_later(self._buffers["state"].address, self._found[: STATE.itemsize])
+            device.read_later(self._buffers["nodes"].address, self._found[STATE.itemsize :])
+            if self._args["category_words"]:
+                device.read_later(self._buffers["category_sets"].address, self._sets)
+            device.wait()
+            state = self._found[: STATE.itemsize].view(STATE)[0]
+            if state["error"]:
+                raise RuntimeError("internal error: rows and histograms of the device disagree")
+            if state["is_complete"]:
+                break
+            self._launch(-self._n_batches)
+        n_batches = int(state["n_batches"])
+        self.n_batches += n_batches
+        # A few more than this tree needed, so that most trees are complete at once.
+        self._n_batches = max(-(-(n_batches + 3) // 4) * 4, 4)
+        nodes = self._found[STATE.itemsize :]
+        return self._trees.finish(
+            self._found[: STATE.itemsize], nodes, self._sets.view(np.uint32), settings
+        )
+
+    def add_scores(self, tree: _native.Tree, score: int, table: DeviceTable | None = None) -> None:
+        """Add a tree to the scores of all rows, or of another table's.
+
+        Args:
+            tree: A tree with at least one split.
+            score: Address of the scores of one output.
+            table: Whose rows; None: those of the training.
+        """
+        nodes, sets = _native.score_nodes(tree)
+        found = {"nodes": nodes, "sets": sets, "values": tree.leaf_value}
+        args = np.zeros((), SCORE_ARGS)
+        args["table"] = (self._table if table is None else table).args
+        args["score"] = score
+        for name, values in found.items():
+            buffer = self._scores.get(name)
+            if buffer is None or buffer.n_bytes < values.nbytes:
+                buffer = self._scores[name] = Buffer(self._device, 2 * values.nbytes)
+            if values.nbytes:
+                buffer.write(values)
+            args[name] = buffer.address
+        self._device.run([Launch("add_scores", self._grid, 256, args)])
+
+
+def max_nodes(num_leaves: int) -> int:
+    """Return how many nodes there is room for: those of the tree, and some that it will not use."""
+    return 6 * num_leaves + 64
+
+
+def slot_size(n_cells: int) -> int:
+    """Return the words of a histogram: gradients, hessians, and counts of half a word."""
+    return 2 * n_cells + (n_cells + 1) // 2

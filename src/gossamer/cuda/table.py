@@ -1,0 +1,149 @@
+"""`DeviceTable`: the bins of a table in the memory of a device."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.cuda.device import Buffer, Device
+from gossamer.cuda.records import ARGS, FEATURE, GROUP
+
+# Threads of a block that builds histograms; see native/cuda/histograms.inl.
+BUILD_THREADS: Final = 512
+
+_LANES_OF_GROUP: Final = 32
+_BYTES_AT_ONCE: Final = 2**26
+
+
+def _rounded(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+class DeviceTable:
+    """Bins row by row: features of up to 256 bins as bytes, the others as two bytes.
+
+    Attributes:
+        args: The fields of the kernels' arguments that belong to the table.
+        build_bytes: Shared memory that histograms need.
+        n_features: Features.
+        n_rows: Rows.
+    """
+
+    def __init__(self, device: Device, bins: _native.BinMatrix, n_threads: int) -> None:
+        """Copy the bins to the device."""
+        self.n_rows = bins.n_rows
+        found = _native.describe_features(bins)
+        n_bins = found["n_value_bins"] + found["has_missing"]
+        self.n_features = len(n_bins)
+        is_byte = n_bins <= 256
+        lanes8 = np.flatnonzero(is_byte).astype(np.int32)
+        lanes16 = np.flatnonzero(~is_byte).astype(np.int32)
+        self._device = device
+        self._features = self._describe(found, lanes8, lanes16)
+        self._make_groups(n_bins, lanes8)
+        self._buffers = {
+            "features": Buffer.holding(device, self._features),
+            "groups": Buffer.holding(device, self._groups),
+            "lane_words": Buffer.holding(device, self._lane_words),
+            "lane_features": Buffer.holding(device, np.concatenate([lanes8, lanes16])),
+            "known_bins": Buffer.holding(device, found["known"]),
+        }
+        stride8, stride16 = _rounded(len(lanes8), 16), len(lanes16)
+        self._buffers["rows8"] = self._copy(bins, lanes8, stride8, np.uint8, n_threads)
+        self._buffers["rows16"] = self._copy(bins, lanes16, stride16, np.uint16, n_threads)
+        largest = int(n_bins[found["n_categories"] >= 0].max(initial=0))
+        self.args = np.zeros((), ARGS)
+        for name, buffer in self._buffers.items():
+            self.args[name] = buffer.address
+        self.args["n_rows"] = self.n_rows
+        self.args["n_cells"] = int(n_bins.sum())
+        self.args["stride8"] = stride8
+        self.args["stride16"] = stride16
+        self.args["n_features"] = self.n_features
+        self.args["n_lanes8"] = len(lanes8)
+        self.args["n_lanes16"] = len(lanes16)
+        self.args["n_groups"] = len(self._groups)
+        # Bins of the largest set, and one more for missing values.
+        self.args["category_words"] = _rounded(largest + 1, 32) // 32 if largest else 0
+
+    @staticmethod
+    def bytes_per_row(bins: _native.BinMatrix) -> int:
+        """Return what a row takes."""
+        found = _native.describe_features(bins)
+        n_bins = found["n_value_bins"] + found["has_missing"]
+        n_bytes = int((n_bins <= 256).sum())
+        return _rounded(n_bytes, 16) + 2 * (len(n_bins) - n_bytes)
+
+    def _describe(
+        self,
+        found: dict[str, npt.NDArray[np.int32]],
+        lanes8: npt.NDArray[np.int32],
+        lanes16: npt.NDArray[np.int32],
+    ) -> npt.NDArray[np.void]:
+        features = np.zeros(self.n_features, FEATURE)
+        n_bins = found["n_value_bins"] + found["has_missing"]
+        features["first_cell"] = np.cumsum(n_bins, dtype=np.int64) - n_bins
+        for name in ("l2", "n_value_bins", "has_missing", "n_categories"):
+            features[name] = found[name]
+        features["searched"] = found["is_hidden"] == 0
+        features["lane"][lanes8] = np.arange(len(lanes8))
+        features["lane"][lanes16] = np.arange(len(lanes16))
+        features["two_bytes"][lanes16] = 1
+        n_known = np.where(found["n_categories"] >= 0, found["n_value_bins"], 0)
+        features["known"] = np.cumsum(n_known, dtype=np.int64) - n_known
+        return features
+
+    def _make_groups(self, n_bins: npt.NDArray[np.int32], lanes8: npt.NDArray[np.int32]) -> None:
+        # An odd number of words: neighbouring lanes then use different banks of shared memory.
+        words = n_bins[lanes8] | 1
+        most = _LANES_OF_GROUP
+        while most > 16 and self._bytes_of(words[:most]) > self._device.shared_bytes:
+            most -= 16
+        groups, places = [], []
+        self.build_bytes = 0
+        for first in range(0, len(lanes8), most):
+            own = words[first : first + most]
+            groups.append((first, len(own), len(places), int(own.sum())))
+            places += [0, *np.cumsum(own).tolist()]
+            self.build_bytes = max(self.build_bytes, self._bytes_of(own))
+        self._groups = np.array(groups, GROUP)
+        self._lane_words = np.array(places, np.int32)
+
+    @staticmethod
+    def _bytes_of(words: npt.NDArray[np.int32]) -> int:
+        """Shared memory of a group: its cells, or those of a wide lane, and the rows of a block."""
+        cells = max(8 * int(words.sum()), 16 * int(words.max(initial=0)))
+        row_words = ((len(words) + 3) // 4) | 1
+        return cells + 16 + BUILD_THREADS * row_words * 4
+
+    def _copy(
+        self,
+        bins: _native.BinMatrix,
+        lanes: npt.NDArray[np.int32],
+        stride: int,
+        kind: type[np.uint8 | np.uint16],
+        n_threads: int,
+    ) -> Buffer:
+        width = np.dtype(kind).itemsize
+        buffer = Buffer(self._device, self.n_rows * stride * width)
+        if not stride:
+            return buffer
+        n_at_once = max(_BYTES_AT_ONCE // (stride * width), 1)
+        # Two pieces of memory take turns: one is filled while the other travels.
+        pieces = [
+            self._device.host_memory(min(n_at_once, self.n_rows) * stride * width) for _ in "ab"
+        ]
+        for piece in pieces:
+            piece[:] = 0  # lanes that fill up a row
+        for i, first in enumerate(range(0, self.n_rows, n_at_once)):
+            n = min(n_at_once, self.n_rows - first)
+            piece = pieces[i % 2][: n * stride * width].view(kind)
+            if i > 1:
+                self._device.wait()
+            _native.copy_rows(bins, lanes, first, n, stride, piece, n_threads)
+            buffer.write(piece, first * stride * width)
+        self._device.wait()
+        return buffer

@@ -1,0 +1,73 @@
+"""A device that runs its kernels on the host, see native/tests/emulator.h."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.cuda.device import Launch
+
+
+class EmulatedDevice:
+    """Does everything at once; memory is that of the host."""
+
+    n_processors = 2
+    shared_bytes = 227 * 1024
+
+    def __init__(self, library: str) -> None:
+        """Load the kernels."""
+        self._call = ctypes.CDLL(library).gossamer_emulate
+        self._memory: dict[int, npt.NDArray[np.uint8]] = {}
+
+    def allocate(self, n_bytes: int) -> int:
+        memory = np.full(n_bytes + 16, 0xA5, np.uint8)  # nobody may count on zeros
+        address = -(-memory.ctypes.data // 16) * 16
+        self._memory[address] = memory
+        return address
+
+    def free(self, address: int) -> None:
+        del self._memory[address]
+
+    def write(self, address: int, values: npt.NDArray[Any]) -> None:
+        ctypes.memmove(address, values.ctypes.data, values.nbytes)
+
+    def read(self, address: int, out: npt.NDArray[Any]) -> None:
+        ctypes.memmove(out.ctypes.data, address, out.nbytes)
+
+    read_later = read
+
+    def host_memory(self, n_bytes: int) -> npt.NDArray[np.uint8]:
+        return np.zeros(n_bytes, np.uint8)
+
+    def clear(self, address: int, n_bytes: int) -> None:
+        ctypes.memset(address, 0, n_bytes)
+
+    def run(self, launches: Sequence[Launch]) -> None:
+        for launch in launches:
+            args = launch.args.copy()
+            done = self._call(
+                launch.name.encode(),
+                launch.n_blocks,
+                launch.n_threads,
+                launch.shared_bytes,
+                ctypes.c_void_p(args.ctypes.data),
+            )
+            assert done, launch.name
+
+    def record(self, launches: Sequence[Launch]) -> Sequence[Launch]:
+        return [
+            Launch(x.name, x.n_blocks, x.n_threads, x.args.copy(), x.shared_bytes) for x in launches
+        ]
+
+    def replay(self, recorded: Sequence[Launch]) -> None:
+        self.run(recorded)
+
+    def wait(self) -> None:
+        pass
+
+    def free_bytes(self) -> int:
+        return 2**40
