@@ -25,7 +25,7 @@ def measure_stages(case: Case, split: Split, threads: int, rounds: int = 30) -> 
     """
     import gossamer
     from gossamer.data.dataset import built_data
-    from gossamer.model.training import Training
+    from gossamer.model.training.training import Training
     from gossamer.params import resolve
 
     objective = {"binary": "binary", "regression": "regression", "multiclass": "multiclass"}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.matrix import without_mask
+from gossamer.data.table.matrix import without_mask
 from gossamer.errors import DataError, ParameterError, message
 
 Floats = npt.NDArray[np.float64]

@@ -15,9 +15,9 @@ from gossamer.errors import ParameterError, ParameterTypeError, message
 from gossamer.logger import info, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
-from gossamer.model.checkpoint import Run
-from gossamer.model.constant import warn_if_constant
-from gossamer.model.evaluate import restore_best
+from gossamer.model.training.checkpoint import Run
+from gossamer.model.training.constant import warn_if_constant
+from gossamer.model.training.evaluate import restore_best
 from gossamer.params import TABLE, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict

@@ -19,9 +19,10 @@ import scipy.sparse
 import gossamer as gs
 from gossamer import Booster, Dataset, files
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError
-from gossamer.model import formats, model_file
-from gossamer.model.cv_file import from_bytes as cv_from_bytes
-from gossamer.model.cv_file import to_bytes as cv_to_bytes
+from gossamer.model import formats
+from gossamer.model.files import model_file
+from gossamer.model.files.cv_file import from_bytes as cv_from_bytes
+from gossamer.model.files.cv_file import to_bytes as cv_to_bytes
 from gossamer.model.model import Model
 
 Random = np.random.Generator

@@ -12,8 +12,8 @@ from oracle import find_bins as oracle_find_bins
 from gossamer import _native
 from gossamer.binning import MissingKind, find_bins
 from gossamer.binning.find import sample_rows
-from gossamer.data.binned import bin_table as bin_natively
-from gossamer.data.matrix import Table
+from gossamer.data.storage.binned import bin_table as bin_natively
+from gossamer.data.table.matrix import Table
 from gossamer.params import resolve
 
 VALUES = st.one_of(

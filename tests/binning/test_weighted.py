@@ -13,7 +13,7 @@ from scipy.sparse import csc_array, csr_array
 from gossamer import DataError, Dataset, threads, train
 from gossamer.binning import find_bins
 from gossamer.data.dataset import built_data
-from gossamer.data.sparse import read_sparse
+from gossamer.data.table.sparse import read_sparse
 from gossamer.params import resolve
 
 RNG = np.random.default_rng(8)

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from gossamer.data.chunks.source import ColumnsChanged
 from gossamer.data.files import open_files
-from gossamer.data.source import ColumnsChanged
 from gossamer.errors import DataError
 
 N = 60

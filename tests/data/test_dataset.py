@@ -45,7 +45,7 @@ class TestConstruction:
             raise error
 
         with monkeypatch.context() as patch:
-            patch.setattr("gossamer.data.fields._to_float32", fail)
+            patch.setattr("gossamer.data.labels.fields._to_float32", fail)
             with pytest.raises(error):
                 data.construct()
         label = data.construct().get_label()

@@ -10,8 +10,8 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from gossamer import Dataset
-from gossamer.data import binned
 from gossamer.data.describe import StorageSummary
+from gossamer.data.storage import binned
 
 N_ROWS = 2000
 RNG = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer import Booster, CVBooster, Dataset, ModelFileError, cv, files, train
-from gossamer.model import cv_file, model_file
+from gossamer.model.files import cv_file, model_file
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(300, 4))

@@ -12,8 +12,8 @@ from scipy import sparse
 import gossamer as gs
 from gossamer import files
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError
-from gossamer.model import model_file
 from gossamer.model.derived import code_values
+from gossamer.model.files import model_file
 
 Array = npt.NDArray[Any]
 PARAMS = {"verbosity": -1, "objective": "binary", "num_leaves": 7}

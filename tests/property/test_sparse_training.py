@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
 from gossamer import Booster, Dataset, threads
-from gossamer.data import binned
-from gossamer.model import model_file
+from gossamer.data.storage import binned
+from gossamer.model.files import model_file
 
 Array = npt.NDArray[Any]
 N_ROUNDS = 4

@@ -209,7 +209,7 @@ def test_a_custom_objective_that_did_not_fit_into_memory(monkeypatch: pytest.Mon
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr("gossamer.model.prepared.Gradients.empty", fail)
+        patch.setattr("gossamer.model.training.prepared.Gradients.empty", fail)
         with pytest.raises(MemoryError):
             booster.update(fobj=lambda score, _: (score, np.ones_like(score)))
     booster.update()

@@ -417,12 +417,12 @@ class TestBadInput:
             self.go_on(path, callbacks=[])
 
     def test_another_version(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("gossamer.model.checkpoint._library_version", lambda: "99.0")
+        monkeypatch.setattr("gossamer.model.training.checkpoint._library_version", lambda: "99.0")
         with pytest.raises(ModelFileError, match="another version of Gossamer"):
             self.go_on(path)
 
     def test_another_format(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("gossamer.model.checkpoint.VERSION", 2)
+        monkeypatch.setattr("gossamer.model.training.checkpoint.VERSION", 2)
         with pytest.raises(ModelFileError, match="is of another format: got 1, expected 2"):
             self.go_on(path)
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from gossamer import CustomObjective, Dataset, _native, threads, train
-from gossamer.model import model_file
+from gossamer.model.files import model_file
 
 N_ROWS = 20_000  # beyond what one packed cell holds; several blocks and batches
 THREADS = (1, 2, 3, 4, 8)

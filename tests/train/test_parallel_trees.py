@@ -22,7 +22,7 @@ from gossamer import (
     train,
 )
 from gossamer.callbacks import CallbackEnv
-from gossamer.model import model_file
+from gossamer.model.files import model_file
 
 RNG = np.random.default_rng(6)
 N_ROWS = 400

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gossamer.data import Targets
-from gossamer.data.binned import bin_table
-from gossamer.data.matrix import Table
+from gossamer.data.storage.binned import bin_table
+from gossamer.data.table.matrix import Table
 from gossamer.objectives import Custom, Gradients, LeafRefit, Objective, Regression
 from gossamer.params import resolve
 from gossamer.sampling import Bag

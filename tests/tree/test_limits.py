@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import gossamer
 from gossamer import Booster, Dataset
 from gossamer.data import Targets
-from gossamer.data.binned import bin_table
-from gossamer.data.matrix import Table
+from gossamer.data.storage.binned import bin_table
+from gossamer.data.table.matrix import Table
 from gossamer.errors import GossamerError, NotSupportedError, ParameterError
 from gossamer.objectives import Gradients, Regression
 from gossamer.params import resolve

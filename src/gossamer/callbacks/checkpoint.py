@@ -13,7 +13,7 @@ from gossamer.callbacks.env import CallbackEnv, is_cv
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.files import remove_stale
 from gossamer.logger import info, warn
-from gossamer.model.checkpoint import Run, restore, save
+from gossamer.model.training.checkpoint import Run, restore, save
 
 _SECONDS: Final = 60.0
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.cli.read import read_all
-from gossamer.data.source import ColumnsChanged, Source
+from gossamer.data.chunks.source import ColumnsChanged, Source
 
 # Beyond so many different values they are not counted any more.
 _MOST_DISTINCT: Final = 100_000

@@ -22,7 +22,7 @@ from gossamer.cli.read import find_column, notes_of, open_table, read_column
 from gossamer.cli.task import find_task, is_present
 from gossamer.cli.terminal import Style, fit_lines, format_size
 from gossamer.cli.text_table import format_facts, format_number, format_table
-from gossamer.data.source import Source
+from gossamer.data.chunks.source import Source
 from gossamer.errors import DataError, GossamerError, ModelFileError
 from gossamer.model import Booster
 

@@ -31,10 +31,10 @@ from gossamer.cli.read import check_folder, chunks_of, find_column, notes_of, op
 from gossamer.cli.settings import columns_of
 from gossamer.cli.terminal import format_time
 from gossamer.cli.write import STDOUT, TableWriter
-from gossamer.data.source import Source
+from gossamer.data.chunks.source import Source
 from gossamer.errors import NotSupportedError, message
 from gossamer.model import Booster
-from gossamer.model.predict_chunks import find_features
+from gossamer.model.prediction.predict_chunks import find_features
 
 Array = npt.NDArray[Any]
 

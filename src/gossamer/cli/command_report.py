@@ -16,7 +16,7 @@ from gossamer.cli.options import (
 )
 from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
 from gossamer.cli.task import Task, is_present
-from gossamer.data.source import ChosenRows
+from gossamer.data.chunks.source import ChosenRows
 
 _EPILOG = """\
 \b

@@ -26,9 +26,9 @@ from gossamer.cli.settings import ParameterCommand, Settings, gather
 from gossamer.cli.summary import Timing, peak_memory, training_summary, training_text
 from gossamer.cli.task import is_present
 from gossamer.data import Dataset
+from gossamer.data.categories.levels import NO_LEVELS
+from gossamer.data.chunks.source import ChosenRows, Source
 from gossamer.data.findings import Finding, find_leak
-from gossamer.data.levels import NO_LEVELS
-from gossamer.data.source import ChosenRows, Source
 from gossamer.errors import DataError, GossamerError, message
 from gossamer.model import Booster
 from gossamer.params import resolve

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gossamer.cli.read import read_table
 from gossamer.data import Dataset
+from gossamer.data.chunks.source import Source
 from gossamer.data.findings import (
     HEADING,
     MOST_ROWS,
@@ -18,7 +19,6 @@ from gossamer.data.findings import (
     find_drift,
     find_in_columns,
 )
-from gossamer.data.source import Source
 
 # Values of a table that is read as a whole to compare its last rows with the first.
 _MOST_VALUES: Final = 5_000_000

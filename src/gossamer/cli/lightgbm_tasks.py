@@ -21,7 +21,7 @@ from gossamer.cli.read import check_folder, open_table, read_table
 from gossamer.cli.settings import plain_name, read_pair
 from gossamer.cli.terminal import printable
 from gossamer.data import Dataset
-from gossamer.data.roles import asked_by_params, find_roles
+from gossamer.data.labels.roles import asked_by_params, find_roles
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import register_logger
 from gossamer.model import Booster

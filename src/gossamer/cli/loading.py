@@ -26,8 +26,8 @@ from gossamer.cli.settings import Settings, columns_of
 from gossamer.cli.split import split_rows
 from gossamer.cli.task import TASKS, Task, find_task, is_present
 from gossamer.data import Dataset
+from gossamer.data.chunks.source import ChosenRows, Source
 from gossamer.data.dataset import built_data
-from gossamer.data.source import ChosenRows, Source
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.check_method import keeps_raw_values

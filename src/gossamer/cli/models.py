@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.data.columns import Level
-from gossamer.data.levels import NO_LEVELS
+from gossamer.data.categories.levels import NO_LEVELS
+from gossamer.data.table.columns import Level
 from gossamer.errors import ModelFileError, message
 from gossamer.model import Booster
 

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.chunks.source import ColumnsChanged, Source
 from gossamer.data.files import is_binary_dataset, open_files
-from gossamer.data.names import listing
-from gossamer.data.source import ColumnsChanged, Source
+from gossamer.data.table.names import listing
 from gossamer.data.text import TextOptions
 from gossamer.errors import DataError, message
 from gossamer.params.suggest import did_you_mean

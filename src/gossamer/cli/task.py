@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.columns import Level
-from gossamer.data.names import listing
+from gossamer.data.table.columns import Level
+from gossamer.data.table.names import listing
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.params.traits import Kind, traits_of
 

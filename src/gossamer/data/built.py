@@ -14,13 +14,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.binned import BinnedTable, trainable
-from gossamer.data.fields import Targets
-from gossamer.data.frames import frame_names, is_frame, without_columns
-from gossamer.data.levels import Levels
-from gossamer.data.matrix import Values
-from gossamer.data.names import default_names, listing
-from gossamer.data.row_fields import RowFields
+from gossamer.data.categories.levels import Levels
+from gossamer.data.labels.fields import Targets
+from gossamer.data.labels.row_fields import RowFields
+from gossamer.data.storage.binned import BinnedTable, trainable
+from gossamer.data.table.frames import frame_names, is_frame, without_columns
+from gossamer.data.table.matrix import Values
+from gossamer.data.table.names import default_names, listing
 from gossamer.errors import DataError, message
 from gossamer.params import Params
 

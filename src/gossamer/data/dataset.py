@@ -14,17 +14,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data import build_binary
+from gossamer.data.build import from_binary
 from gossamer.data.built import BuiltData, GivenRows
-from gossamer.data.columns import Level
+from gossamer.data.categories.levels import Levels
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.findings import columns_of, find_in_columns
+from gossamer.data.labels.queries import as_int32
+from gossamer.data.labels.row_fields import known_field, query_bounds
 from gossamer.data.lazy import LazyData
-from gossamer.data.levels import Levels
-from gossamer.data.queries import as_int32
 from gossamer.data.request import is_auto
-from gossamer.data.row_fields import known_field, query_bounds
 from gossamer.data.summary import shorten, to_html, to_line
+from gossamer.data.table.columns import Level
 from gossamer.errors import DataError, DataTypeError, message
 from gossamer.params import BINNING_PARAMS, Params, resolve
 from gossamer.params.given import as_dict
@@ -443,7 +443,7 @@ class Dataset:
             >>> Dataset(path).construct().get_label()
             array([0., 1., 1.], dtype=float32)
         """
-        build_binary.save(Path(filename), self._lazy.build())
+        from_binary.save(Path(filename), self._lazy.build())
         return self
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.binned import ORDERS, BinnedTable
 from gossamer.data.findings import HEADING, Finding
+from gossamer.data.storage.binned import ORDERS, BinnedTable
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def describe(
         findings: Things to know about them.
 
     Example:
-        >>> from gossamer.data.binned import bin_table
-        >>> from gossamer.data.matrix import as_table
+        >>> from gossamer.data.storage.binned import bin_table
+        >>> from gossamer.data.table.matrix import as_table
         >>> from gossamer.params import resolve
         >>> table = as_table(np.eye(6)[np.arange(600) % 6])
         >>> print(describe(bin_table(table, resolve({})), list("abcdef")))

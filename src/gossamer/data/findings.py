@@ -10,15 +10,15 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.columns import Column, LevelColumn
-from gossamer.data.frames import (
+from gossamer.data.summary import shorten
+from gossamer.data.table.columns import Column, LevelColumn
+from gossamer.data.table.frames import (
     frame_names,
     is_frame,
     is_pandas,
     read_column,
     slice_rows,
 )
-from gossamer.data.summary import shorten
 from gossamer.errors import GossamerError
 
 HEADING: Final = "Things to know about your data"

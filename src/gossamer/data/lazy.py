@@ -10,18 +10,18 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data import build_subset
-from gossamer.data.build import build
+from gossamer.data.build import from_subset
+from gossamer.data.build.build import build
 from gossamer.data.built import BuiltData, GivenRows, TakenColumns, freed, not_in_memory
-from gossamer.data.categorical import categorical_columns, read_asked
+from gossamer.data.categories.categorical import categorical_columns, read_asked
 from gossamer.data.files import is_binary_dataset
-from gossamer.data.frames import take_rows_of
-from gossamer.data.matrix import as_table
-from gossamer.data.names import check_names
-from gossamer.data.queries import check_query
+from gossamer.data.labels.queries import check_query
+from gossamer.data.labels.row_fields import check_field, known_field
 from gossamer.data.request import Request, is_auto
-from gossamer.data.row_fields import check_field, known_field
-from gossamer.data.sparse import is_sparse
+from gossamer.data.table.frames import take_rows_of
+from gossamer.data.table.matrix import as_table
+from gossamer.data.table.names import check_names
+from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, message
 from gossamer.params import BINNING_PARAMS, TABLE, Params, resolve
 from gossamer.params.check_method import keeps_raw_values
@@ -106,7 +106,7 @@ class LazyData:
         )
         if self.parent is not None:
             assert self.rows is not None
-            return build_subset.build(request, self.parent.build(), self.rows)
+            return from_subset.build(request, self.parent.build(), self.rows)
         return build(request, None if self.reference is None else self.reference.build())
 
     def _unbuild(self) -> None:
@@ -270,7 +270,7 @@ class LazyData:
         """Put the columns of other data behind these; both are built."""
         with self.lock:
             assert self.built is not None
-            self.built = build_subset.put_columns_beside(self.built, other)
+            self.built = from_subset.put_columns_beside(self.built, other)
             self.names, self.parent = self.built.names, None
             self.version += 1
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gossamer.data.built import BuiltData, TakenColumns
-from gossamer.data.names import check_names, default_names, names_for
-from gossamer.data.roles import (
+from gossamer.data.labels.roles import (
     Roles,
     asked_by_arguments,
     asked_by_params,
     asks_columns,
     find_roles,
 )
+from gossamer.data.table.names import check_names, default_names, names_for
 from gossamer.params import Params
 
 

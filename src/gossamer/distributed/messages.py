@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native, files
-from gossamer.data.matrix import Values
-from gossamer.data.sparse import read_sparse, to_scipy
+from gossamer.data.table.matrix import Values
+from gossamer.data.table.sparse import read_sparse, to_scipy
 from gossamer.distributed.group import Group
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.binned import BinnedTable
-from gossamer.data.matrix import Values
+from gossamer.data.storage.binned import BinnedTable
+from gossamer.data.table.matrix import Values
 from gossamer.distributed.group import Group
 from gossamer.errors import GossamerError, message
 

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.callbacks.checkpoint import Checkpoint
-from gossamer.data.chunk_pieces import take_chunk_rows
+from gossamer.data.categories.levels import Levels
+from gossamer.data.chunks.chunked_source import take_chunk_rows
 from gossamer.data.dataset import Dataset, built_data
-from gossamer.data.levels import Levels
+from gossamer.distributed.chunked_shards import ChunkedShards
 from gossamer.distributed.group import Group
 from gossamer.distributed.messages import gather_rows
-from gossamer.distributed.pieces import ShardPieces
 from gossamer.errors import NotSupportedError, message
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -87,7 +87,7 @@ class ShardData:
             like = (reference.get_feature_name(), reference.levels)
         if not self.fields:
             self.gather(group)
-        pieces = ShardPieces(group, self.chunks, like)
+        pieces = ChunkedShards(group, self.chunks, like)
         self.chunks = []
         return Dataset(
             pieces,

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from gossamer.data import Dataset
-from gossamer.data.columns import Level
 from gossamer.data.dataset import built_data, check_dataset, given_rows
+from gossamer.data.table.columns import Level
 from gossamer.errors import (
     DataError,
     NotSupportedError,
@@ -21,26 +21,26 @@ from gossamer.errors import (
 from gossamer.logger import warn
 from gossamer.metrics import EvalResult
 from gossamer.model import formats
-from gossamer.model.base_model import BaseModel
-from gossamer.model.change_training import change_leaf, shuffle_rounds
-from gossamer.model.class_names import check_class_names
-from gossamer.model.edit import (
+from gossamer.model.change.edit import (
     changed_leaf_values,
     permute_rounds,
     shuffled_rounds,
     with_leaf_values,
 )
-from gossamer.model.evaluate import Feval, evaluate, training_of
-from gossamer.model.given_params import saved_params
-from gossamer.model.loaded_objective import not_a_loaded_custom, with_objective
-from gossamer.model.model import Model
-from gossamer.model.pickled import (
+from gossamer.model.class_names import check_class_names
+from gossamer.model.files.pickled import (
     model_from_state,
     model_to_state,
     without_unpicklable_link,
 )
+from gossamer.model.given_params import saved_params
+from gossamer.model.loaded_objective import not_a_loaded_custom, with_objective
+from gossamer.model.model import Model
 from gossamer.model.trained_model import TrainedModel, model_to_continue
-from gossamer.model.training import Training
+from gossamer.model.training.base_model import BaseModel
+from gossamer.model.training.change_training import change_leaf, shuffle_rounds
+from gossamer.model.training.evaluate import Feval, evaluate, training_of
+from gossamer.model.training.training import Training
 from gossamer.objectives import CustomObjective, CustomWithLink
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import CANONICAL, Params, resolve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import isfinite
 
-from gossamer.data.columns import Level
+from gossamer.data.table.columns import Level
 from gossamer.errors import DataError, message
 from gossamer.objectives import Objective
 

@@ -6,11 +6,11 @@ import copy
 import os
 from typing import Any
 
-from gossamer.data.sources import whole_table
-from gossamer.model import cv_file
+from gossamer.data.chunks.find_source import whole_table
 from gossamer.model.booster import Booster
+from gossamer.model.files import cv_file
+from gossamer.model.files.model_file import to_text
 from gossamer.model.model import Model
-from gossamer.model.model_file import to_text
 
 
 class CVBooster:

@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Table
-from gossamer.data.binned import BinnedTable, bin_table, put_beside
 from gossamer.data.built import BuiltData
-from gossamer.data.on_disk import refuse_on_disk
-from gossamer.data.statistic_sources import choose_encoded, choose_sources
-from gossamer.data.target_statistics import TargetStatistics
-from gossamer.data.target_sums import class_targets
+from gossamer.data.categories.statistic_columns import choose_encoded, choose_sources
+from gossamer.data.categories.target_statistics import TargetStatistics
+from gossamer.data.categories.target_sums import class_targets
+from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
+from gossamer.data.storage.on_disk import refuse_on_disk
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.objectives import Objective
 from gossamer.params import Params

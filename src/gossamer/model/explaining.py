@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
+from gossamer.data.chunks.find_source import whole_table
 from gossamer.data.dataset import built_data
-from gossamer.data.sources import whole_table
 from gossamer.model.given_params import given_params
+from gossamer.model.inspection.partial import PartialDependence, partial_dependence
+from gossamer.model.inspection.permutation import PermutationImportance, permutation_importance
+from gossamer.model.inspection.shap_package import to_explanation, to_shap
+from gossamer.model.inspection.shap_values import shap_interactions, shap_values
 from gossamer.model.model import Model
-from gossamer.model.partial import PartialDependence, partial_dependence
-from gossamer.model.permutation import PermutationImportance, permutation_importance
-from gossamer.model.predict import PredictOptions, fitting_table
-from gossamer.model.shap_package import to_explanation, to_shap
-from gossamer.model.shap_values import shap_interactions, shap_values
+from gossamer.model.prediction.predict import PredictOptions, fitting_table
 from gossamer.params import resolve
 
 

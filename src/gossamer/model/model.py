@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.columns import Level
-from gossamer.data.levels import Levels
-from gossamer.data.names import default_names, names_for
+from gossamer.data.categories.levels import Levels
+from gossamer.data.table.columns import Level
+from gossamer.data.table.names import default_names, names_for
 from gossamer.model.derived import Derived
 from gossamer.objectives import Objective
 from gossamer.tree import Forest

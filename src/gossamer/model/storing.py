@@ -12,11 +12,11 @@ from gossamer.errors import ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import formats
 from gossamer.model.c_code import CompiledModel, c_header, c_source, compile_model
-from gossamer.model.dump import dump_model, trees_to_dataframe
+from gossamer.model.change.join import join_models, take_rounds
 from gossamer.model.formats.objects import model_of
-from gossamer.model.join import join_models, take_rounds
+from gossamer.model.inspection.dump import dump_model, trees_to_dataframe
 from gossamer.model.model import Model
-from gossamer.model.predict import as_number
+from gossamer.model.prediction.predict import as_number
 
 Self = TypeVar("Self", bound="Storing")
 

@@ -13,24 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Table
-from gossamer.data.columns import Level
-from gossamer.data.levels import Levels
-from gossamer.data.sources import whole_table
+from gossamer.data.categories.levels import Levels
+from gossamer.data.chunks.find_source import whole_table
 from gossamer.data.summary import shorten, to_html, to_line
+from gossamer.data.table.columns import Level
 from gossamer.errors import ParameterError, message
 from gossamer.model import formats
-from gossamer.model.edit import leaf_values
+from gossamer.model.change.edit import leaf_values
+from gossamer.model.change.refit import refit
 from gossamer.model.explaining import Explaining
 from gossamer.model.given_params import given_params
-from gossamer.model.importance import feature_importance
+from gossamer.model.inspection.importance import feature_importance
+from gossamer.model.inspection.shap_values import shap_values
+from gossamer.model.inspection.split_values import split_value_histogram
 from gossamer.model.model import Model
-from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
-from gossamer.model.predict import PredictOptions, as_number, predict
-from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
-from gossamer.model.predictor import Predictor
-from gossamer.model.refit import refit
-from gossamer.model.shap_values import shap_values
-from gossamer.model.split_values import split_value_histogram
+from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
+from gossamer.model.prediction.predict import PredictOptions, as_number, predict
+from gossamer.model.prediction.predict_chunks import by_chunks, find_chunks_of, join
+from gossamer.model.prediction.predictor import Predictor
 from gossamer.model.storing import Storing
 from gossamer.params import Params, resolve
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gossamer.errors import ParameterError, message
-from gossamer.model.partial import PartialDependence
+from gossamer.model.inspection.partial import PartialDependence
 from gossamer.plot.axes import Pair, label_axes, make_axes, name_places
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model import Booster
-from gossamer.model.changed_columns import values_of
+from gossamer.model.inspection.changed_columns import values_of
+from gossamer.model.inspection.partial import category_labels, is_categorical
 from gossamer.model.model import Model
-from gossamer.model.partial import category_labels, is_categorical
-from gossamer.model.predict import fitting_table
+from gossamer.model.prediction.predict import fitting_table
 from gossamer.plot.tree_text import format_threshold
 from gossamer.plot.tree_view import check_number
 

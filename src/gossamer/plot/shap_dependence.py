@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gossamer.errors import DataError, message
-from gossamer.model.changed_columns import find_column
-from gossamer.model.partial import category_labels
+from gossamer.model.inspection.changed_columns import find_column
+from gossamer.model.inspection.partial import category_labels
 from gossamer.plot.axes import Pair, label_axes, make_axes, name_places
 from gossamer.plot.colour_scale import draw_scale
 from gossamer.plot.models import find_booster

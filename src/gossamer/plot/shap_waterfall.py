@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gossamer.errors import DataError, ParameterError, message
-from gossamer.model.predict import fitting_table
+from gossamer.model.prediction.predict import fitting_table
 from gossamer.plot.axes import Pair, label_axes, make_axes
 from gossamer.plot.models import find_booster
 from gossamer.plot.shap_data import Explained, explain, strongest

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from gossamer.data.matrix import Table
+from gossamer.data.table.matrix import Table
 from gossamer.errors import DataError, ParameterError, ParameterIndexError, message
 from gossamer.model import Booster
 from gossamer.model.model import Model
-from gossamer.model.predict import fitting_table
+from gossamer.model.prediction.predict import fitting_table
 from gossamer.params.column_options import by_column
 from gossamer.params.suggest import did_you_mean
 from gossamer.plot.tree_text import (

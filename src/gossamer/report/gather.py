@@ -15,9 +15,9 @@ from gossamer.data.random_order import random_order
 from gossamer.errors import DataError, GossamerError, ParameterError, message
 from gossamer.model import Booster
 from gossamer.model.given_params import given_params
+from gossamer.model.inspection.permutation import check_count
 from gossamer.model.model import Model
-from gossamer.model.permutation import check_count
-from gossamer.model.predict import fitting_table
+from gossamer.model.prediction.predict import fitting_table
 from gossamer.objectives import Custom, SeveralTargets
 from gossamer.params import Params, resolve
 from gossamer.params.traits import Kind

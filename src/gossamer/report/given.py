@@ -14,11 +14,11 @@ from gossamer.data import Table, Targets
 from gossamer.data.random_order import random_order
 from gossamer.errors import GossamerError
 from gossamer.model import Booster
-from gossamer.model.importance import feature_importance
+from gossamer.model.inspection.importance import feature_importance
+from gossamer.model.inspection.partial import is_categorical
+from gossamer.model.inspection.shap_values import shap_values
 from gossamer.model.model import Model
-from gossamer.model.partial import is_categorical
-from gossamer.model.predict import PredictOptions, predict
-from gossamer.model.shap_values import shap_values
+from gossamer.model.prediction.predict import PredictOptions, predict
 from gossamer.objectives import SeveralTargets
 from gossamer.objectives.gaussian import Gaussian
 from gossamer.objectives.quantiles import Quantiles

@@ -16,7 +16,7 @@ from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model import Booster
-from gossamer.model.importance import check_importance_type
+from gossamer.model.inspection.importance import check_importance_type
 from gossamer.objectives import Custom, CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import did_you_mean

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gossamer.data.columns import is_level
-from gossamer.data.times import TIME_KINDS
+from gossamer.data.table.columns import is_level
+from gossamer.data.table.times import TIME_KINDS
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import Booster

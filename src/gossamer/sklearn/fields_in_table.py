@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gossamer.data.named_columns import column_of, keep_columns, names_of
-from gossamer.data.roles import asks_columns, find_roles, refuse_names
-from gossamer.data.table_kinds import as_known
+from gossamer.data.labels.named_columns import column_of, keep_columns, names_of
+from gossamer.data.labels.roles import asks_columns, find_roles, refuse_names
+from gossamer.data.table.table_kinds import as_known
 from gossamer.errors import DataError, message
 
 _SEVERAL: Final = ("y", "init_score")  # may be several columns

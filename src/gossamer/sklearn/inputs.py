@@ -18,13 +18,13 @@ from sklearn.utils.validation import (
 )
 
 from gossamer.data import Dataset, Table, as_table
-from gossamer.data.frames import frame_names, is_frame, is_numeric
-from gossamer.data.levels import NO_LEVELS, Levels
-from gossamer.data.names import check_names
-from gossamer.data.sparse import is_sparse, to_compressed_rows
-from gossamer.data.table_kinds import as_known
+from gossamer.data.categories.levels import NO_LEVELS, Levels
+from gossamer.data.table.frames import frame_names, is_frame, is_numeric
+from gossamer.data.table.names import check_names
+from gossamer.data.table.sparse import is_sparse, to_compressed_rows
+from gossamer.data.table.table_kinds import as_known
 from gossamer.errors import DataError, ParameterError, message
-from gossamer.model.predict import refuse_row
+from gossamer.model.prediction.predict import refuse_row
 from gossamer.sklearn.class_weight import weigh_by_class
 from gossamer.sklearn.fields_in_table import Parts, leave_out, refuse_path
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.metrics import d2_pinball_score, r2_score
 
 from gossamer.data import Targets
-from gossamer.data.fields import check_label, check_weight
+from gossamer.data.labels.fields import check_label, check_weight
 from gossamer.metrics.survival import Concordance
 from gossamer.objectives import AFT, Cox, Gaussian, Objective, Quantiles
 

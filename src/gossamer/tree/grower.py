@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.data.binned import BinnedTable
-from gossamer.data.budget import Budget
-from gossamer.data.matrix import Values
-from gossamer.data.names import default_names
-from gossamer.data.on_disk import check_supported
+from gossamer.data.storage.binned import BinnedTable
+from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.on_disk import check_supported
+from gossamer.data.table.matrix import Values
+from gossamer.data.table.names import default_names
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import TABLE, Params

@@ -12,7 +12,7 @@ from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, check_dataset
 from gossamer.errors import ParameterError, message
 from gossamer.model import Booster
-from gossamer.model.evaluate import training_of
+from gossamer.model.training.evaluate import training_of
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import coerce
 from gossamer.train import train

@@ -10,7 +10,7 @@ import pytest
 
 import gossamer as gs
 from gossamer.data.dataset import built_data
-from gossamer.data.names import default_names
+from gossamer.data.table.names import default_names
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gossamer as gs
+from gossamer.data.chunks.source import ColumnsChanged
 from gossamer.data.files import delimited
 from gossamer.data.files.dialect import find_dialect
 from gossamer.data.files.open import open_files
-from gossamer.data.source import ColumnsChanged
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

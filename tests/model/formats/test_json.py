@@ -12,7 +12,8 @@ from attack import mutated_models as fuzz
 
 from gossamer import Booster, Dataset, train
 from gossamer.errors import ModelFileError
-from gossamer.model import formats, model_file
+from gossamer.model import formats
+from gossamer.model.files import model_file
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 import gossamer as gs
-from gossamer.data.levels import Levels
+from gossamer.data.categories.levels import Levels
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError
 from gossamer.model import formats
 from gossamer.model.formats import ubjson, xgboost, xgboost_ubj

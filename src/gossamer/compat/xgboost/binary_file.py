@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.data import as_table
-from gossamer.data.sparse import is_sparse
+from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.files import write_atomically
 

@@ -39,10 +39,10 @@ from gossamer.data.dataset import built_data, given_rows
 from gossamer.errors import DataError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
-from gossamer.model.edit import permute_rounds
-from gossamer.model.evaluate import evaluate
+from gossamer.model.change.edit import permute_rounds
 from gossamer.model.formats.xgboost_objective import to_base_score
 from gossamer.model.model import Model
+from gossamer.model.training.evaluate import evaluate
 
 Array = npt.NDArray[Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gossamer.data.levels import Levels
+from gossamer.data.categories.levels import Levels
 from gossamer.errors import ParameterError, message
 
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.prediction import fit_margin, parts_of
-from gossamer.data.sparse import is_sparse
+from gossamer.data.table.sparse import is_sparse
 from gossamer.model import Booster as CoreBooster
+from gossamer.model.inspection.shap_values import shap_interactions, shap_values
 from gossamer.model.model import Model
-from gossamer.model.predict import PredictOptions
-from gossamer.model.shap_values import shap_interactions, shap_values
+from gossamer.model.prediction.predict import PredictOptions
 from gossamer.tree import Tree
 
 Floats = npt.NDArray[np.float64]

@@ -24,10 +24,15 @@ from gossamer.compat.xgboost.table import (
 )
 from gossamer.data import Dataset, as_table
 from gossamer.data.dataset import built_data
-from gossamer.data.fields import check_feature_weights, check_init_score, check_label, check_weight
-from gossamer.data.names import check_names
-from gossamer.data.queries import check_group, check_query, take_queries
-from gossamer.data.sparse import is_sparse
+from gossamer.data.labels.fields import (
+    check_feature_weights,
+    check_init_score,
+    check_label,
+    check_weight,
+)
+from gossamer.data.labels.queries import check_group, check_query, take_queries
+from gossamer.data.table.names import check_names
+from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, message
 from gossamer.params import BINNING_PARAMS
 

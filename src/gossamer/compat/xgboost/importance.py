@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import ParameterError, message
-from gossamer.model.importance import feature_importance
+from gossamer.model.inspection.importance import feature_importance
 from gossamer.model.model import Model
 
 # XGBoost's name -> ours.

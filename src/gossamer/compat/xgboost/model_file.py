@@ -13,7 +13,8 @@ import numpy as np
 from gossamer import files
 from gossamer.binning.bins import MissingKind
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, message
-from gossamer.model import formats, model_file
+from gossamer.model import formats
+from gossamer.model.files import model_file
 from gossamer.model.formats import xgboost, xgboost_ubj
 from gossamer.model.formats.xgboost_read import Facts
 from gossamer.model.model import Model

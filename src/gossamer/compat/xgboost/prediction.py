@@ -12,8 +12,8 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.table import names_of, to_dense
 from gossamer.data import as_table
-from gossamer.data.levels import NO_LEVELS
-from gossamer.data.sparse import is_sparse
+from gossamer.data.categories.levels import NO_LEVELS
+from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, message
 from gossamer.model import Booster as CoreBooster
 from gossamer.threads import resolve_threads

@@ -13,8 +13,8 @@ import numpy as np
 
 from gossamer.compat.xgboost import binary_file
 from gossamer.data.files.svm import SvmFiles
-from gossamer.data.frames import is_frame, is_pandas
-from gossamer.data.sparse import is_sparse
+from gossamer.data.table.frames import is_frame, is_pandas
+from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, message
 
 # One value for all batches; the other fields have one per row or query.

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Table, as_table
-from gossamer.data.frames import frame_names, is_frame, is_numeric, is_pandas, take_rows_of
-from gossamer.data.sparse import is_sparse
+from gossamer.data.table.frames import frame_names, is_frame, is_numeric, is_pandas, take_rows_of
+from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, NotSupportedError, message
 
 

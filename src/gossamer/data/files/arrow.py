@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.data.names import listing
+from gossamer.data.table.names import listing
 from gossamer.errors import DataError, message
 
 _ABSURD: Final = 2**40  # bytes of one allocation

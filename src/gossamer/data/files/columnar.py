@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from gossamer.data.chunks.chunked_table import CHUNK_VALUES
+from gossamer.data.chunks.source import Source
 from gossamer.data.files.arrow import (
     check_columns,
     check_same_columns,
@@ -16,9 +18,7 @@ from gossamer.data.files.arrow import (
     reading_from,
 )
 from gossamer.data.files.file_kinds import kind_of, open_bytes
-from gossamer.data.frames import not_numeric
-from gossamer.data.pieces import PIECE_VALUES
-from gossamer.data.source import Source
+from gossamer.data.table.frames import not_numeric
 from gossamer.errors import DataError, message
 
 # Values of a chunk: few, since every column has pages in memory beside it; but not few rows.
@@ -75,7 +75,7 @@ class Columnar(Source):
                 where = f"column {name!r} of {self.what}"
                 raise not_numeric(where, self._schema.field(name).type)
         n_rows = max(_CHUNK_VALUES // max(len(names), 1), _FEWEST_ROWS)
-        n_rows = min(n_rows, max(PIECE_VALUES // max(len(names), 1), 1))
+        n_rows = min(n_rows, max(CHUNK_VALUES // max(len(names), 1), 1))
         yield from self._tables(names, n_rows)
         self._pyarrow.default_memory_pool().release_unused()
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from gossamer.data.chunks.source import ColumnsChanged, Source
 from gossamer.data.files.arrow import check_columns, check_same_columns, need_pyarrow, reading
 from gossamer.data.files.columnar import name_of
 from gossamer.data.files.dialect import MISSING, find_dialect, find_encoding, has_nul
 from gossamer.data.files.file_kinds import UNREADABLE, first_lines, open_bytes, unreadable
-from gossamer.data.names import default_names
-from gossamer.data.source import ColumnsChanged, Source
+from gossamer.data.table.names import default_names
 from gossamer.data.text import Notation, TextLook, TextOptions, find_notations
 from gossamer.errors import DataError, message
 from gossamer.logger import info, warn

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from gossamer.data.chunks.source import Source
 from gossamer.data.files.file_kinds import kind_of
 from gossamer.data.files.find import find_files, names_files
-from gossamer.data.source import Source
 from gossamer.data.text import TextOptions
 from gossamer.errors import DataError, message
 

@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.chunks.source import Source
 from gossamer.data.files.columnar import name_of
 from gossamer.data.files.file_kinds import open_bytes, unreadable
-from gossamer.data.source import Source
 from gossamer.errors import DataError, message
 from gossamer.logger import warn
 

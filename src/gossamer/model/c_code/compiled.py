@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.matrix import Values
-from gossamer.data.sparse import to_dense
+from gossamer.data.table.matrix import Values
+from gossamer.data.table.sparse import to_dense
 from gossamer.errors import GossamerError, NotSupportedError, ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model.c_code.compiler import compile_library, find_compiler, library_suffix
 from gossamer.model.c_code.links import make_link
 from gossamer.model.c_code.source import c_source, check_name
 from gossamer.model.model import Model
-from gossamer.model.predict import as_number, fitting_table
+from gossamer.model.prediction.predict import as_number, fitting_table
 from gossamer.threads import map_on_threads, resolve_threads
 
 # Rows that are converted, and predicted, at a time; of a wide sparse table fewer are made dense.

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, cast
 from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, message, shorten
 from gossamer.files import write_atomically
 from gossamer.logger import warn
-from gossamer.model import model_file
+from gossamer.model.files import model_file
 from gossamer.model.model import Model
 
 # Name, as in `Booster.save_model(format=)`: module. Read in this order, after our own.

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.errors import DataError, ModelFileError, NotSupportedError, message
-from gossamer.model.check import check_forest
+from gossamer.model.files.check import check_forest
 from gossamer.model.formats import no_model
 from gossamer.model.formats.catboost_columns import Columns, finite, read_columns
 from gossamer.model.formats.catboost_trees import oblivious_tree, read_branches

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gossamer.data.levels import Levels
-from gossamer.data.names import check_names, default_names
+from gossamer.data.categories.levels import Levels
+from gossamer.data.table.names import check_names, default_names
 from gossamer.errors import NotSupportedError, message
 
 _WHOLE: Final = re.compile("0|-?[1-9][0-9]{0,17}")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import files
-from gossamer.model import model_file
+from gossamer.model.files import model_file
 from gossamer.model.formats import no_model
 from gossamer.model.model import Model
 from gossamer.tree.linear import LINEAR_ARRAYS, plain_leaves

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.data.levels import Levels
-from gossamer.data.names import check_names
+from gossamer.data.categories.levels import Levels
+from gossamer.data.table.names import check_names
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.logger import warn
 from gossamer.model import formats
@@ -19,7 +19,7 @@ from gossamer.model.formats.lightgbm_parameters import read_parameters, write_pa
 from gossamer.model.formats.lightgbm_read import read_trees
 from gossamer.model.formats.lightgbm_text import Block, Sections, split_sections, whole_number
 from gossamer.model.formats.lightgbm_write import feature_infos, write_trees
-from gossamer.model.importance import feature_importance
+from gossamer.model.inspection.importance import feature_importance
 from gossamer.model.model import Model
 
 _VERSIONS: Final = ("v2", "v3", "v4")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.model.check import check_forest
+from gossamer.model.files.check import check_forest
 from gossamer.model.formats.lightgbm_categories import read_categories
 from gossamer.model.formats.lightgbm_linear import read_linear
 from gossamer.model.formats.lightgbm_text import Block, numbers, whole_number

@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.columns import is_level, is_missing
-from gossamer.data.levels import Levels
+from gossamer.data.categories.levels import Levels
+from gossamer.data.table.columns import is_level, is_missing
 from gossamer.errors import NotSupportedError, message
-from gossamer.model.check import check_forest
+from gossamer.model.files.check import check_forest
 from gossamer.model.formats.node_table import NodeTable
 from gossamer.model.formats.sklearn_names import names_of
 from gossamer.model.model import Model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gossamer.data.names import check_names, default_names
+from gossamer.data.table.names import check_names, default_names
 
 
 def names_of(estimator: Any, n_columns: int) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import NotSupportedError, message
-from gossamer.model.check import check_forest
+from gossamer.model.files.check import check_forest
 from gossamer.model.formats.float32 import before_rounding
 from gossamer.model.formats.node_table import NodeTable
 from gossamer.model.formats.sklearn_names import names_of

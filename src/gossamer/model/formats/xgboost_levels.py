@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.levels import Levels
+from gossamer.data.categories.levels import Levels
 from gossamer.errors import NotSupportedError, message
 from gossamer.logger import warn
 from gossamer.model.formats.xgboost_array import read_array

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.names import check_names, default_names
+from gossamer.data.table.names import check_names, default_names
 from gossamer.errors import GossamerError, NotSupportedError, message
-from gossamer.model.check import check_forest
+from gossamer.model.files.check import check_forest
 from gossamer.model.formats import no_model
 from gossamer.model.formats.xgboost_array import read_array, read_int
 from gossamer.model.formats.xgboost_levels import read_levels

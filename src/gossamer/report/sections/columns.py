@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.model.changed_columns import values_of
+from gossamer.model.inspection.changed_columns import values_of
 from gossamer.report.charts import sparkline
 from gossamer.report.given import Floats, Given
 from gossamer.report.html import clean, name, note, number, percent, plain_number, table, text

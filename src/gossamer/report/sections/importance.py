@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from gossamer.model.importance import feature_importance
+from gossamer.model.inspection.importance import feature_importance
 from gossamer.report.charts import bar_chart
 from gossamer.report.given import Floats, Given
 from gossamer.report.html import grid, note

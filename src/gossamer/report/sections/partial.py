@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.errors import GossamerError
-from gossamer.model.changed_columns import values_of
-from gossamer.model.partial import PartialDependence, partial_dependence
+from gossamer.model.inspection.changed_columns import values_of
+from gossamer.model.inspection.partial import PartialDependence, partial_dependence
 from gossamer.report.charts import Chart
 from gossamer.report.charts.scale import span_of, with_room
 from gossamer.report.given import Given

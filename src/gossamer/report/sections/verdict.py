@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gossamer.data.columns import Column, LevelColumn
 from gossamer.data.findings import HEADING, Finding, find_in_columns, find_leak
+from gossamer.data.table.columns import Column, LevelColumn
 from gossamer.errors import GossamerError
 from gossamer.metrics import make_metrics
-from gossamer.model.changed_columns import values_of
+from gossamer.model.inspection.changed_columns import values_of
 from gossamer.report.given import Floats, Given
 from gossamer.report.html import many, percent, text
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
-from gossamer.data.frames import is_frame, is_pandas
+from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.sklearn.inputs import check_rows
 

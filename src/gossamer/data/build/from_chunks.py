@@ -1,0 +1,74 @@
+"""Builds data sets from files and chunks: tables that are never in memory as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gossamer.data.build.build_columns import bin_columns, provenance
+from gossamer.data.built import BuiltData, Provenance, RawValues, not_in_memory
+from gossamer.data.chunks.chunked_source import ChunkedSource
+from gossamer.data.categories.levels import NO_LEVELS
+from gossamer.data.table.matrix import Values, check_not_empty
+from gossamer.data.chunks.chunked_table import NamedChunkedTable
+from gossamer.data.request import Request, join_fields, known_names
+from gossamer.data.labels.roles import match_columns, refuse_names
+from gossamer.data.labels.row_fields import check_fields
+from gossamer.data.chunks.source import Source
+from gossamer.params.check_method import keeps_raw_values
+
+
+def build(source: Source, request: Request, reference: BuiltData | None) -> BuiltData:
+    """Read what is not a feature, and levels; then the features, piece by piece."""
+    params = request.params
+    if keeps_raw_values(params):
+        raise not_in_memory("linear_tree" if params.linear_tree else "tree_method=exact")
+    if reference is not None:
+        source.be_like(reference.n_columns)
+    columns, read, taken = None, None, request.taken
+    if source.names is None:
+        refuse_names(request.asked_columns(several=False))
+    else:
+        roles = request.find_roles(source.names, source.what, reference, positions=source.is_file)
+        columns, read, taken = roles.features, roles.fields, roles.by_name(source.names)
+        if reference is not None:
+            columns = match_columns(
+                known_names(reference, source.names),
+                source.names,
+                columns,
+                source.what,
+                is_named=source.is_named,
+            )
+        check_not_empty(source.n_rows or 1, len(columns))
+    known = None if reference is None else reference.columns.levels or NO_LEVELS
+    pieces = ChunkedSource(source, columns, read, known)
+    fields = request.with_fields(pieces.fields)
+    if source.is_file:
+        pieces.files = source.paths
+        fields = join_fields(fields, source.take_side_fields())
+    made = provenance("chunks", request, reference, taken=taken, is_file=source.is_file)
+    return _bin(pieces, fields, request, reference, made)
+
+
+def build_chunked(pieces: NamedChunkedTable, request: Request, reference: BuiltData | None) -> BuiltData:
+    """Build a data set from pieces that say themselves how they are binned, such as a shard."""
+    made = provenance("chunks", request, reference, taken=request.taken)
+    return _bin(pieces, request.fields, request, reference, made)
+
+
+def _bin(
+    pieces: NamedChunkedTable,
+    fields: Mapping[str, Any],
+    request: Request,
+    reference: BuiltData | None,
+    source: Provenance,
+) -> BuiltData:
+    binned, facts = bin_columns(pieces, request, fields, reference)
+    rows, weights = check_fields(fields, binned.n_rows, facts.n_columns)
+    columns = replace(facts, weights=weights)
+    return BuiltData(columns, rows, binned, RawValues(_refuse), source, request.data)
+
+
+def _refuse(user: str) -> Values:
+    raise not_in_memory(user)

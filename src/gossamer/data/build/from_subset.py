@@ -1,0 +1,112 @@
+"""Builds data sets from others: some of their rows, or the columns of two."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data.storage.binned import put_beside, take_rows
+from gossamer.data.build.build_columns import provenance
+from gossamer.data.built import BuiltData, Columns, RawValues
+from gossamer.data.categories.levels import Levels
+from gossamer.data.table.matrix import Table, Values, as_table, stack_columns
+from gossamer.data.table.names import join_names
+from gossamer.data.storage.on_disk import refuse_on_disk
+from gossamer.data.request import Request
+from gossamer.data.labels.row_fields import check_fields
+from gossamer.errors import DataError, message
+from gossamer.logger import warn
+from gossamer.threads import resolve_threads
+
+
+def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> BuiltData:
+    """Build a data set of some rows, which increase; fields that were given win.
+
+    Raises:
+        DataError: If there are no such rows, or a query is not taken as a whole.
+    """
+    if len(rows) == 0 or rows.min() < 0 or rows.max() >= parent.n_rows:
+        raise DataError(
+            message(
+                "used_indices must be rows of the data set",
+                got=rows.tolist(),
+                expected=f"at least one number from 0 to {parent.n_rows - 1}",
+            )
+        )
+    fields = {"feature_weights": parent.columns.weights}
+    given = {name: value for name, value in request.fields.items() if value is not None}
+    inherited = replace(parent.rows, group=None) if {"group", "query"} & set(given) else parent.rows
+    fields = {**fields, **inherited.take(rows), **given}
+    found, weights = check_fields(fields, len(rows), parent.n_columns)
+    told = parent.columns.table_names
+    columns = replace(
+        parent.columns,
+        names=tuple(request.choose_names((), parent, parent.n_columns)),
+        names_in_table=None if told is None else tuple(told),
+        weights=weights,
+    )
+
+    def find(user: str) -> Values:
+        return Table(parent.raw.get(user)).take_rows(rows).values
+
+    source = provenance("subset", request, parent, taken=parent.source.taken)
+    return BuiltData(columns, found, take_rows(parent.table, rows), RawValues(find), source)
+
+
+def put_columns_beside(left: BuiltData, right: BuiltData) -> BuiltData:
+    """Return the rows of the first with the columns of both.
+
+    Raises:
+        DataError: If they differ in rows or in what is missing, or have columns of one name.
+    """
+    if left.n_rows != right.n_rows:
+        raise DataError(
+            message("the data sets differ in rows", got=right.n_rows, expected=f"{left.n_rows}")
+        )
+    names = join_names(left.names, right.names)
+    n_threads = resolve_threads(left.source.params.num_threads, left.n_rows, len(names))
+    kept = left.raw.kept, right.raw.kept
+    raw = None if kept[0] is None or kept[1] is None else stack_columns(*kept)
+    given = _join_given(left.given, right.given)
+
+    access = RawValues(lambda user: as_table(given).values, raw)
+    for data in (left, right):
+        refuse_on_disk(data.table, "add_features_from()")
+    n_before, mine, theirs = left.n_columns, left.columns.levels, right.columns.levels
+    levels = None
+    if mine is not None or theirs is not None:
+        shifted = {} if theirs is None else theirs.by_column
+        levels = Levels(
+            ({} if mine is None else dict(mine.by_column))
+            | {c + n_before: found for c, found in shifted.items()}
+        )
+    columns = Columns(
+        tuple(names),
+        None,
+        (*left.columns.categorical, *(c + n_before for c in right.columns.categorical)),
+        levels,
+        left.columns.weights,
+    )
+    return replace(
+        left,
+        columns=columns,
+        table=put_beside(left.table, right.table, n_threads),
+        raw=access if given is not None else access.released(),
+        given=given,
+    )
+
+
+def _join_given(left: Any, right: Any) -> Any:
+    """The raw data of both, if both are kept and of one kind."""
+    if left is None or right is None:
+        return None
+    joined = stack_columns(left, right)
+    if joined is None:
+        warn(
+            f"Raw data of type {type(left).__name__} and {type(right).__name__} "
+            "cannot be put side by side, and is let go: only the bins are kept."
+        )
+    return joined

@@ -1,0 +1,1 @@
+"""Categorical columns: their levels, and target statistics made of them."""

@@ -1,0 +1,236 @@
+"""`ChunkedSource`: the rows of a source, read in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data.categories.level_finder import LevelFinder, levels_found
+from gossamer.data.categories.levels import Levels
+from gossamer.data.chunks.chunked_table import CHUNK_VALUES, NamedChunkedTable
+from gossamer.data.chunks.row_stack import RowStack
+from gossamer.data.chunks.source import ColumnsChanged, Source, n_rows_of, rows_changed, slices_of
+from gossamer.data.labels.roles import values_of
+from gossamer.data.table.columns import Column, LevelKind, plain_values, read_objects
+from gossamer.data.table.dtypes import check_shape
+from gossamer.data.table.frames import (
+    is_frame,
+    is_pandas,
+    read_column,
+    read_dictionary,
+    take_rows_of,
+)
+from gossamer.data.table.matrix import Values, as_table, without_mask
+from gossamer.data.table.sparse import is_sparse
+from gossamer.errors import DataError, message
+
+# Values of sampled rows that are in memory at a time where each look costs a whole pass.
+_SAMPLE_VALUES: Final = 2**24
+
+
+class ChunkedSource(NamedChunkedTable):
+    """The rows of a source; its levels and fields are found in a first pass.
+
+    Args:
+        source: Where the rows come from.
+        columns: Columns of it that are features, in order; None: all.
+        fields: Field -> its columns in the source.
+        levels: Those of the training data; None: this is training data, and they are found.
+
+    Attributes:
+        names: Names of the columns; None: they have none.
+        levels: What the codes in some columns stand for; empty: all columns are numbers.
+        kinds: For training data: what kind of levels a column has.
+        fields: Field -> its values, one per row, or rows x several.
+        files: The files that all of it is in; empty: it comes from elsewhere.
+    """
+
+    files: Sequence[Path] = ()
+
+    def __init__(
+        self,
+        source: Source,
+        columns: Sequence[int] | None = None,
+        fields: Mapping[str, Sequence[int]] | None = None,
+        levels: Levels | None = None,
+    ) -> None:
+        self._source, self._columns = source, columns
+        order = range(source.n_columns) if columns is None else columns
+        self._order = list(order)
+        self.n_columns = len(self._order)
+        self.names = None if source.names is None else [source.names[c] for c in order]
+        self.kinds: Mapping[int, LevelKind] = {}
+        self.fields: dict[str, Any] = dict(source.take_fields())
+        self._fields = fields or {}
+        self.levels = Levels({}) if levels is None else levels
+        self._look(find_levels=levels is None)
+
+    def _where(self, column: int) -> str:
+        """What errors call a column of the source."""
+        names = self._source.names
+        return f"column {column if names is None else repr(names[column])} of {self._source.what}"
+
+    # ---- the first pass ----
+
+    def _look(self, *, find_levels: bool) -> None:
+        """Count rows, collect fields and levels; again if a column turns out to be another."""
+        while True:
+            try:
+                self._look_once(find_levels=find_levels)
+                return
+            except ColumnsChanged:
+                continue
+
+    def _look_once(self, *, find_levels: bool) -> None:
+        source = self._source
+        in_fields = [column for columns in self._fields.values() for column in columns]
+        finders = {
+            i: LevelFinder(self._where(c), in_order=source.is_in_order(c))
+            for i, c in enumerate(self._order)
+            if find_levels and source.may_have_levels(c)
+        }
+        wanted = [*in_fields, *(self._order[i] for i in finders)]
+        if source.can_change:
+            wanted = [*in_fields, *self._order]
+        self.n_rows = 0 if source.n_rows is None else source.n_rows
+        if not wanted and source.n_rows is not None:
+            return
+        wanted = sorted(set(wanted or self._order[:1]))
+        place = {column: i for i, column in enumerate(wanted)}
+        parts: dict[int, list[Column]] = {column: [] for column in in_fields}
+        n_rows = 0
+        for chunk in source.read(None if source.names is None else wanted):
+            n_rows += n_rows_of(chunk)
+            at = place if source.names is not None else {c: c for c in wanted}
+            for column in parts:
+                parts[column].append(column_of(chunk, at[column], self._where(column)))
+            for i, finder in finders.items():
+                if may_be_text(chunk):
+                    column = self._order[i]
+                    finder.add(
+                        column_of(
+                            chunk, at[column], self._where(column), source.is_in_order(column)
+                        )
+                    )
+        if source.n_rows is None:
+            self.n_rows = n_rows
+        self._check_rows(n_rows)
+        for field, columns in self._fields.items():
+            self.fields[field] = values_of(field, [_join(parts[c]) for c in columns])
+        if find_levels:
+            self.levels, self.kinds = levels_found(finders)
+
+    def _check_rows(self, n_rows: int) -> None:
+        if n_rows != self.n_rows:
+            raise rows_changed(self._source, n_rows, self.n_rows)
+
+    # ---- further passes ----
+
+    def _chunks(self, columns: Sequence[int] | None) -> Iterator[tuple[int, Any]]:
+        """All chunks, each with the number of rows before it."""
+        before = 0
+        for chunk in self._source.read(columns):
+            yield before, chunk
+            before += n_rows_of(chunk)
+        self._check_rows(before)
+
+    def read(self) -> Iterator[Values]:
+        """Read all rows, piece by piece."""
+        step = max(CHUNK_VALUES // self.n_columns, 1)
+        for _, chunk in self._chunks(self._columns):
+            for part in slices_of(chunk, step):
+                yield self._values(part, 0, self.n_columns)
+
+    def read_columns(self, columns: Sequence[int]) -> Iterator[tuple[Values, Sequence[int]]]:
+        """Read some columns of all rows, piece by piece."""
+        if self._source.names is None:
+            yield from super().read_columns(columns)
+            return
+        levels = self.levels.by_column
+        known = Levels({i: levels[c] for i, c in enumerate(columns) if c in levels})
+        for _, chunk in self._chunks([self._order[column] for column in columns]):
+            for part in slices_of(chunk, CHUNK_VALUES // len(columns)):
+                yield as_table(part, known).values, range(len(columns))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Values:
+        """Read some rows, which increase."""
+        return self._take(rows, 0, self.n_columns)
+
+    def take_by_columns(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, Values]]:
+        """Read some rows, a few columns at a time."""
+        most = CHUNK_VALUES if self._source.is_columnar else _SAMPLE_VALUES
+        step = max(most // max(len(rows), 1), 1)
+        if self._source.names is None or step >= self.n_columns:
+            step = self.n_columns
+        for first in range(0, self.n_columns, step):
+            yield first, self._take(rows, first, min(first + step, self.n_columns))
+
+    def _take(self, rows: npt.NDArray[np.int64], first: int, last: int) -> Values:
+        some = self._columns
+        if last - first < self.n_columns:
+            some = self._order[first:last]
+        stack = RowStack(len(rows), last - first)
+        for before, chunk in self._chunks(some):
+            n_rows = n_rows_of(chunk)
+            begin, end = np.searchsorted(rows, [before, before + n_rows])
+            if end - begin == n_rows:
+                stack.add(self._values(chunk, first, last))
+            elif end > begin:
+                taken = take_chunk_rows(chunk, rows[begin:end] - before)
+                stack.add(self._values(taken, first, last))
+        return stack.finish()
+
+    def _values(self, chunk: Any, first: int, last: int) -> Values:
+        levels = {c - first: v for c, v in self.levels.by_column.items() if first <= c < last}
+        table = as_table(chunk, Levels(levels))
+        width = table.n_columns
+        if width != last - first:
+            raise DataError(
+                message(
+                    f"chunks of {self._source.what} differ in columns",
+                    got=width,
+                    expected=f"{last - first}",
+                )
+            )
+        return table.values
+
+
+def may_be_text(chunk: Any) -> bool:
+    """Whether a chunk may hold text or categories."""
+    if is_frame(chunk):
+        return True
+    return not is_sparse(chunk) and np.asanyarray(chunk).dtype.kind in "OUT"
+
+
+def column_of(chunk: Any, column: int, where: str, in_order: bool = False) -> Column:
+    """Read one column of a chunk of any kind; `in_order`: categories of pyarrow as they come."""
+    if is_frame(chunk):
+        native = chunk.column(column) if in_order and not is_pandas(chunk) else None
+        if native is not None and str(native.type).startswith("dictionary"):
+            return read_dictionary(native, where, in_order=True)
+        return read_column(chunk, column, where)
+    if is_sparse(chunk):
+        return np.asarray(chunk[:, [column]].toarray()).ravel()
+    array = without_mask(np.asanyarray(chunk))
+    check_shape(array.shape)
+    values = array[:, column]
+    return read_objects(values, where) if values.dtype.kind in "OUT" else values
+
+
+def take_chunk_rows(chunk: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of a chunk of any kind."""
+    if not is_frame(chunk) or is_pandas(chunk):
+        return take_rows_of(chunk, rows) if is_frame(chunk) else chunk[rows]
+    if hasattr(chunk, "take"):  # pyarrow
+        return chunk.take(rows)
+    return take_rows_of(chunk, rows)
+
+
+def _join(parts: Sequence[Column]) -> npt.NDArray[Any]:
+    """The values of a field in all rows; levels as what they stand for."""
+    arrays = [plain_values(part) for part in parts]
+    return np.concatenate(arrays) if arrays else np.empty(0)

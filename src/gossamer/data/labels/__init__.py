@@ -1,0 +1,1 @@
+"""Labels, weights, queries and initial scores: found in tables, and checked."""

@@ -1,0 +1,1 @@
+"""Binned tables: in memory, on disk, and in files."""

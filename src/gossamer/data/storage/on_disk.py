@@ -1,0 +1,227 @@
+"""Binned tables on disk: what does not fit `max_memory` is written to pages, piece by piece."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.binning import Binning
+from gossamer.data.chunks.chunked_source import ChunkedSource
+from gossamer.data.chunks.chunked_table import (
+    CHUNK_VALUES,
+    ChunkedTable,
+    empty_like,
+    fill_chunked,
+    plan_chunked,
+)
+from gossamer.data.storage.binned import BinnedTable, bin_like, bin_table
+from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.page_cache import VERSION, Pages, PageStore, file_facts
+from gossamer.data.table.matrix import Table, Values
+from gossamer.errors import NotSupportedError, message
+from gossamer.logger import info
+from gossamer.params import Params
+from gossamer.threads import resolve_threads
+
+# What the bins follow from, besides the rows.
+_KEY_PARAMS: Final = (
+    "max_bin",
+    "max_bin_by_feature",
+    "forcedbins_filename",
+    "min_data_in_bin",
+    "bin_construct_sample_cnt",
+    "data_random_seed",
+    "use_missing",
+    "zero_as_missing",
+    "enable_bundle",
+    "bundle_order",
+    "header",
+    "max_memory",  # pages have a size that follows from it
+)
+
+
+class ChunkedMatrix(ChunkedTable):
+    """A table in memory, in pieces of rows.
+
+    Example:
+        >>> pieces = ChunkedMatrix(Table(np.arange(6.0).reshape(3, 2)))
+        >>> [len(piece) for piece in pieces.read()]
+        [3]
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.n_rows, self.n_columns = table.n_rows, table.n_columns
+
+    def read(self) -> Iterator[Values]:
+        """Read all rows, piece by piece; rows of arrays are not copied."""
+        step = max(CHUNK_VALUES // self.n_columns, 1)
+        for begin in range(0, self.n_rows, step):
+            end = min(begin + step, self.n_rows)
+            if isinstance(self._table.values, _native.SparseMatrix):
+                yield self._table.take_rows(np.arange(begin, end)).values
+            else:
+                yield self._table.values[begin:end]
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Values:
+        """Read some rows, which increase."""
+        return self._table.take_rows(rows).values
+
+
+def check_supported(params: Params, has_categories: bool) -> None:
+    """Raise for what cannot be trained with bins on disk.
+
+    Raises:
+        NotSupportedError: With the name of the parameter.
+    """
+    asked: list[tuple[str, Any, str]] = []
+    if params.linear_tree:
+        asked.append(("linear_tree", True, "false"))
+    if params.tree_method in ("exact", "approx"):
+        asked.append(("tree_method", params.tree_method, "hist"))
+    if params.multi_strategy == "multi_output_tree":
+        asked.append(("multi_strategy", params.multi_strategy, "one_output_per_tree"))
+    if params.max_conflict_rate > 0:
+        asked.append(("max_conflict_rate", params.max_conflict_rate, "0"))
+    if has_categories and params.cat_target_statistics != "off":
+        asked.append(("cat_target_statistics", params.cat_target_statistics, "off"))
+    for name, value, expected in asked:
+        raise NotSupportedError(
+            message(
+                f"{name} cannot be used when the bins do not fit max_memory and are on disk",
+                got=value,
+                expected=f"{name}={expected}",
+                hint="Or raise max_memory until the bins fit.",
+            )
+        )
+
+
+def refuse_on_disk(binned: BinnedTable, user: str) -> None:
+    """Raise for what needs all bins in memory.
+
+    Raises:
+        NotSupportedError: If they are on disk.
+    """
+    if _native.on_disk(binned.bins) is None:
+        return
+    raise NotSupportedError(
+        message(
+            f"{user} needs the bins in memory, and those of this data set are on disk",
+            expected="a data set whose bins fit max_memory",
+            hint="Raise max_memory, or leave it out.",
+        )
+    )
+
+
+def bin_training(
+    table: Table | ChunkedTable,
+    params: Params,
+    names: Sequence[str],
+    categorical: Sequence[int] = (),
+    weight: npt.NDArray[np.float32] | None = None,
+) -> BinnedTable:
+    """Find the bins of training data and fill them, in memory or on disk.
+
+    Args:
+        table: The user's table, or one that is read in pieces.
+        params: Checked parameters.
+        names: Names of the columns.
+        categorical: Columns that hold categories.
+        weight: Of each row; used with `weighted_bins` only.
+
+    Raises:
+        NotSupportedError: If the bins do not fit, and other parameters need them in memory.
+        OSError: If they cannot be written to disk.
+    """
+    budget = Budget.of(params)
+    if budget.cap == 0:
+        if isinstance(table, Table):
+            return bin_table(table, params, names, categorical, weight)
+        return table.bin(params, names, categorical, weight)
+    pieces = ChunkedMatrix(table) if isinstance(table, Table) else table
+    store = PageStore(params.cache_dir, _source_key(pieces, params, categorical, names))
+    stored = store.load()
+    if stored is not None and stored.n_rows == pieces.n_rows:
+        check_supported(params, len(categorical) > 0)
+        return stored
+    # Pages have no sparse columns.
+    dense = replace(params, is_enable_sparse=False)
+    plan = plan_chunked(pieces, dense, names, categorical, weight)
+    if budget.holds_table(pieces.n_rows, plan.bins.row_bytes, max(params.num_class, 1)):
+        if isinstance(table, Table):
+            return bin_table(table, params, names, categorical, weight)
+        return fill_chunked(pieces, plan, params)
+    check_supported(params, len(categorical) > 0)
+    return write_pages(pieces, plan.binning, plan.bins, params, store)
+
+
+def bin_validation(
+    table: Table | ChunkedTable, training: BinnedTable, params: Params
+) -> BinnedTable:
+    """Put a table into the bins of training data, in memory or on disk."""
+    like = empty_like(training, table.n_columns)
+    if Budget.of(params).holds_validation(table.n_rows, like.row_bytes):
+        if isinstance(table, Table):
+            return bin_like(table, training, params)
+        return table.bin_like(training, params)
+    pieces = ChunkedMatrix(table) if isinstance(table, Table) else table
+    return write_pages(pieces, training.binning, like, params, PageStore(params.cache_dir, None))
+
+
+def _source_key(
+    pieces: ChunkedTable, params: Params, categorical: Sequence[int], names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return what the bins of files follow from; None: they come from elsewhere."""
+    if not isinstance(pieces, ChunkedSource) or not pieces.files or params.weighted_bins:
+        return None
+    from importlib.metadata import version  # takes its time
+
+    return {
+        "format": VERSION,
+        "library": version("gossamer"),
+        "files": file_facts(pieces.files),
+        "names": list(names),
+        "categorical": list(categorical),
+        "levels": pieces.levels.to_json() if pieces.levels else [],
+        "params": {name: params[name] for name in _KEY_PARAMS},
+    }
+
+
+def write_pages(
+    pieces: ChunkedTable,
+    binning: Binning,
+    layout: _native.BinMatrix,
+    params: Params,
+    store: PageStore,
+) -> BinnedTable:
+    """Bin a table piece by piece into a file; bundles that do not fit are taken apart.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
+    layout = _native.page_layout(layout, np.empty(0, np.int32))
+    page_rows = Budget.of(params).page_rows(pieces.n_rows, layout.row_bytes)
+    start = time.perf_counter()
+    with store.create() as file:
+        while True:
+            writer = _native.PageWriter(layout, pieces.n_rows, page_rows, file.start())
+            if all(writer.add(piece, n_threads) for piece in pieces.read()):
+                break
+            layout = _native.page_layout(layout, writer.misfits())
+        checksums = writer.finish()
+        pages = Pages(binning, layout, pieces.n_rows, page_rows, checksums, writer.has_missing())
+        table = file.finish(pages)
+    seconds = max(time.perf_counter() - start, 1e-9)
+    info(
+        f"Bins of {pieces.n_rows:,} rows do not fit max_memory: "
+        f"{pieces.n_rows * layout.row_bytes / 1e6:,.0f} MB in {len(checksums):,} pages on disk, "
+        f"{pieces.n_rows / seconds:,.0f} rows per second."
+    )
+    return table

@@ -1,0 +1,1 @@
+"""Models changed by hand: edited, joined, refitted."""

@@ -1,0 +1,1 @@
+"""Files of models, and what must hold in them."""

@@ -1,0 +1,1 @@
+"""What a model shows of itself: importance, Shapley values, partial dependence, its trees."""

@@ -1,0 +1,1 @@
+"""Predictions of tables, chunks and single rows."""

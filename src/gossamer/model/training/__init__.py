@@ -1,0 +1,1 @@
+"""The state of a training: rounds, boosting modes, checkpoints."""

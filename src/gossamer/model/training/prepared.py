@@ -1,0 +1,174 @@
+"""`prepare`: what grows trees on the training data, at the start and after a change of data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Targets
+from gossamer.errors import GossamerError, message
+from gossamer.model.training.scored_set import ScoredSet
+from gossamer.objectives import LARGEST_GRADIENT, Gradients, Objective
+from gossamer.params import Params
+from gossamer.sampling import make_row_sampler
+from gossamer.sampling.base import RowSampler
+from gossamer.tree import Tree, TreeGrower
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything that follows from the training data, its fields, the objective and parameters.
+
+    Attributes:
+        objective: The loss.
+        labels: Labels and weights as the user gave them.
+        targets: Labels and weights as the objective takes them.
+        sampler: Chooses the rows of a round.
+        gradients: Buffers, filled in every round.
+        grower: Grows the trees.
+        largest_leaf: Larger leaf values would lead to gradients that do not fit float32.
+    """
+
+    objective: Objective
+    labels: Targets
+    targets: Targets
+    sampler: RowSampler
+    gradients: Gradients
+    grower: TreeGrower
+    largest_leaf: float
+
+    @property
+    def trees_per_set(self) -> int:
+        """One for each output, or one for all of them."""
+        return 1 if self.grower.has_vector_leaves else self.objective.n_outputs
+
+    def with_params(self, params: Params, before: Params) -> Prepared:
+        """Return what other parameters lead to; the grower is told of them by the caller."""
+        sampler, gradients = self.sampler, self.gradients
+        names = ("data_sample_strategy", *sampler.uses)
+        if any(params[name] != before[name] for name in names):
+            sampler = make_row_sampler(params, self.targets, self.objective.n_outputs)
+        if sampler.weighs_rows != self.sampler.weighs_rows:
+            gradients = _make_gradients(self.objective, self.targets, sampler)
+        return replace(self, sampler=sampler, gradients=gradients)
+
+    def with_function(self, objective: Objective, train: ScoredSet) -> Prepared:
+        """Return what an objective of the user's leads to; it takes labels as they are."""
+        return replace(
+            self,
+            objective=objective,
+            targets=train.targets,
+            gradients=_make_gradients(objective, train.targets, self.sampler),
+            grower=self.grower.with_fields(objective, train.data.columns.weights),
+        )
+
+    def grow(
+        self, params: Params, train: ScoredSet, n_round: int, score: npt.NDArray[np.float64]
+    ) -> list[Any]:
+        """Grow the trees of a round and add them to scores; none knows of the others."""
+        n_sets = params.num_parallel_tree
+        # As in LightGBM, leaves of the first round are plain.
+        is_linear = params.linear_tree and n_round > 0
+        weighs_rows = n_sets > 1 and self.sampler.weighs_rows
+        finds_residuals = n_sets > 1 and self.grower.refits_leaves
+        trees: list[Any] = []
+        for i in range(n_sets):
+            gradients = self.gradients.copy() if weighs_rows else self.gradients
+            bag = self.sampler.draw(n_round, gradients, train.n_threads, i)
+            # Residuals are those from the scores before the round.
+            into = score.copy() if finds_residuals else score
+            trees += self.grower.grow(
+                gradients,
+                bag,
+                n_round,
+                into,
+                self.targets,
+                train.n_threads,
+                is_linear=is_linear,
+                n_set=i,
+            )
+        if finds_residuals:
+            k = self.trees_per_set
+            for t, tree in enumerate(trees):
+                if tree.n_leaves > 1:
+                    into = np.split(score, k)[t % k]
+                    train.table.add_tree(tree, into, train.n_threads, raw=train.raw)
+        return trees
+
+    def as_constants(
+        self, trees: Sequence[Any], score: npt.NDArray[np.float64] | None
+    ) -> list[Any]:
+        """Replace trees that could not split.
+
+        Args:
+            trees: The trees of a round; the grower has added those that split to the scores.
+            score: Scores that the values of the others are added to; None: they count for nothing.
+        """
+        found = []
+        outputs = [] if score is None else np.split(score, self.trees_per_set)
+        for t, tree in enumerate(trees):
+            if tree.n_leaves > 1:
+                found.append(tree)
+                continue
+            weight, count = float(tree.leaf_weight[0]), int(tree.leaf_count[0])
+            constant = Tree.constant(0.0, weight, count, tree.n_values)
+            if outputs:
+                constant = replace(constant, leaf_value=tree.leaf_value)
+                outputs[t % len(outputs)] += np.repeat(tree.leaf_value, self.targets.n_rows)
+            found.append(constant)
+        return found
+
+    def check_size(self, trees: Sequence[Any], n_round: int) -> None:
+        """Stop before scores grow so large that gradients no longer fit float32.
+
+        Raises:
+            GossamerError: If they would.
+        """
+        for tree in trees:
+            largest = tree.largest_value
+            if not largest <= self.largest_leaf:
+                raise GossamerError(
+                    message(
+                        f"training diverged in round {n_round + 1}",
+                        got=f"a leaf value of {largest:g}",
+                        hint="Lower learning_rate, raise lambda_l2, or check the custom objective.",
+                    )
+                )
+
+
+def prepare(
+    params: Params, train: ScoredSet, objective: Objective, before: TreeGrower | None = None
+) -> Prepared:
+    """Make sampler, gradients and grower of training data.
+
+    Args:
+        params: Checked parameters.
+        train: The training data.
+        objective: The loss, made for this data.
+        before: A grower of the same table, whose sorted columns are used again.
+    """
+    data, labels = train.data, train.targets
+    weights = data.columns.weights
+    if before is not None:
+        grower = before.with_fields(objective, weights)
+    else:
+        grower = TreeGrower(train.table, params, objective, data.names, weights, train.raw)
+    targets = objective.prepare(labels)
+    heaviest = 1.0 if targets.weight is None else float(targets.weight.max())
+    sampler = make_row_sampler(params, targets, objective.n_outputs)
+    gradients = _make_gradients(objective, targets, sampler)
+    largest = LARGEST_GRADIENT / heaviest
+    return Prepared(objective, labels, targets, sampler, gradients, grower, largest)
+
+
+def _make_gradients(objective: Objective, targets: Targets, sampler: RowSampler) -> Gradients:
+    return Gradients.empty(
+        targets.n_rows,
+        objective.n_outputs,
+        has_hessian=objective.has_hessian(targets),
+        weighable=sampler.weighs_rows,
+    )

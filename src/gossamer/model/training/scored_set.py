@@ -1,0 +1,127 @@
+"""`ScoredSet`: data of a training with the raw scores of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data import Dataset, Targets
+from gossamer.data.built import BuiltData
+from gossamer.data.storage.binned import BinnedTable
+from gossamer.data.table.matrix import Values
+from gossamer.errors import DataError, message
+from gossamer.metrics import CustomMetric, EvalResult, Metric, evaluate_custom
+from gossamer.objectives import Objective
+from gossamer.params import Params
+from gossamer.params.check_method import keeps_raw_values, splits_by_value
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSet:
+    """Data with the current raw scores of its rows (class-major).
+
+    Attributes:
+        name: What results call it.
+        data: The data as it was built when it came into the training.
+        given: The user's data set, which functions of the user are called with.
+        score: The scores.
+        n_threads: Threads for these rows.
+        base: Scores before the first tree: init_score, or predictions of the model that training
+            continues from; None: zeros.
+        raw: The user's values, where leaves are linear or splits are found by value.
+        derived: The table with derived columns.
+    """
+
+    name: str
+    data: BuiltData
+    given: Dataset
+    score: npt.NDArray[np.float64]
+    n_threads: int
+    base: npt.NDArray[np.float64] | None = None
+    raw: Values | None = None
+    derived: BinnedTable | None = None
+
+    @property
+    def targets(self) -> Targets:
+        """Labels and weights."""
+        return self.data.targets
+
+    @property
+    def table(self) -> BinnedTable:
+        """The binned columns, derived ones included."""
+        return self.data.table if self.derived is None else self.derived
+
+    def output(self, k: int) -> npt.NDArray[np.float64]:
+        """Scores of one output."""
+        n_rows = self.data.n_rows
+        return self.score[k * n_rows : (k + 1) * n_rows]
+
+
+def make_scored(
+    params: Params,
+    data: BuiltData,
+    given: Dataset,
+    name: str,
+    n_outputs: int,
+    n_threads: int,
+    base: npt.NDArray[np.float64] | None = None,
+) -> ScoredSet:
+    """Make the scores of data before the first tree, and find its raw values where needed.
+
+    Args:
+        params: Checked parameters.
+        data: The data.
+        given: The user's data set.
+        name: What results call it.
+        n_outputs: Scores per row.
+        n_threads: Threads for these rows.
+        base: Scores of a model that training continues from; None: those of the data, if any.
+
+    Raises:
+        DataError: If raw values are needed and released, or init_score does not fit.
+    """
+    score, raw = np.zeros(data.n_rows * n_outputs), None
+    if keeps_raw_values(params):
+        method = f"tree_method={params.tree_method}"
+        raw = data.raw.get(method if splits_by_value(params) else "linear_tree")
+    if base is None:
+        base = data.rows.first_scores
+        if base is not None and len(base) != len(score):
+            raise DataError(
+                message(
+                    f"init_score of the data set {name!r} does not fit the objective",
+                    got=f"{len(base)} numbers",
+                    expected=f"{data.n_rows} rows x {n_outputs} outputs",
+                )
+            )
+    if base is not None:
+        score[:] = base
+    return ScoredSet(name, data, given, score, n_threads, base, raw)
+
+
+def evaluate_scores(
+    metrics: Sequence[Metric],
+    objective: Objective,
+    scored: ScoredSet,
+    name: str,
+    score: npt.NDArray[np.float64],
+    targets: Targets,
+    feval: CustomMetric | Sequence[CustomMetric] | None,
+) -> list[EvalResult]:
+    """Evaluate metrics, and those of the user's, on scores of one data set."""
+    results = [
+        EvalResult(
+            name,
+            metric.name,
+            metric.evaluate(score, targets, objective, scored.n_threads),
+            metric.maximize,
+        )
+        for metric in metrics
+    ]
+    if feval is not None:
+        predictions = objective.to_predictions(score.copy(), scored.n_threads)
+        results += evaluate_custom(feval, predictions, scored.given, name)
+    return results
