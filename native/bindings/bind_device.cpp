@@ -112,12 +112,19 @@ nb::dict describe_features(const BinMatrix& matrix) {
   return d;
 }
 
-// A tree as the device walks through it: records, and the words of its sets.
-auto score_nodes(const Tree& tree) {
+// A tree as the device walks through it: records, and the words of its sets. `lanes` are those of the features in the
+// table of the device.
+auto score_nodes(const Tree& tree, const BinMatrix& matrix, const In<std::int32_t>& lanes) {
+  const auto& features = matrix.features();
+  check_length(lanes, static_cast<std::int64_t>(features.size()), "lanes");
   std::vector<std::uint8_t> records(tree.feature.size() * sizeof(cuda::TreeNode));
   std::vector<std::uint32_t> sets;
   for (std::size_t i = 0; i < tree.feature.size(); ++i) {
-    cuda::TreeNode node{tree.feature[i], tree.threshold_bin[i], tree.default_left[i], tree.left[i], tree.right[i], -1};
+    const auto f = static_cast<std::size_t>(tree.feature[i]);
+    if (f >= features.size()) throw std::invalid_argument("the tree belongs to another table");
+    cuda::TreeNode node{lanes.data()[f],      tree.threshold_bin[i], features[f].n_value_bins,
+                        tree.default_left[i], tree.left[i],          tree.right[i],
+                        -1};
     const std::span<const std::uint8_t> left = tree.left_bins(i);
     if (!left.empty()) {
       node.set = static_cast<std::int32_t>(sets.size());
@@ -158,7 +165,8 @@ void bind_device(nb::module_& m) {
   m.def("copy_rows", &copy_rows_of<std::uint16_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,
         "stride"_a, "out"_a.noconvert(), "n_threads"_a);
   m.def("describe_features", &describe_features, "matrix"_a, "What a GPU needs to know of the features, by name.");
-  m.def("score_nodes", &score_nodes, "tree"_a, "The records and sets with which a GPU adds a tree to scores.");
+  m.def("score_nodes", &score_nodes, "tree"_a, "matrix"_a, "lanes"_a.noconvert(),
+        "The records and sets with which a GPU adds a tree to scores.");
   m.def("record_sizes", &record_sizes, "Bytes of the records that host and GPU share.");
   m.def(
       "tree_features",

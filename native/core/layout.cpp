@@ -15,7 +15,15 @@ using std::sqrt;
 
 }  // namespace
 
-double typical_value(const std::int64_t (&exponents)[256]) { return typical_of(exponents); }
+double typical_value(const std::int64_t (&exponents)[256]) {
+  double terms[256];
+  std::int64_t n = 0;
+  for (int e = 0; e < 256; ++e) {
+    terms[e] = root_term(exponents[e], e);
+    n += exponents[e];
+  }
+  return typical_of_terms(terms, n);
+}
 
 void add_stats(const GradientStats& part, GradientStats& total) {
   for (int e = 0; e < 256; ++e) {
@@ -28,7 +36,9 @@ void add_stats(const GradientStats& part, GradientStats& total) {
 }
 
 CellLayout choose_layout(const GradientStats& stats, std::int64_t n_rows, bool hessian_given, bool fine) {
-  return layout_of(stats, n_rows, hessian_given, fine);
+  const GradientScale scale{typical_value(stats.gradient_exponents), typical_value(stats.hessian_exponents),
+                            stats.max_abs_gradient, stats.max_hessian, stats.min_hessian};
+  return layout_of(scale, n_rows, hessian_given, fine);
 }
 
 SplitRules scale_rules(const SplitRules& given, const CellLayout& layout) { return rules_in_units(given, layout); }

@@ -1,13 +1,13 @@
 // Which nodes are expanded next, in one block.
 //
-// The host commits nodes best first; it needs the children of every node that gets into the tree. Leaf by leaf, these
-// are the L - 1 nodes with the largest reach (see core/frontier.h), so a node is expanded if its reach is among the
-// L - 1 largest known so far. Nodes below the smallest reach of the tree before are put off: they probably will not get
-// into the tree. Level by level, all nodes of the uppermost level are expanded.
+// Nodes are committed as the host will do it (see core/frontier.h): the best first, or level by level. When it is the
+// turn of a node whose children are not known yet, it is expanded, and others with it that will probably get into the
+// tree: leaf by leaf, those whose reach is among the L - 1 largest known so far and not below the smallest reach of the
+// tree before; level by level, all of its level. The tree does not depend on them.
 
 constexpr int kChooseThreads = 1024;
 
-// Room in shared memory, before the reaches of all nodes.
+// Room in shared memory. Arrays with an entry for every node follow, and one with an entry for every leaf.
 struct ChooseMemory {
   uint32_t counts[256];
   int64_t sums[33];
@@ -15,10 +15,16 @@ struct ChooseMemory {
   uint64_t prefix;
   int64_t n_above;  // nodes whose bits are above the prefix
   int32_t n_chosen;
-  int32_t unused;
+  int32_t next;     // the node whose turn it is; -1: the tree is complete
 };
 
-inline bool can_be_split(const Node& node) { return node.feature >= 0; }
+// What is known of the nodes, by number.
+struct Known {
+  uint64_t* reach;  // bits; 0: the node cannot be split
+  double* gain;
+  int32_t* left_child;
+  Waiting* waiting;
+};
 
 // Bits of a positive double compare like the double.
 inline uint64_t reach_bits(double reach) {
@@ -33,21 +39,70 @@ inline double reach_of_bits(uint64_t bits) {
   return reach;
 }
 
-// Larger of all threads' numbers.
-template <class T>
-inline T largest_of_block(T value, T* shared) {
-  for (int step = 16; step > 0; step >>= 1) {
-    const T other = __shfl_xor_sync(kAll, value, step);
-    value = other > value ? other : value;
+// ---- whose turn it is ----
+
+inline bool comes_before(const Args& a, const Waiting& x, const Waiting& y) {
+  if (a.depthwise != 0 && x.depth != y.depth) return x.depth < y.depth;
+  if (a.depthwise == 0 && x.gain != y.gain) return x.gain > y.gain;
+  return x.order < y.order;
+}
+
+// The place of the leaf whose turn it is, found by a warp. There is at least one.
+inline int place_of_next(const Args& a, const Known& known, int n_waiting) {
+  int best = lane_of_thread() < n_waiting ? lane_of_thread() : 0;
+  for (int i = best + 32; i < n_waiting; i += 32) {
+    if (comes_before(a, known.waiting[i], known.waiting[best])) best = i;
   }
-  __syncthreads();
-  if (lane_of_thread() == 0) shared[warp_of_thread()] = value;
-  __syncthreads();
-  T best = shared[0];
-  for (int w = 1; w < kChooseThreads / 32; ++w) best = shared[w] > best ? shared[w] : best;
-  __syncthreads();
+  for (int step = 16; step > 0; step >>= 1) {
+    const int other = __shfl_xor_sync(kAll, best, step);
+    if (comes_before(a, known.waiting[other], known.waiting[best])) best = other;
+  }
   return best;
 }
+
+// A warp commits nodes as long as their children are known. Sets the node that must be expanded next.
+inline void commit_nodes(const Args& a, const Known& known, ChooseMemory& m) {
+  State& s = *a.state;
+  int n_waiting = s.n_waiting;
+  int64_t n_committed = s.n_committed;
+  uint64_t smallest = reach_bits(s.smallest_reach);
+  int next = -1;
+  if (s.n_batches == 0) {
+    n_waiting = known.reach[0] != 0 ? 1 : 0;
+    if (lane_of_thread() == 0) known.waiting[0] = {known.gain[0], 0, 0, 0};
+    __syncwarp();
+  }
+  while (n_waiting > 0 && n_committed + 1 < a.num_leaves) {
+    const int place = place_of_next(a, known, n_waiting);
+    const Waiting own = known.waiting[place];
+    const int32_t child = known.left_child[own.node];
+    if (child < 0) {
+      next = own.node;
+      break;
+    }
+    ++n_committed;
+    smallest = known.reach[own.node] < smallest ? known.reach[own.node] : smallest;
+    --n_waiting;
+    __syncwarp();
+    if (lane_of_thread() == 0) known.waiting[place] = known.waiting[n_waiting];
+    __syncwarp();
+    for (int side = 0; side < 2; ++side) {
+      if (known.reach[child + side] == 0) continue;
+      if (lane_of_thread() == 0) {
+        known.waiting[n_waiting] = {known.gain[child + side], 2 * n_committed + side, child + side, own.depth + 1};
+      }
+      ++n_waiting;
+    }
+    __syncwarp();
+  }
+  if (lane_of_thread() != 0) return;
+  s.n_waiting = n_waiting;
+  s.n_committed = n_committed;
+  s.smallest_reach = reach_of_bits(smallest);
+  m.next = next;
+}
+
+// ---- nodes to be expanded ahead ----
 
 // The k-th largest of `bits`, which has at least k numbers other than 0; byte by byte from the top.
 inline uint64_t kth_largest(const uint64_t* bits, int n, int64_t k, ChooseMemory& m) {
@@ -84,92 +139,42 @@ inline uint64_t kth_largest(const uint64_t* bits, int n, int64_t k, ChooseMemory
   return m.prefix;
 }
 
-// Nodes that are expanded at once.
-inline int64_t most_chosen(const Args& a) { return a.num_leaves < kChooseThreads ? a.num_leaves : kChooseThreads; }
-
-struct Choice {
-  uint64_t least;   // nodes with at least this reach are expanded
-  int32_t depth;    // level by level: nodes of this depth
-  int32_t only;     // the one node that is expanded; -1: all of the above
-};
-
-inline bool is_chosen(const Args& a, const Choice& choice, const uint64_t* reach, int i) {
-  const Node& node = a.nodes[i];
-  if (!can_be_split(node) || node.left_child >= 0) return false;
-  if (choice.only >= 0) return i == choice.only;
-  return a.depthwise != 0 ? node.depth == choice.depth : reach[i] >= choice.least;
-}
-
-// False: the tree is complete.
-inline bool choose_level(const Args& a, int n, ChooseMemory& m, Choice& choice) {
-  int64_t expanded = 0;
-  int64_t highest = -1;
-  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
-    const Node& node = a.nodes[i];
-    if (node.left_child >= 0) ++expanded;
-    if (can_be_split(node) && node.left_child < 0) {
-      const int64_t up = (int64_t{1} << 30) - node.depth;
-      highest = up > highest ? up : highest;
-    }
-  }
-  int64_t n_expanded = 0;
-  sum_before(expanded, m.sums, n_expanded);
-  highest = largest_of_block(highest, m.sums);
-  choice.depth = static_cast<int32_t>((int64_t{1} << 30) - highest);
-  return highest >= 0 && n_expanded + 1 < a.num_leaves;
-}
-
-inline bool choose_by_reach(const Args& a, int n, const uint64_t* reach, ChooseMemory& m, Choice& choice) {
-  State& s = *a.state;
+// The smallest reach with which a node is expanded ahead.
+inline uint64_t least_reach(const Args& a, const Known& known, int n, ChooseMemory& m) {
+  const State& s = *a.state;
   int64_t own = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) own += reach[i] != 0;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) own += known.reach[i] != 0;
   int64_t n_known = 0;
   sum_before(own, m.sums, n_known);
-  const bool is_full = n_known + 1 >= a.num_leaves;
-  const uint64_t least = is_full ? kth_largest(reach, n, a.num_leaves - 1, m) : 1;
-  // The largest reach of a node that must be expanded.
-  int64_t top = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
-    if (reach[i] >= least && a.nodes[i].left_child < 0 && static_cast<int64_t>(reach[i]) > top) {
-      top = static_cast<int64_t>(reach[i]);
-    }
-  }
-  top = largest_of_block(top, m.sums);
-  const double root_gain = a.nodes[0].gain;
-  if (top == 0) {
-    if (threadIdx.x == 0) {
-      s.last_cut = is_full ? reach_of_bits(least) : 0.0;
-      s.last_root_gain = root_gain;
-    }
-    return false;
-  }
-  double theta = reach_of_bits(least);
+  uint64_t least = 1;
+  if (n_known + 1 >= a.num_leaves) least = kth_largest(known.reach, n, a.num_leaves - 1, m);
   if (s.last_cut > 0.0 && s.last_root_gain > 0.0) {
-    const double before = s.last_cut * (root_gain / s.last_root_gain);
-    const double largest = reach_of_bits(static_cast<uint64_t>(top));
-    const double wanted = before <= largest ? before : 0.5 * largest;
-    theta = wanted > theta ? wanted : theta;
+    const uint64_t before = reach_bits(s.last_cut * (known.gain[0] / s.last_root_gain));
+    least = before > least ? before : least;
   }
-  choice.least = reach_bits(theta);
-  // Where nodes run short, only those are expanded that are sure to get into the tree.
-  const bool is_short = n + 2 * most_chosen(a) + 2 * a.num_leaves > a.max_nodes;
-  if (is_short) {
-    int64_t number = -1;
-    for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
-      if (reach[i] == static_cast<uint64_t>(top) && a.nodes[i].left_child < 0) number = i;
-    }
-    choice.only = static_cast<int32_t>(largest_of_block(number, m.sums));
-  }
-  return true;
+  return least;
 }
 
-// The first nodes that are chosen, in the order of their numbers.
-inline void list_chosen(const Args& a, const Choice& choice, const uint64_t* reach, int n, ChooseMemory& m) {
-  const int64_t most = most_chosen(a);
-  int64_t listed = 0;
+// Nodes that are expanded at once: no more than the tree has room for. Where nodes run short, only the one whose turn it
+// is.
+inline int64_t most_chosen(const Args& a, int n) {
+  const int64_t wanted = a.num_leaves - 1 - a.state->n_committed;
+  const int64_t most = wanted < kChooseThreads ? wanted : kChooseThreads;
+  return n + 2 * most + 2 * wanted > a.max_nodes ? 1 : most;
+}
+
+// The node whose turn it is, then others in the order of their numbers.
+inline void list_chosen(const Args& a, const Known& known, int n, ChooseMemory& m) {
+  const int next = m.next;
+  const int depth = a.nodes[next].depth;
+  const uint64_t least = a.depthwise != 0 ? 1 : least_reach(a, known, n, m);
+  const int64_t most = most_chosen(a, n);
+  int64_t listed = 1;
+  if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
     const int i = base + static_cast<int>(threadIdx.x);
-    const bool takes = i < n && is_chosen(a, choice, reach, i);
+    bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least;
+    if (takes && a.depthwise != 0) takes = a.nodes[i].depth == depth;
     int64_t found = 0;
     const int64_t place = listed + sum_before<int64_t>(takes ? 1 : 0, m.sums, found);
     if (takes && place < most) m.chosen[place] = i;
@@ -179,6 +184,8 @@ inline void list_chosen(const Args& a, const Choice& choice, const uint64_t* rea
   if (threadIdx.x == 0) m.n_chosen = static_cast<int32_t>(listed < most ? listed : most);
   __syncthreads();
 }
+
+// ---- jobs ----
 
 inline Node child_of(const Args& a, const Node& parent, int32_t number, int side) {
   const State& s = *a.state;
@@ -203,12 +210,15 @@ inline Node child_of(const Args& a, const Node& parent, int32_t number, int side
 
 inline int64_t tiles_of(int64_t n_rows, int64_t rows) { return (n_rows + rows - 1) / rows; }
 
-// Rows of a tile: enough tiles for all processors, few enough rows for a packed cell.
-inline int64_t build_rows_of(const CellLayout& layout, int64_t n_rows) {
-  const int64_t most = layout.max_rows < 65536 ? layout.max_rows : 65536;
-  int64_t rows = n_rows / 1536;
-  rows = rows < 1024 ? 1024 : rows;
-  return rows < most ? rows : most;
+// Rows of a tile: few enough for a packed cell, and so many that every block has the same number of tiles.
+inline int64_t build_rows_of(const Args& a, int64_t n_rows) {
+  constexpr int64_t kLeastRows = 2048;  // a tile must be worth its cells, which are cleared and added up
+  const int64_t max_rows = a.state->layout.max_rows;
+  const int64_t most = max_rows < 65535 ? max_rows : 65535;
+  const int64_t n_groups = a.n_groups > 0 ? a.n_groups : 1;
+  const int64_t rounds = tiles_of(n_rows * n_groups, most * a.build_blocks);
+  const int64_t rows = tiles_of(n_rows * n_groups, a.build_blocks * (rounds > 0 ? rounds : 1));
+  return rows < kLeastRows ? kLeastRows : rows < most ? rows : most;
 }
 
 // Makes the children and jobs of the chosen nodes.
@@ -242,7 +252,7 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
   int64_t all_build = 0;
   int64_t all_searched = 0;
   sum_before(build_rows, m.sums, all_rows);
-  const int64_t rows = build_rows_of(s.layout, all_rows);
+  const int64_t rows = build_rows_of(a, all_rows);
   job.split_tile = sum_before(split_tiles, m.sums, all_split);
   job.build_tile = sum_before(tiles_of(build_rows, rows), m.sums, all_build);
   const int64_t new_slot = s.n_slots + sum_before(searched, m.sums, all_searched);
@@ -267,30 +277,37 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
 
 inline void choose_nodes(const Args& a) {
   State& s = *a.state;
-  auto& m = *reinterpret_cast<ChooseMemory*>(shared_memory());
-  auto* const reach = reinterpret_cast<uint64_t*>(&m + 1);
+  if (s.is_complete != 0) return;
   const int n = s.n_nodes;
-  bool goes_on = s.is_complete == 0;
-  Choice choice{0, 0, -1};
-  if (goes_on && a.depthwise != 0) {
-    goes_on = choose_level(a, n, m, choice);
-  } else if (goes_on) {
-    for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
-      reach[i] = can_be_split(a.nodes[i]) ? reach_bits(a.nodes[i].reach) : 0;
-    }
-    __syncthreads();
-    goes_on = choose_by_reach(a, n, reach, m, choice);
+  auto& m = *reinterpret_cast<ChooseMemory*>(shared_memory());
+  Known known;
+  known.reach = reinterpret_cast<uint64_t*>(&m + 1);
+  known.gain = reinterpret_cast<double*>(known.reach + a.max_nodes);
+  known.waiting = reinterpret_cast<Waiting*>(known.gain + a.max_nodes);
+  known.left_child = reinterpret_cast<int32_t*>(known.waiting + a.num_leaves + 1);
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+    const Node& node = a.nodes[i];
+    known.reach[i] = node.feature >= 0 ? reach_bits(node.reach) : 0;
+    known.gain[i] = node.gain;
+    known.left_child[i] = node.left_child;
   }
+  for (int i = static_cast<int>(threadIdx.x); i < s.n_waiting; i += kChooseThreads) known.waiting[i] = a.waiting[i];
   __syncthreads();
-  if (!goes_on) {
+  if (warp_of_thread() == 0) commit_nodes(a, known, m);
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < s.n_waiting; i += kChooseThreads) a.waiting[i] = known.waiting[i];
+  if (m.next < 0) {
     if (threadIdx.x != 0) return;
+    const bool is_full = s.n_committed + 1 == a.num_leaves;
+    s.last_cut = is_full ? s.smallest_reach : 0.0;
+    s.last_root_gain = known.gain[0];
     s.is_complete = 1;
     s.n_jobs = 0;
     s.n_split_tiles = 0;
     s.n_build_tiles = 0;
     return;
   }
-  list_chosen(a, choice, reach, n, m);
+  list_chosen(a, known, n, m);
   make_jobs(a, m);
 }
 
@@ -311,13 +328,16 @@ inline void make_root(const Args& a) {
                            a.damp_from, nullptr);
   a.nodes[0] = root;
   s.n_nodes = 1;
+  s.n_waiting = 0;
+  s.n_committed = 0;
+  s.smallest_reach = 1.0e300;
   if (a.num_leaves < 2 || !may_split(a, root)) {
     s.is_complete = 1;
     return;
   }
   s.n_slots = 1;
   s.n_jobs = 1;
-  s.build_rows = build_rows_of(s.layout, a.task->n_rows);
+  s.build_rows = build_rows_of(a, a.task->n_rows);
   s.n_build_tiles = tiles_of(a.task->n_rows, s.build_rows);
   s.built_rows = a.task->n_rows;
   Job job{};

@@ -8,8 +8,8 @@
 //     choose       which nodes are expanded: their children, the jobs of the batch
 //     split_rows   rows of these nodes go left or right
 //     histograms   of the smaller child of each node
-//     search       the larger child is the parent minus the smaller one; the best split of each feature
-//     settle       the best split of each child
+//     search       the larger child is the parent minus the smaller one; the best split of each feature, then of each
+//                  child
 // The host reads the nodes and commits them best first (see core/device_evaluator.h).
 #pragma once
 
@@ -37,8 +37,8 @@ struct DeviceFeature {
 struct LaneGroup {
   std::int32_t first_lane;
   std::int32_t n_lanes;
-  std::int32_t first_place;  // in `lane_words`
-  std::int32_t n_words;      // of one plane in shared memory
+  std::int32_t stride;  // cells from lane to lane in shared memory
+  std::int32_t unused;
 };
 
 struct Node {
@@ -60,6 +60,14 @@ struct Node {
   std::int32_t buffer;  // of its rows: 0 or 1; -1: rows first_row, first_row + 1, ...
 };
 
+// A leaf of the tree that may be split: the device commits nodes as the host will, to know when the tree is complete.
+struct Waiting {
+  double gain;
+  std::int64_t order;  // of creation: breaks ties
+  std::int32_t node;
+  std::int32_t depth;
+};
+
 // A node that is expanded in this batch; or, in the first one, the root.
 struct Job {
   std::int32_t node;          // -1: the root is searched, there is no parent
@@ -70,13 +78,14 @@ struct Job {
   std::int64_t build_tile;    // the first tile of rows of the built child
   std::uint32_t n_left;       // rows that went there so far
   std::uint32_t n_right;
+  std::uint32_t n_searched[2];  // features of each child
 };
 
 // The best split of one feature of one leaf; the gain is the sum over both children in units of the layout.
 struct Best {
   double gain;
   Sums left;
-  std::int32_t threshold;  // categories: the number of the set in the order of the search; -1: no admissible split
+  std::int32_t threshold;  // categories: 0; -1: no admissible split
   std::int32_t missing_left;
   double l2;  // added to lambda_l2 for the values of both children
 };
@@ -108,6 +117,10 @@ struct State {
   std::int32_t error;       // 1: rows and histograms disagree
   std::int32_t n_batches;
   std::int64_t built_rows;
+  std::int64_t n_committed;
+  double smallest_reach;    // of the committed nodes
+  std::int32_t n_waiting;
+  std::int32_t unused;
 };
 
 // What differs from tree to tree.
@@ -116,6 +129,8 @@ struct Task {
   std::uint64_t extra_key;   // extra_trees: of this tree
   std::int32_t output;       // whose gradients it is grown on
   std::int32_t is_sampled;   // 0: all rows
+  std::int32_t n_allowed;    // features that it may use
+  std::int32_t unused;
 };
 
 // Everything that a kernel reads and writes. Pointers are addresses of the device.
@@ -127,7 +142,6 @@ struct Args {
   const std::uint16_t* rows16;
   const DeviceFeature* features;
   const LaneGroup* groups;
-  const std::int32_t* lane_words;     // by lane: its first word in shared memory
   const std::int32_t* lane_features;  // by lane of one byte, then by lane of two
   const std::uint8_t* known_bins;
   std::int32_t stride8;
@@ -149,18 +163,19 @@ struct Args {
   State* state;
   Node* nodes;
   Job* jobs;
+  Waiting* waiting;
   Best* bests;                  // by job, side and feature
   std::uint32_t* category_sets; // by node: bins that go left
   std::int64_t* histograms;     // by slot: gradients, hessians, then counts of 32 bits
   const std::uint8_t* allowed;  // by feature: whether this tree may use it; nullptr: all
   std::int64_t slot_words;
   std::int32_t max_nodes;
-  std::int32_t max_jobs;
-  std::int32_t max_slots;
+  std::int32_t build_blocks;    // that run at the same time
   // Settings.
   std::int32_t max_depth;       // 0: no limit
   std::int32_t depthwise;
   std::int32_t extra_trees;
+  std::int32_t unused2;
   std::uint8_t* category_scratch;
   std::int64_t category_scratch_bytes;  // of a warp
   std::int64_t num_leaves;
@@ -171,21 +186,28 @@ struct Args {
 
 // A node of a finished tree, as scores are found with it.
 struct TreeNode {
-  std::int32_t feature;
+  std::int32_t lane;          // of one byte; ~lane: of two bytes
   std::int32_t threshold;
+  std::int32_t missing_bin;
   std::int32_t missing_left;
-  std::int32_t left;   // < 0: leaf ~left
+  std::int32_t left;          // < 0: leaf ~left
   std::int32_t right;
-  std::int32_t set;    // categories: first word of its set; -1: numbers
+  std::int32_t set;           // categories: first word of its set; -1: numbers
 };
 
-// Adding a tree to scores: with a sample, only rows outside of it or all rows.
+// Adding a tree to the scores of all rows of a table.
 struct ScoreArgs {
-  Args table;
+  std::int64_t n_rows;
+  const std::uint8_t* rows8;
+  const std::uint16_t* rows16;
+  std::int32_t stride8;
+  std::int32_t stride16;
   const TreeNode* nodes;
   const double* values;
   const std::uint32_t* sets;
   double* score;
+  std::int32_t n_nodes;
+  std::int32_t n_shared;  // nodes that fit shared memory; 0: none of them is copied there
 };
 
 // Gradients of all rows of a loss.

@@ -50,23 +50,23 @@ struct TileOfRows {
 template <bool kWide>
 inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& group, int first, int end,
                         const CellLayout& layout, const Slot& out) {
-  const int32_t* const words = a.lane_words + group.first_place;
-  const int base = words[first];
-  const int n_cells = words[end] - base;
+  const int stride = group.stride;
   const int n_lanes = end - first;
+  const int n_cells = n_lanes * stride;
   const int stage_words = ((group.n_lanes + 3) / 4) | 1;
   auto* const low = reinterpret_cast<uint32_t*>(shared_memory());
   auto* const wide = reinterpret_cast<unsigned long long*>(shared_memory());
   uint32_t* const high = low + n_cells;
   const int n_words = kWide ? 4 * n_cells : 2 * n_cells;
   uint32_t* const stage = low + ((n_words + 3) & ~3) + static_cast<int>(threadIdx.x) * stage_words;
-  const auto* const staged = reinterpret_cast<const uint8_t*>(stage);
+  const auto* const staged = reinterpret_cast<const uint8_t*>(stage) + first;
   for (int i = static_cast<int>(threadIdx.x); i < n_words; i += kBuildThreads) low[i] = 0;
   __syncthreads();
   const int n_loads = (group.n_lanes + 15) / 16;
-  const int start = first + lane_of_thread() % n_lanes;
+  const int start = lane_of_thread() % n_lanes;
+  const uint32_t* const list = tile.node.buffer < 0 ? nullptr : a.row_lists[tile.node.buffer] + tile.node.first_row;
   for (int64_t i = tile.first + static_cast<int64_t>(threadIdx.x); i < tile.end; i += kBuildThreads) {
-    const uint32_t row = row_of_node(a, tile.node, i);
+    const uint32_t row = list != nullptr ? list[i] : row_in_tree(a, i);
     const auto* const bins =
         reinterpret_cast<const uint4*>(a.rows8 + static_cast<int64_t>(row) * a.stride8 + group.first_lane);
     for (int k = 0; k < n_loads; ++k) {
@@ -76,36 +76,40 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
       if (4 * k + 2 < stage_words) stage[4 * k + 2] = four.z;
       if (4 * k + 3 < stage_words) stage[4 * k + 3] = four.w;
     }
+    int lane = start;
+    int cell = start * stride;
     if constexpr (kWide) {
       const WideCell value = reinterpret_cast<const WideCell*>(a.row_values)[row];
-      int lane = start;
       for (int k = 0; k < n_lanes; ++k) {
-        const int cell = words[lane] - base + staged[lane];
-        atomicAdd(wide + 2 * cell, static_cast<unsigned long long>(value.gradient));
-        atomicAdd(wide + 2 * cell + 1, static_cast<unsigned long long>(value.hessian_count));
-        if (++lane == end) lane = first;
+        atomicAdd(wide + 2 * (cell + staged[lane]), static_cast<unsigned long long>(value.gradient));
+        atomicAdd(wide + 2 * (cell + staged[lane]) + 1, static_cast<unsigned long long>(value.hessian_count));
+        ++lane;
+        cell += stride;
+        if (lane == n_lanes) lane = cell = 0;
       }
     } else {
       const uint64_t value = packed_of(a.row_values[row], layout);
       const auto value_low = static_cast<uint32_t>(value);
       const auto value_high = static_cast<uint32_t>(value >> 32);
-      int lane = start;
+#pragma unroll 4
       for (int k = 0; k < n_lanes; ++k) {
-        const int cell = words[lane] - base + staged[lane];
-        const uint32_t before = atomicAdd(low + cell, value_low);
-        atomicAdd(high + cell, value_high + (before + value_low < before ? 1u : 0u));
-        if (++lane == end) lane = first;
+        const int at = cell + staged[lane];
+        const uint32_t before = atomicAdd(low + at, value_low);
+        atomicAdd(high + at, value_high + (before + value_low < before ? 1u : 0u));
+        ++lane;
+        cell += stride;
+        if (lane == n_lanes) lane = cell = 0;
       }
     }
   }
   __syncthreads();
   // Warps take a lane each.
   const bool constant = layout.constant_hessian();
-  for (int lane = first + warp_of_thread(); lane < end; lane += kBuildThreads / 32) {
-    const DeviceFeature& feature = a.features[a.lane_features[group.first_lane + lane]];
+  for (int lane = warp_of_thread(); lane < n_lanes; lane += kBuildThreads / 32) {
+    const DeviceFeature& feature = a.features[a.lane_features[group.first_lane + first + lane]];
     const int n_bins = feature.n_value_bins + feature.has_missing;
     for (int b = lane_of_thread(); b < n_bins; b += 32) {
-      const int cell = words[lane] - base + b;
+      const int cell = lane * stride + b;
       if constexpr (kWide) {
         const uint64_t hc = wide[2 * cell + 1];
         if (hc == 0) continue;
@@ -133,14 +137,10 @@ inline void build_tile(const Args& a, const Job& job, const LaneGroup& group, in
     build_lanes<false>(a, tile, group, 0, group.n_lanes, layout, out);
     return;
   }
-  // Wide cells take twice the room: some of the lanes at a time, at least one.
-  const int32_t* const words = a.lane_words + group.first_place;
-  for (int first = 0; first < group.n_lanes;) {
-    int to = first + 1;
-    while (to < group.n_lanes && words[to + 1] - words[first] <= group.n_words / 2) ++to;
-    build_lanes<true>(a, tile, group, first, to, layout, out);
-    first = to;
-  }
+  // Wide cells take twice the room: half of the lanes at a time.
+  const int half = (group.n_lanes + 1) / 2;
+  build_lanes<true>(a, tile, group, 0, half, layout, out);
+  if (half < group.n_lanes) build_lanes<true>(a, tile, group, half, group.n_lanes, layout, out);
 }
 
 inline void build_all(const Args& a) {

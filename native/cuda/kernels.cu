@@ -66,8 +66,8 @@ GOSSAMER_KERNEL(fill_gradients, 256)(const gossamer::cuda::GradientArgs g) { gos
 
 GOSSAMER_KERNEL(statistics, 256)(const Args a) { gossamer::cuda::find_statistics(a); }
 
-GOSSAMER_KERNEL(layout, 32)(const Args a) {
-  if (threadIdx.x == 0) gossamer::cuda::choose_layout(a);
+GOSSAMER_KERNEL(layout, 256)(const Args a) {
+  gossamer::cuda::choose_layout(a, reinterpret_cast<double*>(shared_memory()));
   __syncthreads();
   gossamer::cuda::clear_statistics(a.state->statistics);
 }
@@ -87,7 +87,5 @@ GOSSAMER_KERNEL(histograms, 512)(const Args a) { gossamer::cuda::build_all(a); }
 GOSSAMER_KERNEL(histograms_two_bytes, 256)(const Args a) { gossamer::cuda::build_two_bytes(a); }
 
 GOSSAMER_KERNEL(search, 256)(const Args a) { gossamer::cuda::search_all(a); }
-
-GOSSAMER_KERNEL(settle, 128)(const Args a) { gossamer::cuda::settle_all(a); }
 
 GOSSAMER_KERNEL(add_scores, 256)(const gossamer::cuda::ScoreArgs s) { gossamer::cuda::add_scores(s); }

@@ -85,25 +85,32 @@ inline void find_statistics(const Args& a) {
   }
 }
 
-// What layout_of reads.
-struct HostStatistics {
-  const uint64_t (&gradient_exponents)[256];
-  const uint64_t (&hessian_exponents)[256];
-  double max_abs_gradient;
-  double max_hessian;
-  double min_hessian;
-};
-
-// One thread: chooses the layout, and clears what the tree before has left.
-inline void choose_layout(const Args& a) {
+// Chooses the layout, and clears what the tree before has left. `terms` is room for 512 numbers.
+inline void choose_layout(const Args& a, double* terms) {
   State& s = *a.state;
-  Statistics& found = s.statistics;
-  const bool none = found.min_hessian == kAll;
-  const HostStatistics statistics{found.gradient_exponents, found.hessian_exponents,
-                                  static_cast<double>(from_ordered_bits(found.max_abs_gradient)),
-                                  static_cast<double>(from_ordered_bits(found.max_hessian)),
-                                  none ? 1.0e300 : static_cast<double>(from_ordered_bits(found.min_hessian))};
-  s.layout = layout_of(statistics, a.task->n_rows, a.hessian != nullptr, false);
+  const Statistics& found = s.statistics;
+  for (int e = static_cast<int>(threadIdx.x); e < 256; e += static_cast<int>(blockDim.x)) {
+    terms[e] = root_term(static_cast<int64_t>(found.gradient_exponents[e]), e);
+    terms[256 + e] = root_term(static_cast<int64_t>(found.hessian_exponents[e]), e);
+  }
+  int64_t n_gradients = 0;
+  int64_t n_hessians = 0;
+  for (int e = lane_of_thread(); e < 256; e += 32) {
+    n_gradients += static_cast<int64_t>(found.gradient_exponents[e]);
+    n_hessians += static_cast<int64_t>(found.hessian_exponents[e]);
+  }
+  n_gradients = sum_of_warp(n_gradients);
+  n_hessians = sum_of_warp(n_hessians);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const bool has_hessian = found.min_hessian != kAll;
+  GradientScale scale;
+  scale.typical_gradient = typical_of_terms(terms, n_gradients);
+  scale.typical_hessian = typical_of_terms(terms + 256, n_hessians);
+  scale.max_abs_gradient = static_cast<double>(from_ordered_bits(found.max_abs_gradient));
+  scale.max_hessian = static_cast<double>(from_ordered_bits(found.max_hessian));
+  scale.min_hessian = has_hessian ? static_cast<double>(from_ordered_bits(found.min_hessian)) : 1.0e300;
+  s.layout = layout_of(scale, a.task->n_rows, a.hessian != nullptr, false);
   s.rules = rules_in_units(a.given_rules, s.layout);
   s.total = Sums{0, 0, 0};
   s.n_nodes = 0;
@@ -192,37 +199,49 @@ constexpr int kRowsPerThread = static_cast<int>(kSplitRows / kSplitThreads);
 
 // The rows of one tile go to both children. Places are reserved once per tile and side.
 inline void split_tile(const Args& a, Job& job, int64_t first, uint32_t* shared) {
-  const Node node = a.nodes[job.node];
+  const Node& node = a.nodes[job.node];
   const Test test = test_of(a, job.node);
-  uint32_t* const left = a.row_lists[a.nodes[job.left_child].buffer] + node.first_row;
-  uint32_t* const right = left + node.left.count;
+  const int64_t first_row = node.first_row;
+  const int64_t n_rows = node.sums.count;
+  const auto room_left = static_cast<uint32_t>(node.left.count);
+  const auto room_right = static_cast<uint32_t>(n_rows - node.left.count);
+  const uint32_t* const from = node.buffer < 0 ? nullptr : a.row_lists[node.buffer] + first_row;
+  uint32_t* const left = a.row_lists[node.buffer < 0 ? 0 : 1 - node.buffer] + first_row;
+  uint32_t* const right = left + room_left;
   uint32_t rows[kRowsPerThread];
   uint32_t sides = 0;  // two bits for each row: 1 left, 2 right
-  uint32_t n_left = 0;
-  uint32_t n_right = 0;
+#pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
     const int64_t place = first + i * kSplitThreads + static_cast<int64_t>(threadIdx.x);
-    if (place >= node.sums.count) continue;
-    rows[i] = row_of_node(a, node, place);
-    const bool goes_left = test.goes_left(a, rows[i]);
-    sides |= (goes_left ? 1u : 2u) << (2 * i);
-    n_left += goes_left ? 1 : 0;
-    n_right += goes_left ? 0 : 1;
+    rows[i] = 0;
+    if (place < n_rows) {
+      rows[i] = from != nullptr ? from[place] : row_in_tree(a, place);
+      sides |= 4u << (2 * i);
+    }
   }
-  uint32_t all_left = 0;
-  uint32_t all_right = 0;
-  uint32_t to_left = sum_before(n_left, shared, all_left);
-  uint32_t to_right = sum_before(n_right, shared, all_right);
-  __syncthreads();
+  uint32_t n_left = 0;
+  uint32_t n_right = 0;
+  const uint32_t is_row = sides;
+  sides = 0;
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    if ((is_row >> (2 * i) & 4u) == 0) continue;
+    const uint32_t goes_left = test.goes_left(a, rows[i]) ? 1u : 0u;
+    sides |= (2u - goes_left) << (2 * i);
+    n_left += goes_left;
+    n_right += 1u - goes_left;
+  }
+  // Both numbers in one: a tile has fewer than 65,536 rows.
+  uint32_t all = 0;
+  const uint32_t before = sum_before(n_left | n_right << 16, shared, all);
   if (threadIdx.x == 0) {
-    shared[0] = atomicAdd(&job.n_left, all_left);
-    shared[1] = atomicAdd(&job.n_right, all_right);
+    shared[64] = atomicAdd(&job.n_left, all & 0xffffu);
+    shared[65] = atomicAdd(&job.n_right, all >> 16);
   }
   __syncthreads();
-  to_left += shared[0];
-  to_right += shared[1];
-  const auto room_left = static_cast<uint32_t>(node.left.count);
-  const auto room_right = static_cast<uint32_t>(node.sums.count - node.left.count);
+  uint32_t to_left = shared[64] + (before & 0xffffu);
+  uint32_t to_right = shared[65] + (before >> 16);
+#pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
     const uint32_t side = sides >> (2 * i) & 3u;
     if (side == 1) {
@@ -234,7 +253,6 @@ inline void split_tile(const Args& a, Job& job, int64_t first, uint32_t* shared)
       ++to_right;
     }
   }
-  __syncthreads();
 }
 
 inline void split_all(const Args& a) {
@@ -245,32 +263,41 @@ inline void split_all(const Args& a) {
     split_tile(a, a.jobs[j], (tile - a.jobs[j].split_tile) * kSplitRows, shared);
   }
   // The histograms that are built next start from zero.
-  for (int j = 0; j < s.n_jobs; ++j) {
-    if (a.jobs[j].node < 0 || a.jobs[j].is_searched == 0) continue;
-    int64_t* const words = a.histograms + a.nodes[a.jobs[j].built].slot * a.slot_words;
-    for (int64_t i = thread_of_grid(); i < a.slot_words; i += threads_in_grid()) words[i] = 0;
+  const int64_t n_words = s.n_split_tiles > 0 ? s.n_jobs * a.slot_words : 0;
+  for (int64_t i = thread_of_grid(); i < n_words; i += threads_in_grid()) {
+    const Job& job = a.jobs[i / a.slot_words];
+    if (job.is_searched != 0) a.histograms[a.nodes[job.built].slot * a.slot_words + i % a.slot_words] = 0;
   }
 }
 
 // ---- scores ----
 
-inline int leaf_of(const ScoreArgs& s, uint32_t row) {
+inline int leaf_of(const ScoreArgs& s, const TreeNode* nodes, int64_t row) {
+  const uint8_t* const bytes = s.rows8 + row * s.stride8;
+  const uint16_t* const words = s.rows16 + row * s.stride16;
   int at = 0;
   do {
-    const TreeNode node = s.nodes[at];
-    const DeviceFeature& feature = s.table.features[node.feature];
-    const uint32_t bin = bin_of(s.table, feature, row);
-    const bool goes_left = node.set >= 0 ? in_set(s.sets + node.set, bin)
-                           : bin == static_cast<uint32_t>(feature.n_value_bins)
-                               ? node.missing_left != 0
-                               : bin <= static_cast<uint32_t>(node.threshold);
+    const TreeNode& node = nodes[at];
+    const int bin = node.lane >= 0 ? bytes[node.lane] : words[~node.lane];
+    const bool goes_left = node.set >= 0 ? in_set(s.sets + node.set, static_cast<uint32_t>(bin))
+                           : bin == node.missing_bin ? node.missing_left != 0
+                                                     : bin <= node.threshold;
     at = goes_left ? node.left : node.right;
   } while (at >= 0);
   return ~at;
 }
 
 inline void add_scores(const ScoreArgs& s) {
-  for (int64_t i = thread_of_grid(); i < s.table.n_rows; i += threads_in_grid()) {
-    s.score[i] += s.values[leaf_of(s, static_cast<uint32_t>(i))];
+  auto* const copy = reinterpret_cast<uint32_t*>(shared_memory());
+  const TreeNode* nodes = s.nodes;
+  if (s.n_shared > 0) {
+    const auto* const from = reinterpret_cast<const uint32_t*>(s.nodes);
+    const unsigned n_words = static_cast<unsigned>(s.n_nodes) * static_cast<unsigned>(sizeof(TreeNode) / 4);
+    for (unsigned i = threadIdx.x; i < n_words; i += blockDim.x) copy[i] = from[i];
+    __syncthreads();
+    nodes = reinterpret_cast<const TreeNode*>(copy);
+  }
+  for (int64_t i = thread_of_grid(); i < s.n_rows; i += threads_in_grid()) {
+    s.score[i] += s.values[leaf_of(s, nodes, i)];
   }
 }

@@ -82,8 +82,11 @@ inline Sums plus(const Sums& a, const Sums& b) {
   return {a.gradient + b.gradient, a.hessian + b.hessian, a.count + b.count};
 }
 
+// Past the first cache, which does not know what other processors have written.
 inline Sums cell_of(const Slot& slot, int64_t cell) {
-  return {slot.gradient[cell], slot.hessian[cell], static_cast<int64_t>(slot.count[cell])};
+  return {static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(slot.gradient + cell))),
+          static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(slot.hessian + cell))),
+          static_cast<int64_t>(__ldcg(slot.count + cell))};
 }
 
 #include "cuda/categories.inl"
@@ -128,10 +131,12 @@ inline Search start_search(const Args& a, const Node& node, int f, const DeviceF
 inline void write_best(const Search& search, double l2, Best& out) {
   const Found found = best_of_warp(search.best);
   if (lane_of_thread() != 0) return;
-  const bool missing_left = found.order >= search.n_value_bins;
+  bool missing_left = found.order >= search.n_value_bins;
   out.gain = found.gain;
   out.left = found.left;
   out.threshold = static_cast<int32_t>(found.order - (missing_left ? search.n_value_bins : 0));
+  // No row is missing here, so missing values will follow the majority.
+  if (search.missing.count == 0) missing_left = 2 * found.left.count >= search.leaf.sums.count;
   out.missing_left = missing_left ? 1 : 0;
   out.l2 = l2;
 }
@@ -143,70 +148,6 @@ inline bool may_split(const Args& a, const Node& node) {
 
 inline bool is_allowed(const Args& a, int f) {
   return a.features[f].searched != 0 && (a.allowed == nullptr || a.allowed[f] != 0);
-}
-
-// One feature of both children of a job. The larger child's cells replace those of the parent.
-inline void search_pair(const Args& a, const Job& job, int j, int f) {
-  const DeviceFeature feature = a.features[f];
-  const bool has_parent = job.node >= 0;
-  const Node& built = a.nodes[job.built];
-  const int other_number = 2 * job.left_child + 1 - job.built;
-  const Node& other = has_parent ? a.nodes[other_number] : built;
-  const Slot own = slot_at(a, built.slot);
-  const Slot rest = slot_at(a, other.slot);
-  const int64_t first = feature.first_cell;
-  const int n_bins = feature.n_value_bins + feature.has_missing;
-  Sums missing{0, 0, 0};
-  Sums missing_rest{0, 0, 0};
-  if (feature.has_missing != 0) {
-    missing = cell_of(own, first + feature.n_value_bins);
-    if (has_parent) missing_rest = cell_of(rest, first + feature.n_value_bins) - missing;
-  }
-  const bool is_category = feature.n_categories >= 0;
-  Search search = start_search(a, built, f, feature, missing);
-  Search search_rest = start_search(a, other, f, feature, missing_rest);
-  __syncwarp();
-  for (int base = 0; base < n_bins; base += 32) {
-    const int bin = base + lane_of_thread();
-    Sums cell{0, 0, 0};
-    Sums cell_rest{0, 0, 0};
-    if (bin < n_bins) {
-      cell = cell_of(own, first + bin);
-      if (has_parent) {
-        cell_rest = cell_of(rest, first + bin) - cell;
-        rest.gradient[first + bin] = cell_rest.gradient;
-        rest.hessian[first + bin] = cell_rest.hessian;
-        rest.count[first + bin] = static_cast<uint32_t>(cell_rest.count);
-      }
-    }
-    if (is_category) continue;
-    search.add(cell, bin);
-    if (has_parent) search_rest.add(cell_rest, bin);
-  }
-  __syncwarp();
-  const int built_side = job.built - job.left_child;
-  Best* const bests = a.bests + (2 * static_cast<int64_t>(j)) * a.n_features + f;
-  for (int side = 0; side < (has_parent ? 2 : 1); ++side) {
-    const bool is_built = side == built_side;
-    Best& out = bests[side * a.n_features];
-    if (!may_split(a, a.nodes[job.left_child + side])) continue;
-    if (is_category) {
-      search_categories(a, a.nodes[job.left_child + side], f, is_built ? own : rest, nullptr, out);
-    } else {
-      write_best(is_built ? search : search_rest, feature.l2, out);
-    }
-  }
-}
-
-inline void search_all(const Args& a) {
-  const State& s = *a.state;
-  const int64_t n_warps = threads_in_grid() / 32;
-  const int64_t n_tasks = static_cast<int64_t>(s.n_jobs) * a.n_features;
-  for (int64_t task = thread_of_grid() / 32; task < n_tasks; task += n_warps) {
-    const auto j = static_cast<int>(task / a.n_features);
-    const auto f = static_cast<int>(task % a.n_features);
-    if (a.jobs[j].is_searched != 0 && is_allowed(a, f)) search_pair(a, a.jobs[j], j, f);
-  }
 }
 
 // ---- the best feature ----
@@ -241,8 +182,9 @@ inline void settle_node(const Args& a, int32_t number, const Best* bests) {
   Node& node = a.nodes[number];
   Winner best;
   for (int f = lane_of_thread(); f < a.n_features; f += 32) {
-    if (!is_allowed(a, f) || bests[f].threshold < 0) continue;
-    if (best.feature < 0 || beats(bests[f].gain, f, best.gain, best.feature)) best = {bests[f].gain, f};
+    if (!is_allowed(a, f) || __ldcg(&bests[f].threshold) < 0) continue;
+    const double gain = __ldcg(&bests[f].gain);
+    if (best.feature < 0 || beats(gain, f, best.gain, best.feature)) best = {gain, f};
   }
   best = winner_of_warp(best);
   if (best.feature < 0) return;
@@ -253,46 +195,100 @@ inline void settle_node(const Args& a, int32_t number, const Best* bests) {
   const double real_gain = gain * layout.gradient_unit * layout.gradient_unit / layout.hessian_unit;
   if (is_noise || real_gain <= a.min_gain_to_split) return;
   const Best& found = bests[best.feature];
-  const DeviceFeature feature = a.features[best.feature];
-  const Slot slot = slot_at(a, node.slot);
-  Sums left = found.left;
-  int32_t missing_left = found.missing_left;
-  if (feature.n_categories >= 0) {
+  Sums left{static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(&found.left.gradient))),
+            static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(&found.left.hessian))),
+            static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(&found.left.count)))};
+  if (a.features[best.feature].n_categories >= 0) {
     Best again;
     uint32_t* const set = a.category_sets + static_cast<int64_t>(number) * a.category_words;
-    search_categories(a, node, best.feature, slot, set, again);
+    search_categories(a, node, best.feature, slot_at(a, node.slot), set, again);
     left = again.left;
-  } else {
-    // No row is missing here, so missing values will follow the majority.
-    const bool any_missing = feature.has_missing != 0 && slot.count[feature.first_cell + feature.n_value_bins] > 0;
-    if (!any_missing) missing_left = 2 * left.count >= node.sums.count ? 1 : 0;
   }
   if (lane_of_thread() != 0) return;
   node.gain = real_gain;
   node.feature = best.feature;
-  node.threshold = found.threshold;
-  node.missing_left = missing_left;
+  node.threshold = __ldcg(&found.threshold);
+  node.missing_left = __ldcg(&found.missing_left);
   node.left = left;
-  node.l2 = found.l2;
+  node.l2 = __ldcg(&found.l2);
   const double above = node.parent >= 0 ? a.nodes[node.parent].reach : real_gain;
   node.reach = real_gain < above ? real_gain : above;
 }
 
-inline void settle_all(const Args& a) {
+// One feature of one child. The larger child is the parent minus the smaller one; its cells replace the parent's.
+inline void search_child(const Args& a, const Job& job, int side, int f, Best& out) {
+  const DeviceFeature feature = a.features[f];
+  const int32_t number = job.left_child + side;
+  const Node& node = a.nodes[number];
+  const bool subtracts = job.node >= 0 && number != job.built;
+  const Slot own = slot_at(a, node.slot);
+  const Slot less = slot_at(a, a.nodes[job.built].slot);
+  const int64_t first = feature.first_cell;
+  const int n_bins = feature.n_value_bins + feature.has_missing;
+  const bool is_category = feature.n_categories >= 0;
+  const bool is_searched = may_split(a, node);
+  const auto read = [&](int64_t cell) {
+    const Sums sums = cell_of(own, cell);
+    return subtracts ? sums - cell_of(less, cell) : sums;
+  };
+  Sums missing{0, 0, 0};
+  if (feature.has_missing != 0) missing = read(first + feature.n_value_bins);
+  Search search = start_search(a, node, f, feature, missing);
+  __syncwarp();
+  for (int base = 0; base < n_bins; base += 32) {
+    const int bin = base + lane_of_thread();
+    Sums cell{0, 0, 0};
+    if (bin < n_bins) {
+      cell = read(first + bin);
+      if (subtracts) {
+        own.gradient[first + bin] = cell.gradient;
+        own.hessian[first + bin] = cell.hessian;
+        own.count[first + bin] = static_cast<uint32_t>(cell.count);
+      }
+    }
+    if (is_searched && !is_category) search.add(cell, bin);
+  }
+  __syncwarp();
+  if (!is_searched) return;
+  if (is_category) {
+    search_categories(a, node, f, own, nullptr, out);
+  } else {
+    write_best(search, feature.l2, out);
+  }
+}
+
+// Whether this warp has searched the last feature of the child.
+inline bool is_last(const Args& a, Job& job, int side) {
+  __threadfence();
+  __syncwarp();
+  uint32_t before = 0;
+  if (lane_of_thread() == 0) before = atomicAdd(&job.n_searched[side], 1u);
+  before = __shfl_sync(kAll, before, 0);
+  __threadfence();
+  return before + 1 == static_cast<uint32_t>(a.task->n_allowed);
+}
+
+inline void check_rows(const Args& a, const Job& job) {
+  const bool agrees = job.n_left == static_cast<uint32_t>(a.nodes[job.left_child].sums.count) &&
+                      job.n_right == static_cast<uint32_t>(a.nodes[job.left_child + 1].sums.count);
+  if (!agrees) a.state->error = 1;
+}
+
+inline void search_all(const Args& a) {
   const State& s = *a.state;
   const int64_t n_warps = threads_in_grid() / 32;
-  for (int64_t task = thread_of_grid() / 32; task < 2 * static_cast<int64_t>(s.n_jobs); task += n_warps) {
-    const Job& job = a.jobs[task / 2];
-    const auto side = static_cast<int32_t>(task % 2);
-    if (job.node < 0 && side == 1) continue;
-    if (job.node >= 0 && side == 0 && lane_of_thread() == 0) {
-      const bool agrees = job.n_left == static_cast<uint32_t>(a.nodes[job.left_child].sums.count) &&
-                          job.n_right == static_cast<uint32_t>(a.nodes[job.left_child + 1].sums.count);
-      if (!agrees) a.state->error = 1;
-    }
-    const int32_t number = job.left_child + side;
-    if (job.is_searched != 0 && may_split(a, a.nodes[number])) {
-      settle_node(a, number, a.bests + task * a.n_features);
+  const int64_t n_tasks = 2 * static_cast<int64_t>(s.n_jobs) * a.n_features;
+  for (int64_t task = thread_of_grid() / 32; task < n_tasks; task += n_warps) {
+    const int64_t leaf = task / a.n_features;
+    const auto f = static_cast<int>(task % a.n_features);
+    const auto side = static_cast<int>(leaf % 2);
+    Job& job = a.jobs[leaf / 2];
+    if (job.node >= 0 && side == 0 && f == 0 && lane_of_thread() == 0) check_rows(a, job);
+    if (job.is_searched == 0 || !is_allowed(a, f) || (job.node < 0 && side == 1)) continue;
+    Best* const bests = a.bests + leaf * a.n_features;
+    search_child(a, job, side, f, bests[f]);
+    if (is_last(a, job, side) && may_split(a, a.nodes[job.left_child + side])) {
+      settle_node(a, job.left_child + side, bests);
     }
   }
 }

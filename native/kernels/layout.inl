@@ -20,20 +20,28 @@ inline int bit_count(int64_t n) {
   return bits;
 }
 
-// A typical magnitude: the square of the mean root, so that a few outliers count for little. All values of an octave
-// count as its middle.
-template <class Count>
-inline double typical_of(const Count (&exponents)[256]) {
+// The part of values with one exponent in the sum of roots. All values of an octave count as its middle.
+inline double root_term(int64_t count, int exponent) {
+  return exponent > 0 && count > 0 ? static_cast<double>(count) * sqrt(ldexp(1.5, exponent - 127)) : 0.0;
+}
+
+// A typical magnitude: the square of the mean root, so that a few outliers count for little. `terms` are those of the
+// 256 exponents; `n` values were counted, zeros among them.
+inline double typical_of_terms(const double* terms, int64_t n) {
   double sum_of_roots = 0.0;
-  auto n = static_cast<int64_t>(exponents[0]);
-  for (int e = 1; e < 256; ++e) {
-    const auto count = static_cast<int64_t>(exponents[e]);
-    n += count;
-    if (count > 0) sum_of_roots += static_cast<double>(count) * sqrt(ldexp(1.5, e - 127));
-  }
+  for (int e = 0; e < 256; ++e) sum_of_roots += terms[e];
   const double mean = sum_of_roots / static_cast<double>(n > 1 ? n : 1);
   return mean * mean > 1e-300 ? mean * mean : 1e-300;
 }
+
+// What the layout depends on.
+struct GradientScale {
+  double typical_gradient;
+  double typical_hessian;
+  double max_abs_gradient;
+  double max_hessian;
+  double min_hessian;
+};
 
 // Packed cells (64 bits):
 //   varying hessian    count 13 | hessian 24 (11 + 13) | gradient 27 (1 + 13 + 13)
@@ -42,10 +50,9 @@ inline double typical_of(const Count (&exponents)[256]) {
 //
 // Packed fields are fine while typical values keep enough steps; where the largest value dwarfs
 // them, small gradients would vanish and the wide form is used.
-template <class Stats>
-inline CellLayout layout_of(const Stats& stats, int64_t n_rows, bool hessian_given, bool fine) {
-  const double gradient_spread = stats.max_abs_gradient / typical_of(stats.gradient_exponents);
-  const double hessian_spread = stats.max_hessian / typical_of(stats.hessian_exponents);
+inline CellLayout layout_of(const GradientScale& stats, int64_t n_rows, bool hessian_given, bool fine) {
+  const double gradient_spread = stats.max_abs_gradient / stats.typical_gradient;
+  const double hessian_spread = stats.max_hessian / stats.typical_hessian;
   const bool constant = !hessian_given || stats.min_hessian == stats.max_hessian;
 
   CellLayout layout;

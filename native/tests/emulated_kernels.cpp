@@ -31,7 +31,6 @@ constexpr Kernel kKernels[] = {
     {"histograms", call<Args, histograms>},
     {"histograms_two_bytes", call<Args, histograms_two_bytes>},
     {"search", call<Args, search>},
-    {"settle", call<Args, settle>},
     {"add_scores", call<ScoreArgs, add_scores>},
 };
 

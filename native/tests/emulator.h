@@ -83,6 +83,11 @@ inline unsigned __ballot_sync(unsigned, bool value) {
   for (unsigned lane = 0; lane < 32; ++lane) all |= static_cast<unsigned>(room[8 * lane] & 1) << lane;
   return all;
 }
+inline void __threadfence() {}
+template <class T>
+T __ldcg(const T* at) {
+  return *at;
+}
 inline int __popc(unsigned value) { return __builtin_popcount(value); }
 
 template <class T>

@@ -14,12 +14,19 @@ from gossamer.cuda.records import BEST, JOB, NODE, SCORE_ARGS, STATE, TASK, as_b
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
 
 _CHOOSE_THREADS: Final = 1024
-# Bytes of `ChooseMemory` in native/cuda/choose.inl, rounded up.
+# Bytes of `ChooseMemory` in native/cuda/choose.inl, rounded up; of a node and of a leaf there.
 _CHOOSE_BYTES: Final = 8192
+_KNOWN_BYTES: Final = 20
+_WAITING_BYTES: Final = 24
 # Batches of a tree that are launched together; more follow where they are not enough.
 _FIRST_BATCHES: Final = 24
 _CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
 _MOST_CATEGORY_BYTES: Final = 2**30
+# Bytes of a tree that is copied to shared memory when it is added to scores.
+_MOST_SHARED_NODES: Final = 24 * 1024
+# Shared memory and threads of a multiprocessor: how many blocks run at the same time.
+_SHARED_OF_PROCESSOR: Final = 227 * 1024
+_THREADS_OF_PROCESSOR: Final = 2048
 
 _RULES: Final = (
     "lambda_l1",
@@ -58,7 +65,7 @@ class DeviceGrower:
         Raises:
             MemoryError: If the device has not enough memory.
         """
-        self._device, self._table = device, table
+        self._device, self._table, self._bins = device, table, bins
         self._trees = _native.DeviceTrees(bins)
         n_rows, n_leaves = table.n_rows, settings.num_leaves
         args = table.args.copy()
@@ -79,6 +86,7 @@ class DeviceGrower:
             "state": STATE.itemsize,
             "nodes": NODE.itemsize * self._max_nodes,
             "jobs": JOB.itemsize * max_jobs,
+            "waiting": _WAITING_BYTES * (n_leaves + 1),
             "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
             "category_sets": 4 * words * self._max_nodes,
             "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
@@ -92,8 +100,7 @@ class DeviceGrower:
         args["row_lists"] = [buffer.address for buffer in self._lists]
         args["slot_words"] = slot_words
         args["max_nodes"] = self._max_nodes
-        args["max_jobs"] = max_jobs
-        args["max_slots"] = self._max_nodes // 2 + 1
+        args["build_blocks"] = self._build_blocks
         args["category_scratch_bytes"] = scratch
         self._args = args
         self._set_counters()
@@ -107,6 +114,12 @@ class DeviceGrower:
     @property
     def _grid(self) -> int:
         return 8 * self._device.n_processors
+
+    @property
+    def _build_blocks(self) -> int:
+        by_memory = _SHARED_OF_PROCESSOR // (self._table.build_bytes + 1024)
+        by_threads = _THREADS_OF_PROCESSOR // BUILD_THREADS
+        return max(min(by_memory, by_threads), 1) * self._device.n_processors
 
     def _set_counters(self) -> None:
         state = np.zeros((), STATE)
@@ -130,27 +143,25 @@ class DeviceGrower:
     def _kernels(self, n_batches: int) -> list[Launch]:
         """Return the kernels of a tree, or of more batches of it (`n_batches` below 0)."""
         args, grid = self._args, self._grid
-        small = self._device.n_processors
-        find = [Launch("search", self._search_blocks, 256, args), Launch("settle", small, 128, args)]
+        find = [Launch("search", self._search_blocks, 256, args)]
         build = []
         if int(args["n_lanes8"]):
-            n_blocks = 4 * self._device.n_processors
             shared = self._table.build_bytes
-            build.append(Launch("histograms", n_blocks, BUILD_THREADS, args, shared))
+            build.append(Launch("histograms", self._build_blocks, BUILD_THREADS, args, shared))
         if int(args["n_lanes16"]):
             build.append(Launch("histograms_two_bytes", grid, 256, args))
         start = [
             Launch("statistics", grid, 256, args, 2048),
-            Launch("layout", 1, 32, args),
+            Launch("layout", 1, 256, args, 4096),
             Launch("quantise", grid, 256, args),
             Launch("start", 1, 32, args),
             *build,
             *find,
         ]
-        choose_bytes = _CHOOSE_BYTES + 8 * self._max_nodes
+        choose_bytes = choose_size(int(args["num_leaves"]))
         batch = [
             Launch("choose", 1, _CHOOSE_THREADS, args, choose_bytes),
-            Launch("split_rows", 4 * self._device.n_processors, 512, args, 256),
+            Launch("split_rows", 4 * self._device.n_processors, 512, args, 512),
             *build,
             *find,
         ]
@@ -181,14 +192,16 @@ class DeviceGrower:
         task["extra_key"] = settings.extra_key
         task["output"] = output
         task["is_sampled"] = rows is not None
-        self._buffers["task"].write(as_bytes(task))
+        task["n_allowed"] = self._table.n_searched
         self._args["allowed"] = 0
         if settings.fraction_by_tree < 1:
             features = _native.tree_features(settings, self._table.n_features)
             allowed = np.zeros(self._table.n_features, np.uint8)
             allowed[features] = 1
+            task["n_allowed"] = int(allowed[self._table.is_searched].sum())
             self._buffers["allowed"].write(allowed)
             self._args["allowed"] = self._buffers["allowed"].address
+        self._buffers["task"].write(as_bytes(task))
 
     def grow(
         self,
@@ -235,11 +248,16 @@ class DeviceGrower:
             score: Address of the scores of one output.
             table: Whose rows; None: those of the training.
         """
-        nodes, sets = _native.score_nodes(tree)
+        table = self._table if table is None else table
+        nodes, sets = _native.score_nodes(tree, self._bins, table.lanes)
         found = {"nodes": nodes, "sets": sets, "values": tree.leaf_value}
         args = np.zeros((), SCORE_ARGS)
-        args["table"] = (self._table if table is None else table).args
+        for name in ("n_rows", "rows8", "rows16", "stride8", "stride16"):
+            args[name] = table.args[name]
         args["score"] = score
+        args["n_nodes"] = tree.n_leaves - 1
+        shared = nodes.nbytes if nodes.nbytes <= _MOST_SHARED_NODES else 0
+        args["n_shared"] = shared > 0
         for name, values in found.items():
             buffer = self._scores.get(name)
             if buffer is None or buffer.n_bytes < values.nbytes:
@@ -247,12 +265,19 @@ class DeviceGrower:
             if values.nbytes:
                 buffer.write(values)
             args[name] = buffer.address
-        self._device.run([Launch("add_scores", self._grid, 256, args)])
+        self._device.run([Launch("add_scores", self._grid, 256, args, shared)])
 
 
 def max_nodes(num_leaves: int) -> int:
     """Return how many nodes there is room for: those of the tree, and some that it will not use."""
     return 6 * num_leaves + 64
+
+
+def choose_size(num_leaves: int) -> int:
+    """Return the shared memory that choosing nodes takes."""
+    return (
+        _CHOOSE_BYTES + _KNOWN_BYTES * max_nodes(num_leaves) + _WAITING_BYTES * (num_leaves + 1)
+    )
 
 
 def slot_size(n_cells: int) -> int:

@@ -60,7 +60,7 @@ FEATURE: Final = np.dtype(
 )
 
 GROUP: Final = np.dtype(
-    [("first_lane", "i4"), ("n_lanes", "i4"), ("first_place", "i4"), ("n_words", "i4")], align=True
+    [("first_lane", "i4"), ("n_lanes", "i4"), ("stride", "i4"), ("unused", "i4")], align=True
 )
 
 NODE: Final = np.dtype(
@@ -95,6 +95,7 @@ JOB: Final = np.dtype(
         ("build_tile", "i8"),
         ("n_left", "u4"),
         ("n_right", "u4"),
+        ("n_searched", "u4", 2),
     ],
     align=True,
 )
@@ -134,12 +135,24 @@ STATE: Final = np.dtype(
         ("error", "i4"),
         ("n_batches", "i4"),
         ("built_rows", "i8"),
+        ("n_committed", "i8"),
+        ("smallest_reach", "f8"),
+        ("n_waiting", "i4"),
+        ("unused", "i4"),
     ],
     align=True,
 )
 
 TASK: Final = np.dtype(
-    [("n_rows", "i8"), ("extra_key", "u8"), ("output", "i4"), ("is_sampled", "i4")], align=True
+    [
+        ("n_rows", "i8"),
+        ("extra_key", "u8"),
+        ("output", "i4"),
+        ("is_sampled", "i4"),
+        ("n_allowed", "i4"),
+        ("unused", "i4"),
+    ],
+    align=True,
 )
 
 ARGS: Final = np.dtype(
@@ -150,7 +163,6 @@ ARGS: Final = np.dtype(
         ("rows16", _POINTER),
         ("features", _POINTER),
         ("groups", _POINTER),
-        ("lane_words", _POINTER),
         ("lane_features", _POINTER),
         ("known_bins", _POINTER),
         ("stride8", "i4"),
@@ -170,17 +182,18 @@ ARGS: Final = np.dtype(
         ("state", _POINTER),
         ("nodes", _POINTER),
         ("jobs", _POINTER),
+        ("waiting", _POINTER),
         ("bests", _POINTER),
         ("category_sets", _POINTER),
         ("histograms", _POINTER),
         ("allowed", _POINTER),
         ("slot_words", "i8"),
         ("max_nodes", "i4"),
-        ("max_jobs", "i4"),
-        ("max_slots", "i4"),
+        ("build_blocks", "i4"),
         ("max_depth", "i4"),
         ("depthwise", "i4"),
         ("extra_trees", "i4"),
+        ("unused2", "i4"),
         ("category_scratch", _POINTER),
         ("category_scratch_bytes", "i8"),
         ("num_leaves", "i8"),
@@ -193,8 +206,9 @@ ARGS: Final = np.dtype(
 
 TREE_NODE: Final = np.dtype(
     [
-        ("feature", "i4"),
+        ("lane", "i4"),
         ("threshold", "i4"),
+        ("missing_bin", "i4"),
         ("missing_left", "i4"),
         ("left", "i4"),
         ("right", "i4"),
@@ -205,11 +219,17 @@ TREE_NODE: Final = np.dtype(
 
 SCORE_ARGS: Final = np.dtype(
     [
-        ("table", ARGS),
+        ("n_rows", "i8"),
+        ("rows8", _POINTER),
+        ("rows16", _POINTER),
+        ("stride8", "i4"),
+        ("stride16", "i4"),
         ("nodes", _POINTER),
         ("values", _POINTER),
         ("sets", _POINTER),
         ("score", _POINTER),
+        ("n_nodes", "i4"),
+        ("n_shared", "i4"),
     ],
     align=True,
 )

@@ -28,6 +28,9 @@ class DeviceTable:
     Attributes:
         args: The fields of the kernels' arguments that belong to the table.
         build_bytes: Shared memory that histograms need.
+        lanes: Lane of each feature; ~lane for those of two bytes.
+        is_searched: By feature: whether it may be split on.
+        n_searched: Number of these.
         n_features: Features.
         n_rows: Rows.
     """
@@ -39,15 +42,20 @@ class DeviceTable:
         n_bins = found["n_value_bins"] + found["has_missing"]
         self.n_features = len(n_bins)
         is_byte = n_bins <= 256
-        lanes8 = np.flatnonzero(is_byte).astype(np.int32)
+        # Lanes of a group have room for as many bins as the largest of them: alike ones together.
+        by_size = np.argsort(-n_bins, kind="stable").astype(np.int32)
+        lanes8 = by_size[is_byte[by_size]]
         lanes16 = np.flatnonzero(~is_byte).astype(np.int32)
         self._device = device
         self._features = self._describe(found, lanes8, lanes16)
         self._make_groups(n_bins, lanes8)
+        lane, wide = self._features["lane"], self._features["two_bytes"] != 0
+        self.lanes = np.where(wide, ~lane, lane).astype(np.int32)
+        self.is_searched = self._features["searched"] != 0
+        self.n_searched = int(self.is_searched.sum())
         self._buffers = {
             "features": Buffer.holding(device, self._features),
             "groups": Buffer.holding(device, self._groups),
-            "lane_words": Buffer.holding(device, self._lane_words),
             "lane_features": Buffer.holding(device, np.concatenate([lanes8, lanes16])),
             "known_bins": Buffer.holding(device, found["known"]),
         }
@@ -97,27 +105,23 @@ class DeviceTable:
         return features
 
     def _make_groups(self, n_bins: npt.NDArray[np.int32], lanes8: npt.NDArray[np.int32]) -> None:
-        # An odd number of words: neighbouring lanes then use different banks of shared memory.
-        words = n_bins[lanes8] | 1
+        # An odd number of cells: neighbouring lanes then use different banks of shared memory.
+        cells = n_bins[lanes8] | 1
         most = _LANES_OF_GROUP
-        while most > 16 and self._bytes_of(words[:most]) > self._device.shared_bytes:
+        while most > 16 and self._bytes_of(cells[:most]) > self._device.shared_bytes:
             most -= 16
-        groups, places = [], []
-        self.build_bytes = 0
-        for first in range(0, len(lanes8), most):
-            own = words[first : first + most]
-            groups.append((first, len(own), len(places), int(own.sum())))
-            places += [0, *np.cumsum(own).tolist()]
-            self.build_bytes = max(self.build_bytes, self._bytes_of(own))
+        parts = [cells[first : first + most] for first in range(0, len(lanes8), most)]
+        groups = [(most * i, len(own), int(own.max()), 0) for i, own in enumerate(parts)]
         self._groups = np.array(groups, GROUP)
-        self._lane_words = np.array(places, np.int32)
+        self.build_bytes = max((self._bytes_of(own) for own in parts), default=0)
 
     @staticmethod
-    def _bytes_of(words: npt.NDArray[np.int32]) -> int:
-        """Shared memory of a group: its cells, or those of a wide lane, and the rows of a block."""
-        cells = max(8 * int(words.sum()), 16 * int(words.max(initial=0)))
-        row_words = ((len(words) + 3) // 4) | 1
-        return cells + 16 + BUILD_THREADS * row_words * 4
+    def _bytes_of(cells: npt.NDArray[np.int32]) -> int:
+        """Shared memory of a group: its cells, or half of them if they are wide, and its rows."""
+        n_lanes, stride = len(cells), int(cells.max(initial=0))
+        n_cells = max(8 * n_lanes, 16 * ((n_lanes + 1) // 2)) * stride
+        row_words = ((n_lanes + 3) // 4) | 1
+        return n_cells + 16 + BUILD_THREADS * row_words * 4
 
     def _copy(
         self,
