@@ -25,6 +25,7 @@ STAGES = [
     "objectives",
     "metrics",
     "sampling",
+    "cuda",
     "tree",
     "model",
     "callbacks",

@@ -68,6 +68,7 @@ class DeviceGrower:
         self._device, self._table, self._bins = device, table, bins
         self._trees = _native.DeviceTrees(bins)
         n_rows, n_leaves = table.n_rows, settings.num_leaves
+        self.num_leaves = n_leaves
         args = table.args.copy()
         n_cells, words = int(args["n_cells"]), int(args["category_words"])
         self._max_nodes = max_nodes(n_leaves)

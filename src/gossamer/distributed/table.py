@@ -169,6 +169,11 @@ class ShardedTable(BinnedTable):
         """Number of rows of all workers."""
         return self.shard.n_rows
 
+    @property
+    def is_whole(self) -> bool:
+        """See `BinnedTable`."""
+        return False
+
     def make_grower(self, vector_leaves: bool) -> Any:
         """Return what grows the same trees on all workers."""
         return ShardGrower(self.bins, vector_leaves, self.shard)

@@ -6,6 +6,7 @@ from gossamer.objectives.binary import Binary
 from gossamer.objectives.cox import Cox
 from gossamer.objectives.custom import Custom, CustomWithLink, make_custom
 from gossamer.objectives.custom_objective import CustomObjective
+from gossamer.objectives.device_loss import DeviceLoss
 from gossamer.objectives.gaussian import Gaussian
 from gossamer.objectives.multiclass import Multiclass
 from gossamer.objectives.quantiles import Quantiles
@@ -21,6 +22,7 @@ __all__ = [
     "Custom",
     "CustomObjective",
     "CustomWithLink",
+    "DeviceLoss",
     "Gaussian",
     "Gradients",
     "LeafRefit",

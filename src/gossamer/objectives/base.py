@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import ParameterError, message
+from gossamer.objectives.device_loss import DeviceLoss
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
@@ -214,6 +215,11 @@ class Objective(ABC):
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:
         """Fill in the derivatives at the scores."""
+
+    @property
+    def device_loss(self) -> DeviceLoss | None:
+        """The loss for a GPU; None: its gradients are found on the CPU."""
+        return None
 
     def has_hessian(self, targets: Targets) -> bool:
         """Whether hessians differ from 1."""

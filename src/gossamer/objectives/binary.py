@@ -18,6 +18,7 @@ from gossamer.objectives.base import (
     Objective,
     read_number,
 )
+from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.objectives.classes import check_seen
 from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
@@ -90,6 +91,16 @@ class Binary(TwoClasses):
     def start_at(self, prediction: float) -> list[float]:
         """Return the log-odds of a probability."""
         return [link_named("sigmoid").to_score(prediction) / self.sigmoid]
+
+    @property
+    def device_loss(self) -> DeviceLoss | None:
+        """See `Objective`."""
+        return DeviceLoss(
+            LossKind.LOGISTIC,
+            sigmoid=self.sigmoid,
+            weight_negative=self.weight_negative,
+            weight_positive=self.weight_positive,
+        )
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int

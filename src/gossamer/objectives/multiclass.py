@@ -18,6 +18,7 @@ from gossamer.objectives.base import (
     Objective,
     read_outputs,
 )
+from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.objectives.classes import check_class_labels, check_seen
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
@@ -60,6 +61,11 @@ class Multiclass(Objective):
         """Return the logarithm of each class's share."""
         shares = [targets.average(targets.label == k) for k in range(self.n_outputs)]
         return [math.log(max(share, EPSILON)) for share in shares]
+
+    @property
+    def device_loss(self) -> DeviceLoss | None:
+        """See `Objective`."""
+        return DeviceLoss(LossKind.SOFTMAX, n_classes=self.n_outputs)
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.base import Gradients, Objective
+from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.params import Params
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class Pointwise(Objective):
     def start_scores(self, targets: Targets) -> list[float]:
         """Return the score at which the derivatives sum to zero."""
         return [best_constant(self.loss, targets, *self.bracket(targets))]
+
+    @property
+    def device_loss(self) -> DeviceLoss | None:
+        """See `Objective`."""
+        return DeviceLoss(LossKind.POINTWISE, loss=self.loss)
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int

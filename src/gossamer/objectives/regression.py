@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.base import Gradients, Objective
+from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.objectives.labels import check_size
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
@@ -56,6 +57,11 @@ class Regression(Objective):
     def has_hessian(self, targets: Targets) -> bool:
         """Only weights make hessians differ from 1."""
         return targets.weight is not None
+
+    @property
+    def device_loss(self) -> DeviceLoss | None:
+        """See `Objective`."""
+        return DeviceLoss(LossKind.SQUARED)
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.objectives.base import Gradients, LeafRefit, Objective
+from gossamer.objectives.device_loss import DeviceLoss
 from gossamer.objectives.pointwise import apply_link
 from gossamer.objectives.regression import Regression
 from gossamer.params import Params
@@ -57,6 +58,11 @@ class SquareRoot(Objective):
     def has_hessian(self, targets: Targets) -> bool:
         """Whether hessians differ from 1."""
         return self.inner.has_hessian(targets)
+
+    @property
+    def device_loss(self) -> DeviceLoss | None:
+        """See `Objective`."""
+        return self.inner.device_loss
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int

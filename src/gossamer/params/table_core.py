@@ -156,9 +156,12 @@ CORE: Final = (
         ("device",),
         "enum",
         "cpu",
-        "Where training runs.",
-        choices={"cpu": (), "gpu": (), "cuda": ()},
-        unsupported=("gpu", "cuda"),
+        "Where training runs, see [GPU](gpu.md). `cuda` is an NVIDIA GPU; `auto` uses one if it is "
+        "there, can do what is asked for, and is worth it. The model does not depend on it.",
+        choices={"cpu": (), "cuda": ("gpu",), "auto": ()},
+        fixed=True,
+        changes_model=False,
+        kept=False,
     ),
     _core(
         "seed",

@@ -1,6 +1,6 @@
 """Parameters of distributed and GPU training, neither of which is supported yet.
 
-What only matters on several machines or on a GPU is accepted: `num_machines` and `device_type`
+What only matters on several machines or on a GPU is accepted: `num_machines`
 say whether there are any.
 """
 
@@ -77,7 +77,10 @@ GPU: Final = (
         (),
         "int",
         -1,
-        "Accepted, no effect. The GPU to use; below 0 the system chooses.",
+        "The GPU to use, by its number; below 0 the first one.",
+        fixed=True,
+        changes_model=False,
+        kept=False,
     ),
     _gpu(
         "gpu_device_id_list",

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.cuda.supported import check_supported, find_device
+from gossamer.cuda.trainer import DeviceTrainer
 from gossamer.data import Targets
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.storage.budget import Budget
@@ -127,7 +129,12 @@ class TreeGrower:
             check_supported(params, bool(table.binning.is_categorical.any()))
         self._native = table.make_grower(self.has_vector_leaves)
         self._samples = SampleGrower(table.bins)
+        self.device: DeviceTrainer | None = None  # where trees grow; None: on the CPU
         self.set_params(params)
+        device = find_device(params, objective, table.bins, is_whole=table.is_whole)
+        if device is not None:
+            n_threads = resolve_threads(params.num_threads, table.n_rows, table.binning.n_columns)
+            self.device = DeviceTrainer(device, table.bins, self._settings, n_threads)
 
     @property
     def has_vector_leaves(self) -> bool:
@@ -160,6 +167,9 @@ class TreeGrower:
 
     def _take(self, params: Params) -> None:
         self._params = params
+        if self.device is not None:
+            whole = self._table.is_whole
+            check_supported(params, self._objective, self._table.bins, is_whole=whole)
         self._limits = self._make_limits()
         if splits_by_value(params) and self._sorted is None:
             self._sort_columns()
@@ -346,12 +356,14 @@ class TreeGrower:
             is_linear: Whether leaves get linear models.
             n_set: Which of the round's parallel trees these are: random choices depend on it, too.
         """
-        for k, settings in enumerate(self._settings, n_set * len(self._settings)):
-            if self._samples_columns:
-                settings.column_key = make_key(self._column_seed, Stream.COLUMNS, n_round, k)
-            if self._params.extra_trees:
-                settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
+        settings = self.settings_of(n_round, n_set)
         rows = None if bag is None else bag.inside
+        if self.device is not None:
+            trees = self.device.grow(gradients, rows, settings)
+            for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
+                if tree.n_leaves > 1:
+                    self._table.add_tree(tree, output, n_threads)
+            return trees
         label = targets.label if self.refits_leaves else None
         if rows is not None and self._gathers(len(rows)):
             trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
@@ -371,6 +383,15 @@ class TreeGrower:
                 if tree.n_leaves > 1:
                     self._table.add_tree(tree, output, n_threads, bag.outside, raw=self._raw)
         return trees
+
+    def settings_of(self, n_round: int, n_set: int = 0) -> list[_native.GrowParams]:
+        """Return the settings of the trees of a round; random choices depend on its number."""
+        for k, settings in enumerate(self._settings, n_set * len(self._settings)):
+            if self._samples_columns:
+                settings.column_key = make_key(self._column_seed, Stream.COLUMNS, n_round, k)
+            if self._params.extra_trees:
+                settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
+        return self._settings
 
     def _gathers(self, n_sampled: int) -> bool:
         """Whether the bins of a sample are read from disk once, and the tree grown in memory."""

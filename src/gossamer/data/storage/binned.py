@@ -41,6 +41,11 @@ class BinnedTable:
         """Number of rows."""
         return self.bins.n_rows
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are here, and no other worker has some."""
+        return True
+
     def make_grower(self, vector_leaves: bool) -> _native.Grower:
         """Return what grows trees on these rows; see `_native.Grower`."""
         return _native.Grower(self.bins, vector_leaves)

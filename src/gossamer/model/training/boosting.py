@@ -39,10 +39,13 @@ class Boosting:
         averages: Whether a score is the start and the mean of the trees, not their sum.
         rescales: Whether a round changes the weights of earlier trees, so that the first rounds of
             a model are not the model of that time.
+        adds_trees: Whether a round is no more than that its trees are added to the scores: a GPU
+            can do it alone.
     """
 
     averages: ClassVar[bool] = False
     rescales: ClassVar[bool] = False
+    adds_trees: ClassVar[bool] = True
 
     def __init__(self, params: Params) -> None:
         """Look up the parameters."""
@@ -105,7 +108,7 @@ class Boosting:
 
     def current(self, training: Training, scored: ScoredSet) -> Scores:
         """Return the raw scores as the model predicts them now: what metrics see."""
-        return scored.score
+        return scored.read_score()
 
     def _add_trees(self, training: Training, scored: ScoredSet, trees: Sequence[Any]) -> None:
         for t, tree in enumerate(trees):

@@ -46,6 +46,7 @@ class Dart(Boosting):
     `Training.trees` are the trees as they were grown; the model has their values times a factor.
     """
 
+    adds_trees: ClassVar[bool] = False
     rescales: ClassVar[bool] = True
 
     def __init__(self, params: Params) -> None:

@@ -99,6 +99,35 @@ class Prepared:
                     train.table.add_tree(tree, into, train.n_threads, raw=train.raw)
         return trees
 
+    def grow_on_device(
+        self, params: Params, objective: Objective, train: ScoredSet, n_round: int
+    ) -> list[Any] | None:
+        """Do the whole round on a GPU.
+
+        Returns:
+            The trees, which have been added to the scores; None: gradients or rows must be found on
+            the CPU.
+        """
+        device, loss = self.grower.device, objective.device_loss
+        if device is None or loss is None or params.num_parallel_tree > 1:
+            return None
+        if self.sampler.weighs_rows or self.gradients.has_hessian != objective.has_hessian(
+            self.targets
+        ):
+            return None
+        bag = self.sampler.draw(n_round, self.gradients, train.n_threads)
+        return list(
+            device.train(
+                loss,
+                self.targets,
+                train.on_device,
+                train.host_score,
+                None if bag is None else bag.inside,
+                self.grower.settings_of(n_round),
+                has_hessian=self.gradients.has_hessian,
+            )
+        )
+
     def as_constants(
         self, trees: Sequence[Any], score: npt.NDArray[np.float64] | None
     ) -> list[Any]:

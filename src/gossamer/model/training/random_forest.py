@@ -24,6 +24,7 @@ class RandomForest(Boosting):
     sums of the trees alone here, so that they are bit for bit those of a prediction.
     """
 
+    adds_trees: ClassVar[bool] = False
     averages: ClassVar[bool] = True
 
     def check_data(self, data: BuiltData, name: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.cuda.scores import DeviceScores
 from gossamer.data import Dataset, Targets
 from gossamer.data.built import BuiltData
 from gossamer.data.storage.binned import BinnedTable
@@ -27,22 +28,35 @@ class ScoredSet:
         name: What results call it.
         data: The data as it was built when it came into the training.
         given: The user's data set, which functions of the user are called with.
-        score: The scores.
+        host_score: The scores as the host knows them; see `score`.
         n_threads: Threads for these rows.
         base: Scores before the first tree: init_score, or predictions of the model that training
             continues from; None: zeros.
         raw: The user's values, where leaves are linear or splits are found by value.
         derived: The table with derived columns.
+        on_device: The scores on a GPU.
     """
 
     name: str
     data: BuiltData
     given: Dataset
-    score: npt.NDArray[np.float64]
+    host_score: npt.NDArray[np.float64]
     n_threads: int
     base: npt.NDArray[np.float64] | None = None
     raw: Values | None = None
     derived: BinnedTable | None = None
+    on_device: DeviceScores = field(default_factory=DeviceScores)
+
+    @property
+    def score(self) -> npt.NDArray[np.float64]:
+        """The scores; they may be changed."""
+        self.on_device.to_host(self.host_score, changes=True)
+        return self.host_score
+
+    def read_score(self) -> npt.NDArray[np.float64]:
+        """Return the scores, which must not be changed."""
+        self.on_device.to_host(self.host_score, changes=False)
+        return self.host_score
 
     @property
     def targets(self) -> Targets:

@@ -175,12 +175,16 @@ class Training:
         train, prepared, n_round = self.train, self.prepared, self.n_rounds
         if self.base is not None:  # random choices go on where the model's ended
             n_round += self.base.model.forest.n_rounds
-        scores = self.boosting.begin_round(self, n_round)
-        objective = self.objective.for_round(n_round, self.states[-1])
-        targets, gradients = prepared.targets, prepared.gradients
-        objective.fill_gradients(scores.at, targets, gradients, train.n_threads)
-        state = objective.next_state(self.states[-1], targets, gradients)
-        trees = prepared.grow(self.params, train, n_round, scores.into)
+        objective, state = self.objective.for_round(n_round, self.states[-1]), self.states[-1]
+        trees = None
+        if self.boosting.adds_trees:
+            trees = prepared.grow_on_device(self.params, objective, train, n_round)
+        if trees is None:
+            scores = self.boosting.begin_round(self, n_round)
+            targets, gradients = prepared.targets, prepared.gradients
+            objective.fill_gradients(scores.at, targets, gradients, train.n_threads)
+            state = objective.next_state(state, targets, gradients)
+            trees = prepared.grow(self.params, train, n_round, scores.into)
         is_finished = False
         if any(tree.n_leaves == 1 for tree in trees):
             can_differ = prepared.sampler.is_on or prepared.grower.is_random
@@ -190,7 +194,7 @@ class Training:
             if is_finished and (self.trees or self.base is not None):
                 return True
             keeps_value = not self.ends_without_split and self.params.boosting == "gbdt"
-            trees = prepared.as_constants(trees, scores.into if keeps_value else None)
+            trees = prepared.as_constants(trees, train.score if keeps_value else None)
         prepared.check_size(trees, self.n_rounds)
         self.boosting.end_round(self, trees)
         self.trees += trees

@@ -1,0 +1,140 @@
+"""What a GPU can do, and when it is worth it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gossamer import _native
+from gossamer.cuda.device import Device
+from gossamer.cuda.driver import open_device
+from gossamer.cuda.grower import choose_size, max_nodes, slot_size
+from gossamer.cuda.records import NODE
+from gossamer.cuda.table import DeviceTable
+from gossamer.errors import DeviceError, NotSupportedError, message
+from gossamer.objectives import Objective
+from gossamer.params import Params
+
+# Parameters that only the CPU knows, with the value that leaves them out.
+ON_CPU_ONLY: Final[dict[str, Any]] = {
+    "linear_tree": False,
+    "forcedsplits_filename": "",
+    "interaction_constraints": (),
+    "monotone_constraints": (),
+    "feature_contri": (),
+    "cegb_penalty_split": 0.0,
+    "cegb_penalty_feature_lazy": (),
+    "cegb_penalty_feature_coupled": (),
+    "feature_fraction_bylevel": 1.0,
+    "feature_fraction_bynode": 1.0,
+    "max_memory": 0,
+}
+# Tables with fewer values than this are trained on the CPU by device_type=auto: a tree takes a GPU
+# about a millisecond, whatever its size.
+WORTHWHILE_VALUES: Final = 8_000_000
+
+
+def find_device(
+    params: Params, objective: Objective, bins: _native.BinMatrix, *, is_whole: bool
+) -> Device | None:
+    """Return the GPU that a training runs on; None: it runs on the CPU.
+
+    Args:
+        params: Checked parameters.
+        objective: The loss.
+        bins: The binned table.
+        is_whole: Whether the table has all rows, and no other worker has some.
+
+    Raises:
+        NotSupportedError: If device_type=cuda, and something is asked for that no GPU can do.
+        DeviceError: If device_type=cuda, and there is no GPU.
+        MemoryError: If device_type=cuda, and the table does not fit.
+    """
+    if params.device_type == "cpu":
+        return None
+    is_asked_for = params.device_type == "cuda"
+    if not is_asked_for and bins.n_rows * bins.n_features < WORTHWHILE_VALUES:
+        return None
+    try:
+        check_supported(params, objective, bins, is_whole=is_whole)
+        device = open_device(max(params.gpu_device_id, 0))
+        check_memory(params, objective, bins, device)
+    except (NotSupportedError, DeviceError, MemoryError):
+        if is_asked_for:
+            raise
+        return None
+    return device
+
+
+def check_supported(
+    params: Params, objective: Objective, bins: _native.BinMatrix, *, is_whole: bool
+) -> None:
+    """Raise for what a GPU cannot do.
+
+    Raises:
+        NotSupportedError: With the name of the parameter.
+    """
+    for name, default in ON_CPU_ONLY.items():
+        if params[name] != default:
+            raise _refusal(name, params[name], f"its default {default!r}")
+    if params.tree_method in ("exact", "approx"):
+        raise _refusal("tree_method", params.tree_method, "hist")
+    if params.multi_strategy == "multi_output_tree" and objective.n_outputs > 1:
+        raise _refusal("multi_strategy", params.multi_strategy, "one_output_per_tree")
+    if any(objective.leaf_refit_of(k) is not None for k in range(objective.n_outputs)):
+        raise _refusal("objective", objective.name, "one whose leaf values are Newton steps")
+    if not is_whole:
+        raise _refusal("num_machines", "rows on several workers", "all rows on one machine")
+    if _native.on_disk(bins) is not None:
+        raise _refusal("max_memory", "bins on disk", "bins in memory")
+
+
+def _refusal(name: str, got: Any, expected: str) -> NotSupportedError:
+    return NotSupportedError(
+        message(
+            f"device_type=cuda does not know {name}",
+            got=got,
+            expected=expected,
+            hint="Use device_type=cpu, or device_type=auto, which takes the CPU where it must.",
+        )
+    )
+
+
+def bytes_needed(params: Params, objective: Objective, bins: _native.BinMatrix) -> int:
+    """Return how much memory of the GPU a training takes.
+
+    Rows take their bins, 16 bytes of gradients as integers, two lists of rows, a sample of rows;
+    and for each output a score, a gradient and a hessian; a label and a weight.
+    """
+    n_outputs = objective.n_outputs
+    by_row = DeviceTable.bytes_per_row(bins) + 16 + 3 * 4 + n_outputs * (8 + 4 + 4) + 4 + 4
+    n_nodes = max_nodes(params.num_leaves)
+    found = _native.describe_features(bins)
+    n_cells = int((found["n_value_bins"] + found["has_missing"]).sum())
+    by_tree = n_nodes * NODE.itemsize + 8 * slot_size(n_cells) * (n_nodes // 2 + 1)
+    return by_row * bins.n_rows + by_tree
+
+
+def check_memory(
+    params: Params, objective: Objective, bins: _native.BinMatrix, device: Device
+) -> None:
+    """Raise before anything is allocated if the training does not fit the device.
+
+    Raises:
+        MemoryError: With both figures.
+        NotSupportedError: If a tree has more leaves than the GPU has room for.
+    """
+    if choose_size(params.num_leaves) > device.shared_bytes:
+        most = params.num_leaves
+        while choose_size(most) > device.shared_bytes:
+            most -= 1
+        raise _refusal("num_leaves", params.num_leaves, f"at most {most} on this GPU")
+    needed, free = bytes_needed(params, objective, bins), device.free_bytes()
+    if needed > free:
+        raise MemoryError(
+            message(
+                "the training does not fit the memory of the GPU",
+                got=f"{bins.n_rows} rows, which take {needed / 1e9:.2f} GB",
+                expected=f"at most {free / 1e9:.2f} GB, which are free",
+                hint="Use device_type=cpu, fewer rows or columns, a smaller max_bin or num_leaves.",
+            )
+        )

@@ -1,0 +1,145 @@
+"""`DeviceTrainer`: the rounds of a training on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer import _native
+from gossamer.cuda.device import Buffer, Device, Launch
+from gossamer.cuda.grower import DeviceGrower
+from gossamer.cuda.records import GRADIENT_ARGS
+from gossamer.cuda.scores import DeviceScores
+from gossamer.cuda.table import DeviceTable
+from gossamer.data import Targets
+from gossamer.objectives import DeviceLoss, Gradients
+
+Rows = npt.NDArray[np.uint32] | None
+
+
+class DeviceTrainer:
+    """A table on a device, and what its trees are grown from."""
+
+    def __init__(
+        self,
+        device: Device,
+        bins: _native.BinMatrix,
+        settings: Sequence[_native.GrowParams],
+        n_threads: int,
+    ) -> None:
+        """Copy the table to the device, and make room for gradients.
+
+        Args:
+            device: The device.
+            bins: The table.
+            settings: Of the tree of each output.
+            n_threads: Threads that copy.
+        """
+        self._device = device
+        self._n_rows, self._n_outputs = bins.n_rows, len(settings)
+        self._table = DeviceTable(device, bins, n_threads)
+        self._bins = bins
+        self._grower = DeviceGrower(device, self._table, bins, settings[0])
+        self._gradient = Buffer(device, 4 * self._n_rows * self._n_outputs)
+        self._hessian: Buffer | None = None
+        self._targets: Targets | None = None
+        self._label: Buffer | None = None
+        self._weight: Buffer | None = None
+
+    def grow(
+        self, gradients: Gradients, rows: Rows, settings: Sequence[_native.GrowParams]
+    ) -> list[_native.Tree]:
+        """Grow the trees of a round from gradients of the host.
+
+        Args:
+            gradients: Where the loss falls.
+            rows: Rows to grow on; None: all.
+            settings: Of the tree of each output.
+        """
+        self._gradient.write(gradients.gradient)
+        hessian = None
+        if gradients.hessian is not None:
+            hessian = self._room_for_hessians()
+            hessian.write(gradients.hessian)
+        return self._grow(hessian, rows, settings)
+
+    def train(
+        self,
+        loss: DeviceLoss,
+        targets: Targets,
+        scores: DeviceScores,
+        host: npt.NDArray[np.float64],
+        rows: Rows,
+        settings: Sequence[_native.GrowParams],
+        *,
+        has_hessian: bool,
+    ) -> list[_native.Tree]:
+        """Do a round: gradients, trees, scores.
+
+        Args:
+            loss: The loss.
+            targets: Labels as the loss sees them.
+            scores: The scores of all rows.
+            host: The same on the host, which are not up to date afterwards.
+            rows: Rows to grow on; None: all.
+            settings: Of the tree of each output.
+            has_hessian: Whether hessians differ from 1.
+        """
+        self._use_targets(targets)
+        score = scores.to_device(self._device, host)
+        hessian = self._room_for_hessians() if has_hessian else None
+        self._fill_gradients(loss, score, hessian)
+        trees = self._grow(hessian, rows, settings)
+        scores.change()
+        for k, tree in enumerate(trees):
+            if tree.n_leaves > 1:
+                self._grower.add_scores(tree, score.address + 8 * self._n_rows * k)
+        return trees
+
+    def _grow(
+        self, hessian: Buffer | None, rows: Rows, settings: Sequence[_native.GrowParams]
+    ) -> list[_native.Tree]:
+        if settings[0].num_leaves != self._grower.num_leaves:  # changed during the training
+            self._grower = DeviceGrower(self._device, self._table, self._bins, settings[0])
+        self._grower.use_rows(rows)
+        return self._grower.grow(self._gradient, hessian, settings)
+
+    def _room_for_hessians(self) -> Buffer:
+        if self._hessian is None:
+            self._hessian = Buffer(self._device, self._gradient.n_bytes)
+        return self._hessian
+
+    def _use_targets(self, targets: Targets) -> None:
+        if targets is self._targets:
+            return
+        self._label = Buffer.holding(self._device, targets.label)
+        self._weight = None
+        if targets.weight is not None:
+            self._weight = Buffer.holding(self._device, targets.weight)
+        self._targets = targets
+
+    def _fill_gradients(self, loss: DeviceLoss, score: Buffer, hessian: Buffer | None) -> None:
+        assert self._label is not None
+        args = np.zeros((), GRADIENT_ARGS)
+        args["n_rows"] = self._n_rows
+        args["score"] = score.address
+        args["label"] = self._label.address
+        args["weight"] = 0 if self._weight is None else self._weight.address
+        args["gradient"] = self._gradient.address
+        args["hessian"] = 0 if hessian is None else hessian.address
+        args["kind"] = int(loss.kind)
+        for name in ("n_classes", "sigmoid", "weight_negative", "weight_positive"):
+            args[name] = getattr(loss, name)
+        if loss.loss is not None:
+            args["loss"]["kind"] = int(loss.loss.kind.value)
+            for name in "abc":
+                args["loss"][name] = getattr(loss.loss, name)
+        n_blocks = min(-(-self._n_rows // 256), 16 * self._device.n_processors)
+        self._device.run([Launch("fill_gradients", n_blocks, 256, args)])
+
+    @property
+    def n_batches(self) -> int:
+        """Batches of nodes of all trees so far."""
+        return self._grower.n_batches

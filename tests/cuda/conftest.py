@@ -1,0 +1,51 @@
+"""A device for tests of what runs on a GPU: the kernels are compiled for the host."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+
+from pathlib import Path
+
+import pytest
+from gossamer.cuda import supported
+
+from tests.cuda.emulated import EmulatedDevice
+
+ROOT = Path(__file__).parents[2]
+NATIVE = ROOT / "native"
+
+
+@pytest.fixture(scope="session")
+def emulated_kernels() -> Path:
+    """The kernels as a library of the host; made once for all processes that test."""
+    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
+    assert compiler, "the tests need a C++ compiler, as the package does"
+    sources = [NATIVE / "tests" / name for name in ("emulated_kernels.cpp", "emulator.cpp")]
+    command = [
+        *(compiler, "-std=c++20", "-O2", "-fPIC", "-shared", "-ffp-contract=off"),
+        *("-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas", f"-I{NATIVE}"),
+        *map(str, sources),
+    ]
+    found = hashlib.sha256(" ".join(command).encode())
+    for path in sorted([*NATIVE.glob("cuda/*"), *NATIVE.glob("kernels/*.inl"), *NATIVE.glob("*/*.h")]):
+        found.update(path.read_bytes())
+    for path in sources:
+        found.update(path.read_bytes())
+    library = ROOT / "build" / f"emulated-{found.hexdigest()[:16]}.so"
+    if not library.exists():
+        library.parent.mkdir(exist_ok=True)
+        own = library.with_suffix(f".{os.getpid()}")
+        subprocess.run([*command, "-o", str(own)], check=True)
+        own.rename(library)
+    return library
+
+
+@pytest.fixture
+def device(emulated_kernels: Path, monkeypatch: pytest.MonkeyPatch) -> EmulatedDevice:
+    """The device that `device_type=cuda` finds."""
+    emulated = EmulatedDevice(str(emulated_kernels))
+    monkeypatch.setattr(supported, "open_device", lambda number=0: emulated)
+    return emulated
