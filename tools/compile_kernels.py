@@ -1,7 +1,7 @@
-"""Compile the kernels of native/cuda to PTX with NVRTC; no GPU is needed.
+"""Compile the kernels of native/cuda with NVRTC; no GPU is needed.
 
-The PTX is part of the package (`src/gossamer/cuda/kernels.ptx.gz`), so users need no compiler. Run
-`make kernels` after a change of the kernels. NVRTC 12.2 makes PTX that drivers from 535 on can read.
+What comes out is part of the package (`src/gossamer/cuda/kernels.*`), so users need no compiler.
+Run `make kernels` after a change of the kernels. NVRTC 12.2 makes code for drivers from 535 on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 NATIVE: Final = ROOT / "native"
-OUTPUT: Final = ROOT / "src" / "gossamer" / "cuda" / "kernels.ptx.gz"
+FOLDER: Final = ROOT / "src" / "gossamer" / "cuda"
+
+# Machine code for the GPUs of two generations, which loads at once; PTX for all others, which the
+# driver translates when it first meets it.
+ARCHITECTURES: Final = {
+    "sm_80": "kernels.sm_80.gz",
+    "sm_90": "kernels.sm_90.gz",
+    "compute_75": "kernels.ptx.gz",
+}
 
 # NVRTC has no standard library; this is all that the shared headers need of it.
 _CSTDINT: Final = """#pragma once
@@ -46,7 +54,7 @@ OPTIONS: Final = (
 
 
 def fingerprint() -> str:
-    """Return a hash of everything that the PTX is made of."""
+    """Return a hash of everything that the compiled kernels are made of."""
     found = hashlib.sha256()
     paths = [
         *NATIVE.glob("cuda/*"),
@@ -61,8 +69,8 @@ def fingerprint() -> str:
     return found.hexdigest()
 
 
-def compile_kernels(architecture: str = "compute_75") -> bytes:
-    """Return the PTX.
+def compile_kernels(architecture: str) -> bytes:
+    """Return PTX ("compute_75" and the like) or machine code ("sm_90").
 
     Raises:
         RuntimeError: If NVRTC refuses the source; the message has its log.
@@ -85,16 +93,19 @@ def compile_kernels(architecture: str = "compute_75") -> bytes:
         log = b" " * do("nvrtcGetProgramLogSize", program)
         do("nvrtcGetProgramLog", program, log)
         raise RuntimeError(log.decode())
-    ptx = b" " * do("nvrtcGetPTXSize", program)
-    do("nvrtcGetPTX", program, ptx)
-    return ptx.rstrip(b"\0")
+    kind = "PTX" if architecture.startswith("compute") else "CUBIN"
+    code = b" " * do(f"nvrtcGet{kind}Size", program)
+    do(f"nvrtcGet{kind}", program, code)
+    return code
 
 
 def main() -> int:
-    """Compile and write the file."""
-    ptx = f"// {fingerprint()}\n".encode() + compile_kernels()
-    OUTPUT.write_bytes(gzip.compress(ptx, 9, mtime=0))
-    print(f"wrote {OUTPUT.relative_to(ROOT)}: {OUTPUT.stat().st_size} bytes")
+    """Compile, and write one file for each architecture."""
+    for architecture, name in ARCHITECTURES.items():
+        path = FOLDER / name
+        path.write_bytes(gzip.compress(compile_kernels(architecture), 9, mtime=0))
+        print(f"wrote {path.relative_to(ROOT)}: {path.stat().st_size} bytes")
+    (FOLDER / "kernels.sha256").write_text(fingerprint() + "\n", encoding="ascii")
     return 0
 
 

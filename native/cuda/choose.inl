@@ -47,34 +47,65 @@ inline bool comes_before(const Args& a, const Waiting& x, const Waiting& y) {
   return x.order < y.order;
 }
 
-// The place of the leaf whose turn it is, found by a warp. There is at least one.
-inline int place_of_next(const Args& a, const Known& known, int n_waiting) {
-  int best = lane_of_thread() < n_waiting ? lane_of_thread() : 0;
-  for (int i = best + 32; i < n_waiting; i += 32) {
-    if (comes_before(a, known.waiting[i], known.waiting[best])) best = i;
-  }
-  for (int step = 16; step > 0; step >>= 1) {
-    const int other = __shfl_xor_sync(kAll, best, step);
-    if (comes_before(a, known.waiting[other], known.waiting[best])) best = other;
-  }
-  return best;
-}
+// A warp commits nodes as long as their children are known, and sets the node that must be expanded next. Each thread
+// remembers the best of the leaves at its places: those whose number is its own modulo 32.
+struct Committer {
+  const Args& a;
+  const Known& known;
+  int n_places;
+  Waiting best;  // of this thread; node -1: none
+  int place;
 
-// A warp commits nodes as long as their children are known. Sets the node that must be expanded next.
+  void look() {
+    best.node = -1;
+    for (int i = lane_of_thread(); i < n_places; i += 32) {
+      const Waiting& other = known.waiting[i];
+      if (other.node < 0 || (best.node >= 0 && !comes_before(a, other, best))) continue;
+      best = other;
+      place = i;
+    }
+  }
+
+  // The best of all threads; node -1: there is none.
+  Waiting find(int& at) const {
+    Waiting top = best;
+    at = place;
+    for (int step = 16; step > 0; step >>= 1) {
+      Waiting other;
+      other.gain = __shfl_xor_sync(kAll, top.gain, step);
+      other.order = __shfl_xor_sync(kAll, top.order, step);
+      other.node = __shfl_xor_sync(kAll, top.node, step);
+      other.depth = __shfl_xor_sync(kAll, top.depth, step);
+      const int other_at = __shfl_xor_sync(kAll, at, step);
+      if (other.node < 0 || (top.node >= 0 && !comes_before(a, other, top))) continue;
+      top = other;
+      at = other_at;
+    }
+    return top;
+  }
+
+  void put(int at, const Waiting& leaf) {
+    if (lane_of_thread() != at % 32) return;
+    known.waiting[at] = leaf;
+    look();
+  }
+};
+
 inline void commit_nodes(const Args& a, const Known& known, ChooseMemory& m) {
   State& s = *a.state;
-  int n_waiting = s.n_waiting;
   int64_t n_committed = s.n_committed;
   uint64_t smallest = reach_bits(s.smallest_reach);
   int next = -1;
   if (s.n_batches == 0) {
-    n_waiting = known.reach[0] != 0 ? 1 : 0;
-    if (lane_of_thread() == 0) known.waiting[0] = {known.gain[0], 0, 0, 0};
+    if (lane_of_thread() == 0) known.waiting[0] = {known.gain[0], 0, known.reach[0] != 0 ? 0 : -1, 0};
     __syncwarp();
   }
-  while (n_waiting > 0 && n_committed + 1 < a.num_leaves) {
-    const int place = place_of_next(a, known, n_waiting);
-    const Waiting own = known.waiting[place];
+  Committer commit{a, known, s.n_batches == 0 ? 1 : s.n_waiting, {0.0, 0, -1, 0}, 0};
+  commit.look();
+  while (n_committed + 1 < a.num_leaves) {
+    int place = 0;
+    const Waiting own = commit.find(place);
+    if (own.node < 0) break;
     const int32_t child = known.left_child[own.node];
     if (child < 0) {
       next = own.node;
@@ -82,21 +113,20 @@ inline void commit_nodes(const Args& a, const Known& known, ChooseMemory& m) {
     }
     ++n_committed;
     smallest = known.reach[own.node] < smallest ? known.reach[own.node] : smallest;
-    --n_waiting;
-    __syncwarp();
-    if (lane_of_thread() == 0) known.waiting[place] = known.waiting[n_waiting];
-    __syncwarp();
+    // The first child that may be split takes the place of its parent, the second one a new place.
+    bool is_taken = false;
     for (int side = 0; side < 2; ++side) {
       if (known.reach[child + side] == 0) continue;
-      if (lane_of_thread() == 0) {
-        known.waiting[n_waiting] = {known.gain[child + side], 2 * n_committed + side, child + side, own.depth + 1};
-      }
-      ++n_waiting;
+      const Waiting leaf{known.gain[child + side], 2 * n_committed + side, child + side, own.depth + 1};
+      const int at = is_taken ? commit.n_places++ : place;
+      commit.put(at, leaf);
+      is_taken = true;
     }
+    if (!is_taken) commit.put(place, {0.0, 0, -1, 0});
     __syncwarp();
   }
   if (lane_of_thread() != 0) return;
-  s.n_waiting = n_waiting;
+  s.n_waiting = commit.n_places;
   s.n_committed = n_committed;
   s.smallest_reach = reach_of_bits(smallest);
   m.next = next;
@@ -210,14 +240,16 @@ inline Node child_of(const Args& a, const Node& parent, int32_t number, int side
 
 inline int64_t tiles_of(int64_t n_rows, int64_t rows) { return (n_rows + rows - 1) / rows; }
 
-// Rows of a tile: few enough for a packed cell, and so many that every block has the same number of tiles.
-inline int64_t build_rows_of(const Args& a, int64_t n_rows) {
-  constexpr int64_t kLeastRows = 2048;  // a tile must be worth its cells, which are cleared and added up
+// Rows of a tile: few enough for a packed cell; and so many that all blocks have the same number of tiles, though the
+// last tile of each job is not full.
+inline int64_t build_rows_of(const Args& a, int64_t n_rows, int64_t n_jobs) {
+  constexpr int64_t kLeastRows = 1024;  // a tile must be worth its cells, which are cleared and added up
   const int64_t max_rows = a.state->layout.max_rows;
   const int64_t most = max_rows < 65535 ? max_rows : 65535;
   const int64_t n_groups = a.n_groups > 0 ? a.n_groups : 1;
-  const int64_t rounds = tiles_of(n_rows * n_groups, most * a.build_blocks);
-  const int64_t rows = tiles_of(n_rows * n_groups, a.build_blocks * (rounds > 0 ? rounds : 1));
+  const int64_t rounds = tiles_of((tiles_of(n_rows, most) + n_jobs) * n_groups, a.build_blocks);
+  const int64_t n_tiles = a.build_blocks * rounds / n_groups - n_jobs;
+  const int64_t rows = tiles_of(n_rows, n_tiles > 1 ? n_tiles : 1);
   return rows < kLeastRows ? kLeastRows : rows < most ? rows : most;
 }
 
@@ -252,7 +284,7 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
   int64_t all_build = 0;
   int64_t all_searched = 0;
   sum_before(build_rows, m.sums, all_rows);
-  const int64_t rows = build_rows_of(a, all_rows);
+  const int64_t rows = build_rows_of(a, all_rows, n_jobs);
   job.split_tile = sum_before(split_tiles, m.sums, all_split);
   job.build_tile = sum_before(tiles_of(build_rows, rows), m.sums, all_build);
   const int64_t new_slot = s.n_slots + sum_before(searched, m.sums, all_searched);
@@ -337,7 +369,7 @@ inline void make_root(const Args& a) {
   }
   s.n_slots = 1;
   s.n_jobs = 1;
-  s.build_rows = build_rows_of(a, a.task->n_rows);
+  s.build_rows = build_rows_of(a, a.task->n_rows, 1);
   s.n_build_tiles = tiles_of(a.task->n_rows, s.build_rows);
   s.built_rows = a.task->n_rows;
   Job job{};

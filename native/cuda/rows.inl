@@ -197,8 +197,10 @@ inline Test test_of(const Args& a, int32_t node) {
 constexpr int kSplitThreads = 512;
 constexpr int kRowsPerThread = static_cast<int>(kSplitRows / kSplitThreads);
 
-// The rows of one tile go to both children. Places are reserved once per tile and side.
+// The rows of one tile go to both children. A warp has consecutive rows; places are reserved once per tile and side.
+// `shared` has room for the numbers of each warp.
 inline void split_tile(const Args& a, Job& job, int64_t first, uint32_t* shared) {
+  constexpr int kWarps = kSplitThreads / 32;
   const Node& node = a.nodes[job.node];
   const Test test = test_of(a, job.node);
   const int64_t first_row = node.first_row;
@@ -208,50 +210,65 @@ inline void split_tile(const Args& a, Job& job, int64_t first, uint32_t* shared)
   const uint32_t* const from = node.buffer < 0 ? nullptr : a.row_lists[node.buffer] + first_row;
   uint32_t* const left = a.row_lists[node.buffer < 0 ? 0 : 1 - node.buffer] + first_row;
   uint32_t* const right = left + room_left;
+  const int64_t begin = first + static_cast<int64_t>(warp_of_thread()) * 32 * kRowsPerThread + lane_of_thread();
   uint32_t rows[kRowsPerThread];
-  uint32_t sides = 0;  // two bits for each row: 1 left, 2 right
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
-    const int64_t place = first + i * kSplitThreads + static_cast<int64_t>(threadIdx.x);
+    const int64_t place = begin + 32 * i;
     rows[i] = 0;
-    if (place < n_rows) {
-      rows[i] = from != nullptr ? from[place] : row_in_tree(a, place);
-      sides |= 4u << (2 * i);
-    }
+    if (place < n_rows) rows[i] = from != nullptr ? from[place] : row_in_tree(a, place);
   }
+  uint32_t goes_left = 0;  // a bit for each of the rows
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    if (begin + 32 * i < n_rows && test.goes_left(a, rows[i])) goes_left |= 1u << i;
+  }
+  uint32_t lefts[kRowsPerThread];  // of the warp: a bit for each thread
+  uint32_t rights[kRowsPerThread];
   uint32_t n_left = 0;
   uint32_t n_right = 0;
-  const uint32_t is_row = sides;
-  sides = 0;
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
-    if ((is_row >> (2 * i) & 4u) == 0) continue;
-    const uint32_t goes_left = test.goes_left(a, rows[i]) ? 1u : 0u;
-    sides |= (2u - goes_left) << (2 * i);
-    n_left += goes_left;
-    n_right += 1u - goes_left;
-  }
-  // Both numbers in one: a tile has fewer than 65,536 rows.
-  uint32_t all = 0;
-  const uint32_t before = sum_before(n_left | n_right << 16, shared, all);
-  if (threadIdx.x == 0) {
-    shared[64] = atomicAdd(&job.n_left, all & 0xffffu);
-    shared[65] = atomicAdd(&job.n_right, all >> 16);
+    const bool is_row = begin + 32 * i < n_rows;
+    const bool is_left = (goes_left >> i & 1u) != 0;
+    lefts[i] = __ballot_sync(kAll, is_left);
+    rights[i] = __ballot_sync(kAll, is_row && !is_left);
+    n_left += static_cast<uint32_t>(__popc(lefts[i]));
+    n_right += static_cast<uint32_t>(__popc(rights[i]));
   }
   __syncthreads();
-  uint32_t to_left = shared[64] + (before & 0xffffu);
-  uint32_t to_right = shared[65] + (before >> 16);
+  if (lane_of_thread() == 0) {
+    shared[warp_of_thread()] = n_left;
+    shared[kWarps + warp_of_thread()] = n_right;
+  }
+  __syncthreads();
+  if (warp_of_thread() == 0) {
+    // The first half of the warp adds up the left side, the second half the right side.
+    const int lane = lane_of_thread();
+    const uint32_t own = shared[lane];
+    uint32_t through = own;
+    for (int step = 1; step < kWarps; step <<= 1) {
+      const uint32_t other = __shfl_up_sync(kAll, through, static_cast<unsigned>(step));
+      if (lane % kWarps >= step) through += other;
+    }
+    uint32_t start = 0;
+    if (lane % kWarps == kWarps - 1) start = atomicAdd(lane < kWarps ? &job.n_left : &job.n_right, through);
+    start = __shfl_sync(kAll, start, lane < kWarps ? kWarps - 1 : 2 * kWarps - 1);
+    shared[lane] = start + through - own;
+  }
+  __syncthreads();
+  uint32_t to_left = shared[warp_of_thread()];
+  uint32_t to_right = shared[kWarps + warp_of_thread()];
+  const uint32_t below = (1u << lane_of_thread()) - 1;
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
-    const uint32_t side = sides >> (2 * i) & 3u;
-    if (side == 1) {
-      if (to_left < room_left) left[to_left] = rows[i];
-      ++to_left;
-    }
-    if (side == 2) {
-      if (to_right < room_right) right[to_right] = rows[i];
-      ++to_right;
-    }
+    const uint32_t bit = 1u << lane_of_thread();
+    const uint32_t place_left = to_left + static_cast<uint32_t>(__popc(lefts[i] & below));
+    const uint32_t place_right = to_right + static_cast<uint32_t>(__popc(rights[i] & below));
+    if ((lefts[i] & bit) != 0 && place_left < room_left) left[place_left] = rows[i];
+    if ((rights[i] & bit) != 0 && place_right < room_right) right[place_right] = rows[i];
+    to_left += static_cast<uint32_t>(__popc(lefts[i]));
+    to_right += static_cast<uint32_t>(__popc(rights[i]));
   }
 }
 

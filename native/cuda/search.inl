@@ -235,16 +235,18 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   if (feature.has_missing != 0) missing = read(first + feature.n_value_bins);
   Search search = start_search(a, node, f, feature, missing);
   __syncwarp();
+  // The next cells are on their way while these are searched.
+  Sums next{0, 0, 0};
+  if (lane_of_thread() < n_bins) next = read(first + lane_of_thread());
   for (int base = 0; base < n_bins; base += 32) {
     const int bin = base + lane_of_thread();
-    Sums cell{0, 0, 0};
-    if (bin < n_bins) {
-      cell = read(first + bin);
-      if (subtracts) {
-        own.gradient[first + bin] = cell.gradient;
-        own.hessian[first + bin] = cell.hessian;
-        own.count[first + bin] = static_cast<uint32_t>(cell.count);
-      }
+    const Sums cell = next;
+    next = Sums{0, 0, 0};
+    if (bin + 32 < n_bins) next = read(first + bin + 32);
+    if (subtracts && bin < n_bins) {
+      own.gradient[first + bin] = cell.gradient;
+      own.hessian[first + bin] = cell.hessian;
+      own.count[first + bin] = static_cast<uint32_t>(cell.count);
     }
     if (is_searched && !is_category) search.add(cell, bin);
   }

@@ -1,7 +1,7 @@
 """`CudaDevice`: an NVIDIA GPU, through the driver that is on the machine.
 
-The kernels come with the package as PTX, which the driver translates for the GPU at hand: neither a
-compiler nor a CUDA toolkit is needed.
+The kernels come with the package: as machine code for the most common GPUs, for the others as PTX,
+which the driver translates. Neither a compiler nor a CUDA toolkit is needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import numpy.typing as npt
 from gossamer.cuda.device import Launch
 from gossamer.errors import DeviceError, message
 
-_PTX: Final = "kernels.ptx.gz"
+# Compiled kernels by the generation of the GPU; see tools/compile_kernels.py.
+_KERNELS: Final = {8: "kernels.sm_80.gz", 9: "kernels.sm_90.gz"}
+_KERNELS_OF_OTHERS: Final = "kernels.ptx.gz"
 
 
 @lru_cache
@@ -98,9 +100,11 @@ class CudaDevice:
             attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
         )
         self.name = self._do("cuDeviceGetName", 256, self._device).split(b"\0")[0].decode()
-        with files("gossamer.cuda").joinpath(_PTX).open("rb") as file:
-            ptx = gzip.decompress(file.read()) + b"\0"
-        self._module = self._do("cuModuleLoadData", ptx)
+        generation = self._get(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+        name = _KERNELS.get(generation, _KERNELS_OF_OTHERS)
+        with files("gossamer.cuda").joinpath(name).open("rb") as file:
+            kernels = gzip.decompress(file.read()) + b"\0"
+        self._module = self._do("cuModuleLoadData", kernels)
         self._kernels: dict[str, Any] = {}
         self._shared: dict[str, int] = {}
 

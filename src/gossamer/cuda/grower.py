@@ -169,7 +169,7 @@ class DeviceGrower:
         return (start if n_batches > 0 else []) + batch * abs(n_batches)
 
     def _launch(self, n_batches: int) -> None:
-        key = self._args.tobytes() + n_batches.to_bytes(4, "little", signed=True)
+        key = as_bytes(self._args).tobytes() + n_batches.to_bytes(4, "little", signed=True)
         if key not in self._recorded:
             if len(self._recorded) > 8:  # settings that change from tree to tree
                 self._recorded.clear()
