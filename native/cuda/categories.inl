@@ -33,12 +33,11 @@ struct CategorySearcher {
   }
 
   bool is_enough(const Sums& s) const {
-    return static_cast<double>(s.count) >= leaf.rules.min_data && hessian_of(s) >= min_hessian;
+    return static_cast<double>(s.count) >= leaf.min_data && hessian_of(s) >= min_hessian;
   }
 
   double gain(const Sums& s) const {
-    return leaf_gain(static_cast<double>(s.gradient), hessian_of(s), static_cast<double>(s.count), leaf.rules,
-                     leaf.output);
+    return side_gain(leaf, static_cast<double>(s.gradient), hessian_of(s), static_cast<double>(s.count));
   }
 
   bool is_known(int bin) const { return bin < feature.n_value_bins && a.known_bins[feature.known + bin] != 0; }
@@ -78,7 +77,7 @@ struct CategorySearcher {
   void sort() {
     for (int i = lane_of_thread(); i < n; i += 32) {
       Category& c = categories[i];
-      c.order = static_cast<double>(c.sums.gradient) / (hessian_of(c.sums) + leaf.rules.cat_smooth);
+      c.order = static_cast<double>(c.sums.gradient) / (hessian_of(c.sums) + leaf.rules->cat_smooth);
     }
     __syncwarp();
     int own = 0;
@@ -103,7 +102,7 @@ struct CategorySearcher {
 
   // One after another: few sets are tried.
   CategoryRange find() const {
-    const SplitRules& r = leaf.rules;
+    const SplitRules& r = *leaf.rules;
     const int half = (n_tried + 1) / 2;
     const int most = one_hot ? n_tried : (r.max_cat_threshold < half ? r.max_cat_threshold : half);
     int only = -1;
@@ -157,18 +156,17 @@ struct CategorySearcher {
 };
 
 // `set` nullptr: only the gain is wanted.
-inline void search_categories(const Args& a, const Node& node, int f, const Slot& slot, uint32_t* set, Best& out) {
+GOSSAMER_RARE void search_categories(const Args& a, const Node& node, int f, const Slot& slot, uint32_t* set, Best& out) {
   const State& s = *a.state;
   const DeviceFeature feature = a.features[f];
   const int64_t warp = thread_of_grid() / 32;
   auto* const scratch = a.category_scratch + warp * a.category_scratch_bytes;
   const int room = a.category_words * 32;
-  CategorySearcher search{a, leaf_of_node(s, node, feature), feature, reinterpret_cast<Category*>(scratch),
+  CategorySearcher search{a, leaf_of_node(s, node, 0.0), feature, reinterpret_cast<Category*>(scratch),
                           reinterpret_cast<int32_t*>(scratch + room * static_cast<int64_t>(sizeof(Category)))};
-  search.leaf.rules = s.rules;
-  search.min_hessian = least_hessian(s.rules);
+  search.min_hessian = search.leaf.min_hessian;
   search.one_hot = feature.n_categories + feature.has_missing <= s.rules.max_cat_to_onehot;
-  if (!search.one_hot) search.leaf.rules.lambda_l2 += s.rules.cat_l2;
+  if (!search.one_hot) search.leaf.lambda_l2 += s.rules.cat_l2;
   search.random = a.extra_trees != 0 ? random_bits(a.task->extra_key ^ node.key, static_cast<uint64_t>(f)) : 0;
   search.read(slot);
   CategoryRange best;

@@ -1,11 +1,17 @@
 // Which nodes are expanded next, in one block.
 //
-// Nodes are committed as the host will do it (see core/frontier.h): the best first, or level by level. When it is the
-// turn of a node whose children are not known yet, it is expanded, and others with it that will probably get into the
-// tree: leaf by leaf, those whose reach is among the L - 1 largest known so far and not below the smallest reach of the
-// tree before; level by level, all of its level. The tree does not depend on them.
+// The host commits nodes one by one: the best first, or level by level. Leaf by leaf, the tree consists of the L - 1
+// nodes with the largest reach (see core/frontier.h); level by level, of the first L - 1 nodes. Let u be the node that
+// comes first among those whose children are not known. If L - 1 nodes come before it, the tree is complete. If not,
+// u is expanded, and others with it that will probably get into the tree: leaf by leaf, those whose reach is among the
+// L - 1 largest known so far and not below the smallest reach of the tree before; level by level, all of its level.
+//
+// Nodes may have the same reach: those below a node with a smaller gain than their own. Where such a group lies across
+// the end of the tree, all of it is expanded, which seldom takes more than a batch or two. If it goes on, nodes are
+// committed as the host does it, to see whose turn it is.
 
 constexpr int kChooseThreads = 1024;
+constexpr int kMostGroups = 2;  // batches in which a group is expanded as a whole
 
 // Room in shared memory. Arrays with an entry for every node follow, and one with an entry for every leaf.
 struct ChooseMemory {
@@ -18,12 +24,20 @@ struct ChooseMemory {
   int32_t next;     // the node whose turn it is; -1: the tree is complete
 };
 
+// A leaf of the tree that may be split.
+struct Waiting {
+  double gain;
+  int64_t order;  // of creation: breaks ties
+  int32_t node;
+  int32_t unused;
+};
+
 // What is known of the nodes, by number.
 struct Known {
-  uint64_t* reach;  // bits; 0: the node cannot be split
+  uint64_t* reach;  // bits, or a number that falls with the depth; 0: the node cannot be split
   double* gain;
-  int32_t* left_child;
   Waiting* waiting;
+  int32_t* left_child;
 };
 
 // Bits of a positive double compare like the double.
@@ -41,95 +55,101 @@ inline double reach_of_bits(uint64_t bits) {
 
 // ---- whose turn it is ----
 
-inline bool comes_before(const Args& a, const Waiting& x, const Waiting& y) {
-  if (a.depthwise != 0 && x.depth != y.depth) return x.depth < y.depth;
-  if (a.depthwise == 0 && x.gain != y.gain) return x.gain > y.gain;
-  return x.order < y.order;
+inline bool comes_before(const Waiting& x, const Waiting& y) {
+  return x.gain != y.gain ? x.gain > y.gain : x.order < y.order;
 }
 
-// A warp commits nodes as long as their children are known, and sets the node that must be expanded next. Each thread
-// remembers the best of the leaves at its places: those whose number is its own modulo 32.
-struct Committer {
-  const Args& a;
-  const Known& known;
-  int n_places;
-  Waiting best;  // of this thread; node -1: none
-  int place;
-
-  void look() {
-    best.node = -1;
-    for (int i = lane_of_thread(); i < n_places; i += 32) {
-      const Waiting& other = known.waiting[i];
-      if (other.node < 0 || (best.node >= 0 && !comes_before(a, other, best))) continue;
-      best = other;
-      place = i;
-    }
+// The place of the leaf whose turn it is, found by a warp. There is at least one.
+inline int place_of_next(const Known& known, int n_waiting) {
+  int best = lane_of_thread() < n_waiting ? lane_of_thread() : 0;
+  for (int i = best + 32; i < n_waiting; i += 32) {
+    if (comes_before(known.waiting[i], known.waiting[best])) best = i;
   }
-
-  // The best of all threads; node -1: there is none.
-  Waiting find(int& at) const {
-    Waiting top = best;
-    at = place;
-    for (int step = 16; step > 0; step >>= 1) {
-      Waiting other;
-      other.gain = __shfl_xor_sync(kAll, top.gain, step);
-      other.order = __shfl_xor_sync(kAll, top.order, step);
-      other.node = __shfl_xor_sync(kAll, top.node, step);
-      other.depth = __shfl_xor_sync(kAll, top.depth, step);
-      const int other_at = __shfl_xor_sync(kAll, at, step);
-      if (other.node < 0 || (top.node >= 0 && !comes_before(a, other, top))) continue;
-      top = other;
-      at = other_at;
-    }
-    return top;
+  for (int step = 16; step > 0; step >>= 1) {
+    const int other = __shfl_xor_sync(kAll, best, step);
+    if (comes_before(known.waiting[other], known.waiting[best])) best = other;
   }
+  return best;
+}
 
-  void put(int at, const Waiting& leaf) {
-    if (lane_of_thread() != at % 32) return;
-    known.waiting[at] = leaf;
-    look();
-  }
-};
-
-inline void commit_nodes(const Args& a, const Known& known, ChooseMemory& m) {
-  State& s = *a.state;
-  int64_t n_committed = s.n_committed;
-  uint64_t smallest = reach_bits(s.smallest_reach);
-  int next = -1;
-  if (s.n_batches == 0) {
-    if (lane_of_thread() == 0) known.waiting[0] = {known.gain[0], 0, known.reach[0] != 0 ? 0 : -1, 0};
-    __syncwarp();
-  }
-  Committer commit{a, known, s.n_batches == 0 ? 1 : s.n_waiting, {0.0, 0, -1, 0}, 0};
-  commit.look();
-  while (n_committed + 1 < a.num_leaves) {
-    int place = 0;
-    const Waiting own = commit.find(place);
-    if (own.node < 0) break;
-    const int32_t child = known.left_child[own.node];
-    if (child < 0) {
-      next = own.node;
-      break;
-    }
+// A warp commits nodes as long as their children are known; returns the first node whose children are not, or -1.
+GOSSAMER_RARE int commit_nodes(const Args& a, const Known& known) {
+  int n_waiting = 1;
+  if (lane_of_thread() == 0) known.waiting[0] = {known.gain[0], 0, 0, 0};
+  __syncwarp();
+  for (int64_t n_committed = 0; n_waiting > 0 && n_committed + 1 < a.num_leaves;) {
+    const int place = place_of_next(known, n_waiting);
+    const int32_t node = known.waiting[place].node;
+    const int32_t child = known.left_child[node];
+    if (child < 0) return node;
     ++n_committed;
-    smallest = known.reach[own.node] < smallest ? known.reach[own.node] : smallest;
-    // The first child that may be split takes the place of its parent, the second one a new place.
-    bool is_taken = false;
+    --n_waiting;
+    __syncwarp();
+    if (lane_of_thread() == 0) known.waiting[place] = known.waiting[n_waiting];
+    __syncwarp();
     for (int side = 0; side < 2; ++side) {
       if (known.reach[child + side] == 0) continue;
-      const Waiting leaf{known.gain[child + side], 2 * n_committed + side, child + side, own.depth + 1};
-      const int at = is_taken ? commit.n_places++ : place;
-      commit.put(at, leaf);
-      is_taken = true;
+      if (lane_of_thread() == 0) {
+        known.waiting[n_waiting] = {known.gain[child + side], 2 * n_committed + side, child + side, 0};
+      }
+      ++n_waiting;
     }
-    if (!is_taken) commit.put(place, {0.0, 0, -1, 0});
     __syncwarp();
   }
-  if (lane_of_thread() != 0) return;
-  s.n_waiting = commit.n_places;
-  s.n_committed = n_committed;
-  s.smallest_reach = reach_of_bits(smallest);
-  m.next = next;
+  return -1;
+}
+
+// The larger of all threads' numbers, which are not negative.
+inline int64_t largest_of_block(int64_t value, int64_t* shared) {
+  for (int step = 16; step > 0; step >>= 1) {
+    const int64_t other = __shfl_xor_sync(kAll, value, step);
+    value = other > value ? other : value;
+  }
+  __syncthreads();
+  if (lane_of_thread() == 0) shared[warp_of_thread()] = value;
+  __syncthreads();
+  value = shared[lane_of_thread()];
+  for (int step = 16; step > 0; step >>= 1) {
+    const int64_t other = __shfl_xor_sync(kAll, value, step);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+// Finds the node that comes first among those whose children are not known, and sets it as the next one unless the tree
+// is complete. `top` becomes its reach.
+inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m, uint64_t& top) {
+  State& s = *a.state;
+  int64_t largest = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+    const auto own = static_cast<int64_t>(known.reach[i]);
+    if (known.left_child[i] < 0 && own > largest) largest = own;
+  }
+  largest = largest_of_block(largest, m.sums);
+  top = static_cast<uint64_t>(largest);
+  int64_t counts = 0;  // nodes with at least this reach, and above them those with a larger one
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+    if (known.reach[i] > top) counts += int64_t{1} << 32;
+    if (known.reach[i] >= top && top > 0) ++counts;
+    if (known.reach[i] == top && top > 0 && known.left_child[i] < 0) m.next = i;  // any of them
+  }
+  int64_t all = 0;
+  sum_before(counts, m.sums, all);
+  const int64_t n_before = all >> 32;
+  const int64_t n_with = all & 0xffffffff;
+  __syncthreads();
+  if (top == 0 || n_before + 1 >= a.num_leaves) {
+    if (threadIdx.x == 0) m.next = -1;
+  } else if (n_with + 1 > a.num_leaves && a.depthwise == 0) {
+    const bool is_group = s.n_groups < kMostGroups;
+    __syncthreads();
+    if (threadIdx.x == 0) ++s.n_groups;
+    if (!is_group && warp_of_thread() == 0) {
+      const int next = commit_nodes(a, known);
+      if (lane_of_thread() == 0) m.next = next;
+    }
+  }
+  __syncthreads();
 }
 
 // ---- nodes to be expanded ahead ----
@@ -185,26 +205,26 @@ inline uint64_t least_reach(const Args& a, const Known& known, int n, ChooseMemo
   return least;
 }
 
-// Nodes that are expanded at once: no more than the tree has room for. Where nodes run short, only the one whose turn it
-// is.
+// Nodes that are expanded at once. Where nodes run short, only the one whose turn it is.
 inline int64_t most_chosen(const Args& a, int n) {
-  const int64_t wanted = a.num_leaves - 1 - a.state->n_committed;
-  const int64_t most = wanted < kChooseThreads ? wanted : kChooseThreads;
-  return n + 2 * most + 2 * wanted > a.max_nodes ? 1 : most;
+  const int64_t most = a.num_leaves < kChooseThreads ? a.num_leaves : kChooseThreads;
+  return n + 2 * most + 2 * a.num_leaves > a.max_nodes ? 1 : most;
 }
 
-// The node whose turn it is, then others in the order of their numbers.
-inline void list_chosen(const Args& a, const Known& known, int n, ChooseMemory& m) {
+// The node whose turn it is, then others in the order of their numbers. `top` is its reach.
+inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
   const int next = m.next;
-  const int depth = a.nodes[next].depth;
-  const uint64_t least = a.depthwise != 0 ? 1 : least_reach(a, known, n, m);
+  uint64_t least = top;
+  if (a.depthwise == 0) {
+    least = least_reach(a, known, n, m);
+    least = least < top ? least : top;
+  }
   const int64_t most = most_chosen(a, n);
   int64_t listed = 1;
   if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
     const int i = base + static_cast<int>(threadIdx.x);
-    bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least;
-    if (takes && a.depthwise != 0) takes = a.nodes[i].depth == depth;
+    const bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least;
     int64_t found = 0;
     const int64_t place = listed + sum_before<int64_t>(takes ? 1 : 0, m.sums, found);
     if (takes && place < most) m.chosen[place] = i;
@@ -307,6 +327,9 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
   s.n_batches += 1;
 }
 
+// Levels from the top, as numbers that fall; all of them are above 0.
+inline uint64_t reach_of_depth(int32_t depth) { return (uint64_t{1} << 40) - static_cast<uint64_t>(depth); }
+
 inline void choose_nodes(const Args& a) {
   State& s = *a.state;
   if (s.is_complete != 0) return;
@@ -319,19 +342,23 @@ inline void choose_nodes(const Args& a) {
   known.left_child = reinterpret_cast<int32_t*>(known.waiting + a.num_leaves + 1);
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
     const Node& node = a.nodes[i];
-    known.reach[i] = node.feature >= 0 ? reach_bits(node.reach) : 0;
+    const uint64_t reach = a.depthwise != 0 ? reach_of_depth(node.depth) : reach_bits(node.reach);
+    known.reach[i] = node.feature >= 0 ? reach : 0;
     known.gain[i] = node.gain;
     known.left_child[i] = node.left_child;
   }
-  for (int i = static_cast<int>(threadIdx.x); i < s.n_waiting; i += kChooseThreads) known.waiting[i] = a.waiting[i];
   __syncthreads();
-  if (warp_of_thread() == 0) commit_nodes(a, known, m);
-  __syncthreads();
-  for (int i = static_cast<int>(threadIdx.x); i < s.n_waiting; i += kChooseThreads) a.waiting[i] = known.waiting[i];
+  uint64_t top = 0;
+  find_next(a, known, n, m, top);
   if (m.next < 0) {
+    int64_t n_known = 0;
+    int64_t own = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) own += known.reach[i] != 0;
+    sum_before(own, m.sums, n_known);
+    const bool is_full = n_known + 1 >= a.num_leaves && a.depthwise == 0;
+    const uint64_t cut = is_full ? kth_largest(known.reach, n, a.num_leaves - 1, m) : 0;
     if (threadIdx.x != 0) return;
-    const bool is_full = s.n_committed + 1 == a.num_leaves;
-    s.last_cut = is_full ? s.smallest_reach : 0.0;
+    s.last_cut = reach_of_bits(cut);
     s.last_root_gain = known.gain[0];
     s.is_complete = 1;
     s.n_jobs = 0;
@@ -339,7 +366,7 @@ inline void choose_nodes(const Args& a) {
     s.n_build_tiles = 0;
     return;
   }
-  list_chosen(a, known, n, m);
+  list_chosen(a, known, n, top, m);
   make_jobs(a, m);
 }
 
@@ -360,9 +387,7 @@ inline void make_root(const Args& a) {
                            a.damp_from, nullptr);
   a.nodes[0] = root;
   s.n_nodes = 1;
-  s.n_waiting = 0;
-  s.n_committed = 0;
-  s.smallest_reach = 1.0e300;
+  s.n_groups = 0;
   if (a.num_leaves < 2 || !may_split(a, root)) {
     s.is_complete = 1;
     return;

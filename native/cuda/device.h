@@ -60,14 +60,6 @@ struct Node {
   std::int32_t buffer;  // of its rows: 0 or 1; -1: rows first_row, first_row + 1, ...
 };
 
-// A leaf of the tree that may be split: the device commits nodes as the host will, to know when the tree is complete.
-struct Waiting {
-  double gain;
-  std::int64_t order;  // of creation: breaks ties
-  std::int32_t node;
-  std::int32_t depth;
-};
-
 // A node that is expanded in this batch; or, in the first one, the root.
 struct Job {
   std::int32_t node;          // -1: the root is searched, there is no parent
@@ -117,9 +109,7 @@ struct State {
   std::int32_t error;       // 1: rows and histograms disagree
   std::int32_t n_batches;
   std::int64_t built_rows;
-  std::int64_t n_committed;
-  double smallest_reach;    // of the committed nodes
-  std::int32_t n_waiting;
+  std::int32_t n_groups;    // batches in which nodes of the same reach were expanded, see choose.inl
   std::int32_t unused;
 };
 
@@ -163,7 +153,6 @@ struct Args {
   State* state;
   Node* nodes;
   Job* jobs;
-  Waiting* waiting;
   Best* bests;                  // by job, side and feature
   std::uint32_t* category_sets; // by node: bins that go left
   std::int64_t* histograms;     // by slot: gradients, hessians, then counts of 32 bits

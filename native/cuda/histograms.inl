@@ -40,10 +40,11 @@ inline Sums unpacked(uint64_t cell, const CellLayout& layout) {
           static_cast<int64_t>(cell & ((uint64_t{1} << layout.count_bits) - 1))};
 }
 
+// Rows of one node.
 struct TileOfRows {
-  const Node& node;
-  int64_t first;
-  int64_t end;
+  const uint32_t* list;  // nullptr: the rows from `first_row` on
+  uint32_t first_row;
+  int n;
 };
 
 // The lanes [first, end) of a group, whose cells all fit into shared memory.
@@ -64,9 +65,8 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
   __syncthreads();
   const int n_loads = (group.n_lanes + 15) / 16;
   const int start = lane_of_thread() % n_lanes;
-  const uint32_t* const list = tile.node.buffer < 0 ? nullptr : a.row_lists[tile.node.buffer] + tile.node.first_row;
-  for (int64_t i = tile.first + static_cast<int64_t>(threadIdx.x); i < tile.end; i += kBuildThreads) {
-    const uint32_t row = list != nullptr ? list[i] : row_in_tree(a, i);
+  for (int i = static_cast<int>(threadIdx.x); i < tile.n; i += kBuildThreads) {
+    const uint32_t row = tile.list != nullptr ? tile.list[i] : tile.first_row + static_cast<uint32_t>(i);
     const auto* const bins =
         reinterpret_cast<const uint4*>(a.rows8 + static_cast<int64_t>(row) * a.stride8 + group.first_lane);
     for (int k = 0; k < n_loads; ++k) {
@@ -81,8 +81,9 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
     if constexpr (kWide) {
       const WideCell value = reinterpret_cast<const WideCell*>(a.row_values)[row];
       for (int k = 0; k < n_lanes; ++k) {
-        atomicAdd(wide + 2 * (cell + staged[lane]), static_cast<unsigned long long>(value.gradient));
-        atomicAdd(wide + 2 * (cell + staged[lane]) + 1, static_cast<unsigned long long>(value.hessian_count));
+        unsigned long long* const at = wide + 2 * (cell + staged[lane]);
+        atomicAdd(at, static_cast<unsigned long long>(value.gradient));
+        atomicAdd(at + 1, static_cast<unsigned long long>(value.hessian_count));
         ++lane;
         cell += stride;
         if (lane == n_lanes) lane = cell = 0;
@@ -93,9 +94,9 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
       const auto value_high = static_cast<uint32_t>(value >> 32);
 #pragma unroll 4
       for (int k = 0; k < n_lanes; ++k) {
-        const int at = cell + staged[lane];
-        const uint32_t before = atomicAdd(low + at, value_low);
-        atomicAdd(high + at, value_high + (before + value_low < before ? 1u : 0u));
+        uint32_t* const at = low + cell + staged[lane];
+        const uint32_t before = atomicAdd(at, value_low);
+        atomicAdd(at + n_cells, value_high + (before + value_low < before ? 1u : 0u));
         ++lane;
         cell += stride;
         if (lane == n_lanes) lane = cell = 0;
@@ -108,47 +109,56 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
   for (int lane = warp_of_thread(); lane < n_lanes; lane += kBuildThreads / 32) {
     const DeviceFeature& feature = a.features[a.lane_features[group.first_lane + first + lane]];
     const int n_bins = feature.n_value_bins + feature.has_missing;
+    const int64_t first_cell = feature.first_cell;
     for (int b = lane_of_thread(); b < n_bins; b += 32) {
       const int cell = lane * stride + b;
       if constexpr (kWide) {
         const uint64_t hc = wide[2 * cell + 1];
         if (hc == 0) continue;
-        add_cell(out, feature.first_cell + b,
+        add_cell(out, first_cell + b,
                  {static_cast<int64_t>(wide[2 * cell]), static_cast<int64_t>(hc >> layout.count_bits),
                   static_cast<int64_t>(hc & ((uint64_t{1} << layout.count_bits) - 1))},
                  constant);
       } else {
         const uint64_t cell_value = static_cast<uint64_t>(high[cell]) << 32 | low[cell];
-        if (cell_value != 0) add_cell(out, feature.first_cell + b, unpacked(cell_value, layout), constant);
+        if (cell_value != 0) add_cell(out, first_cell + b, unpacked(cell_value, layout), constant);
       }
     }
   }
   __syncthreads();
 }
 
-inline void build_tile(const Args& a, const Job& job, const LaneGroup& group, int64_t first_row) {
+template <bool kWide>
+inline void build_tile(const Args& a, const Job& job, const LaneGroup& group, int64_t first) {
   const State& s = *a.state;
-  const CellLayout layout = s.layout;
   const Node& node = a.nodes[job.built];
-  const int64_t end = first_row + s.build_rows;
-  const TileOfRows tile{node, first_row, end < node.sums.count ? end : node.sums.count};
+  const int64_t rest = node.sums.count - first;
+  const int64_t place = node.first_row + first;
+  const uint32_t* list = node.buffer >= 0 ? a.row_lists[node.buffer] : a.task->is_sampled != 0 ? a.sample : nullptr;
+  if (list != nullptr) list += place;
+  const TileOfRows tile{list, static_cast<uint32_t>(place),
+                        static_cast<int>(rest < s.build_rows ? rest : s.build_rows)};
   const Slot out = slot_at(a, node.slot);
-  if (!layout.wide) {
-    build_lanes<false>(a, tile, group, 0, group.n_lanes, layout, out);
-    return;
+  if constexpr (kWide) {
+    // Wide cells take twice the room: half of the lanes at a time.
+    const int half = (group.n_lanes + 1) / 2;
+    for (int from = 0; from < group.n_lanes; from += half) {
+      const int to = from + half < group.n_lanes ? from + half : group.n_lanes;
+      build_lanes<true>(a, tile, group, from, to, s.layout, out);
+    }
+  } else {
+    build_lanes<false>(a, tile, group, 0, group.n_lanes, s.layout, out);
   }
-  // Wide cells take twice the room: half of the lanes at a time.
-  const int half = (group.n_lanes + 1) / 2;
-  build_lanes<true>(a, tile, group, 0, half, layout, out);
-  if (half < group.n_lanes) build_lanes<true>(a, tile, group, half, group.n_lanes, layout, out);
 }
 
+template <bool kWide>
 inline void build_all(const Args& a) {
   const State& s = *a.state;
+  if (s.layout.wide != kWide) return;
   for (int64_t tile = blockIdx.x; tile < s.n_build_tiles * a.n_groups; tile += gridDim.x) {
     const int64_t rows = tile / a.n_groups;
     const int j = last_at_most(s.n_jobs, rows, [&](int i) { return a.jobs[i].build_tile; });
-    build_tile(a, a.jobs[j], a.groups[tile % a.n_groups], (rows - a.jobs[j].build_tile) * s.build_rows);
+    build_tile<kWide>(a, a.jobs[j], a.groups[tile % a.n_groups], (rows - a.jobs[j].build_tile) * s.build_rows);
   }
 }
 

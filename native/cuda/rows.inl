@@ -165,22 +165,19 @@ inline void quantise_rows(const Args& a) {
 
 // ---- rows by node ----
 
-inline uint32_t bin_of(const Args& a, const DeviceFeature& feature, uint32_t row) {
-  if (feature.two_bytes != 0) return a.rows16[static_cast<int64_t>(row) * a.stride16 + feature.lane];
-  return a.rows8[static_cast<int64_t>(row) * a.stride8 + feature.lane];
-}
-
 inline bool in_set(const uint32_t* set, uint32_t bin) { return (set[bin >> 5] >> (bin & 31) & 1u) != 0; }
 
 struct Test {
-  DeviceFeature feature;
+  const uint8_t* bytes;    // of the feature in row 0; nullptr: it has two bytes
+  const uint16_t* words;
+  int64_t stride;
   uint32_t threshold;
   uint32_t missing_bin;
   bool missing_left;
   const uint32_t* set;  // nullptr: numbers
 
-  bool goes_left(const Args& a, uint32_t row) const {
-    const uint32_t bin = bin_of(a, feature, row);
+  bool goes_left(uint32_t row) const {
+    const uint32_t bin = bytes != nullptr ? bytes[row * stride] : words[row * stride];
     if (set != nullptr) return in_set(set, bin);
     return bin == missing_bin ? missing_left : bin <= threshold;
   }
@@ -188,10 +185,16 @@ struct Test {
 
 inline Test test_of(const Args& a, int32_t node) {
   const Node& n = a.nodes[node];
-  const DeviceFeature feature = a.features[n.feature];
+  const DeviceFeature& feature = a.features[n.feature];
   const bool is_set = feature.n_categories >= 0;
-  return {feature, static_cast<uint32_t>(n.threshold), static_cast<uint32_t>(feature.n_value_bins),
-          n.missing_left != 0, is_set ? a.category_sets + static_cast<int64_t>(node) * a.category_words : nullptr};
+  const bool two = feature.two_bytes != 0;
+  return {two ? nullptr : a.rows8 + feature.lane,
+          two ? a.rows16 + feature.lane : nullptr,
+          two ? a.stride16 : a.stride8,
+          static_cast<uint32_t>(n.threshold),
+          static_cast<uint32_t>(feature.n_value_bins),
+          n.missing_left != 0,
+          is_set ? a.category_sets + static_cast<int64_t>(node) * a.category_words : nullptr};
 }
 
 constexpr int kSplitThreads = 512;
@@ -221,20 +224,17 @@ inline void split_tile(const Args& a, Job& job, int64_t first, uint32_t* shared)
   uint32_t goes_left = 0;  // a bit for each of the rows
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
-    if (begin + 32 * i < n_rows && test.goes_left(a, rows[i])) goes_left |= 1u << i;
+    if (begin + 32 * i < n_rows && test.goes_left(rows[i])) goes_left |= 1u << i;
   }
-  uint32_t lefts[kRowsPerThread];  // of the warp: a bit for each thread
-  uint32_t rights[kRowsPerThread];
+  uint32_t is_row = 0;
   uint32_t n_left = 0;
   uint32_t n_right = 0;
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
-    const bool is_row = begin + 32 * i < n_rows;
-    const bool is_left = (goes_left >> i & 1u) != 0;
-    lefts[i] = __ballot_sync(kAll, is_left);
-    rights[i] = __ballot_sync(kAll, is_row && !is_left);
-    n_left += static_cast<uint32_t>(__popc(lefts[i]));
-    n_right += static_cast<uint32_t>(__popc(rights[i]));
+    const bool exists = begin + 32 * i < n_rows;
+    is_row |= exists ? 1u << i : 0u;
+    n_left += static_cast<uint32_t>(__popc(__ballot_sync(kAll, (goes_left >> i & 1u) != 0)));
+    n_right += static_cast<uint32_t>(__popc(__ballot_sync(kAll, exists && (goes_left >> i & 1u) == 0)));
   }
   __syncthreads();
   if (lane_of_thread() == 0) {
@@ -262,13 +262,16 @@ inline void split_tile(const Args& a, Job& job, int64_t first, uint32_t* shared)
   const uint32_t below = (1u << lane_of_thread()) - 1;
 #pragma unroll
   for (int i = 0; i < kRowsPerThread; ++i) {
-    const uint32_t bit = 1u << lane_of_thread();
-    const uint32_t place_left = to_left + static_cast<uint32_t>(__popc(lefts[i] & below));
-    const uint32_t place_right = to_right + static_cast<uint32_t>(__popc(rights[i] & below));
-    if ((lefts[i] & bit) != 0 && place_left < room_left) left[place_left] = rows[i];
-    if ((rights[i] & bit) != 0 && place_right < room_right) right[place_right] = rows[i];
-    to_left += static_cast<uint32_t>(__popc(lefts[i]));
-    to_right += static_cast<uint32_t>(__popc(rights[i]));
+    const bool is_left = (goes_left >> i & 1u) != 0;
+    const bool is_right = !is_left && (is_row >> i & 1u) != 0;
+    const uint32_t lefts = __ballot_sync(kAll, is_left);
+    const uint32_t rights = __ballot_sync(kAll, is_right);
+    const uint32_t place_left = to_left + static_cast<uint32_t>(__popc(lefts & below));
+    const uint32_t place_right = to_right + static_cast<uint32_t>(__popc(rights & below));
+    if (is_left && place_left < room_left) left[place_left] = rows[i];
+    if (is_right && place_right < room_right) right[place_right] = rows[i];
+    to_left += static_cast<uint32_t>(__popc(lefts));
+    to_right += static_cast<uint32_t>(__popc(rights));
   }
 }
 

@@ -10,11 +10,15 @@ struct Leaf {
   double hessian;
   double count;
   double output;
-  SplitRules rules;  // of the feature
+  double lambda_l2;  // of the feature
+  double min_data;
+  double min_hessian;
+  const SplitRules* rules;
+  bool is_plain;
   bool constant_hessian;
 };
 
-inline Leaf leaf_of_node(const State& s, const Node& node, const DeviceFeature& feature) {
+inline Leaf leaf_of_node(const State& s, const Node& node, double feature_l2) {
   Leaf leaf;
   leaf.sums = node.sums;
   leaf.constant_hessian = s.layout.constant_hessian();
@@ -22,9 +26,21 @@ inline Leaf leaf_of_node(const State& s, const Node& node, const DeviceFeature& 
   leaf.count = static_cast<double>(node.sums.count);
   leaf.hessian = leaf.constant_hessian ? leaf.count : static_cast<double>(node.sums.hessian);
   leaf.output = node.value * (s.layout.hessian_unit / s.layout.gradient_unit);
-  leaf.rules = s.rules;
-  leaf.rules.lambda_l2 += feature.l2 / s.layout.hessian_unit;
+  leaf.rules = &s.rules;
+  leaf.is_plain = s.rules.plain();
+  leaf.lambda_l2 = s.rules.lambda_l2 + feature_l2 / s.layout.hessian_unit;
+  leaf.min_data = s.rules.min_data;
+  SplitRules own = s.rules;
+  own.lambda_l2 = leaf.lambda_l2;
+  leaf.min_hessian = least_hessian(own);
   return leaf;
+}
+
+// The gain of one side of a split, or of the unsplit leaf.
+GOSSAMER_RARE double side_gain(const Leaf& leaf, double gradient, double hessian, double count) {
+  SplitRules rules = *leaf.rules;
+  rules.lambda_l2 = leaf.lambda_l2;
+  return leaf_gain(gradient, hessian, count, rules, leaf.output);
 }
 
 // The best candidate of a thread. Candidates with the same gain are taken in their order: missing rows to the right,
@@ -59,21 +75,19 @@ inline Found best_of_warp(Found own) {
 
 // Both sides of a split, `add` (missing rows, or none) on the left.
 inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, double& gain) {
-  const SplitRules& r = leaf.rules;
   const double cl = static_cast<double>(below.count) + static_cast<double>(add.count);
   const double cr = leaf.count - cl;
-  if (!(cl >= r.min_data) || !(cr >= r.min_data)) return false;
+  if (!(cl >= leaf.min_data) || !(cr >= leaf.min_data)) return false;
   const double gl = static_cast<double>(below.gradient) + static_cast<double>(add.gradient);
   const double hl = leaf.constant_hessian ? cl : static_cast<double>(below.hessian) + static_cast<double>(add.hessian);
   const double gr = leaf.gradient - gl;
   const double hr = leaf.hessian - hl;
-  const double least = least_hessian(r);
-  if (!(hl >= least) || !(hr >= least)) return false;
-  if (r.plain()) {
-    const GainFraction<double> both = plain_gain(gl, hl, gr, hr, r.lambda_l2);
+  if (!(hl >= leaf.min_hessian) || !(hr >= leaf.min_hessian)) return false;
+  if (leaf.is_plain) {
+    const GainFraction<double> both = plain_gain(gl, hl, gr, hr, leaf.lambda_l2);
     gain = both.numerator / both.denominator;
   } else {
-    gain = leaf_gain(gl, hl, cl, r, leaf.output) + leaf_gain(gr, hr, cr, r, leaf.output);
+    gain = side_gain(leaf, gl, hl, cl) + side_gain(leaf, gr, hr, cr);
   }
   return true;
 }
@@ -121,7 +135,7 @@ inline int only_threshold(const Args& a, const Node& node, int f, const DeviceFe
 
 inline Search start_search(const Args& a, const Node& node, int f, const DeviceFeature& feature, const Sums& missing) {
   Search search;
-  search.leaf = leaf_of_node(*a.state, node, feature);
+  search.leaf = leaf_of_node(*a.state, node, feature.l2);
   search.missing = missing;
   search.n_value_bins = feature.n_value_bins;
   search.only = only_threshold(a, node, f, feature);
@@ -170,14 +184,13 @@ inline Winner winner_of_warp(Winner own) {
 // The gain of the unsplit leaf.
 inline double own_gain(const Args& a, const Node& node) {
   const State& s = *a.state;
-  DeviceFeature none{};
-  const Leaf leaf = leaf_of_node(s, node, none);
+  const Leaf leaf = leaf_of_node(s, node, 0.0);
   if (!(leaf.hessian + s.rules.lambda_l2 > 0.0)) return 0.0;
-  return leaf_gain(leaf.gradient, leaf.hessian, leaf.count, s.rules, leaf.output);
+  return side_gain(leaf, leaf.gradient, leaf.hessian, leaf.count);
 }
 
 // A warp settles one child: its feature stays -1 if no split is good enough.
-inline void settle_node(const Args& a, int32_t number, const Best* bests) {
+GOSSAMER_RARE void settle_node(const Args& a, int32_t number, const Best* bests) {
   const State& s = *a.state;
   Node& node = a.nodes[number];
   Winner best;

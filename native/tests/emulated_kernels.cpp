@@ -29,6 +29,7 @@ constexpr Kernel kKernels[] = {
     {"choose", call<Args, choose>},
     {"split_rows", call<Args, split_rows>},
     {"histograms", call<Args, histograms>},
+    {"histograms_wide", call<Args, histograms_wide>},
     {"histograms_two_bytes", call<Args, histograms_two_bytes>},
     {"search", call<Args, search>},
     {"add_scores", call<ScoreArgs, add_scores>},

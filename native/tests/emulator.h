@@ -10,7 +10,8 @@
 
 #include <cstdint>
 
-#define GOSSAMER_KERNEL(name, n_threads) static void name
+#define GOSSAMER_KERNEL(name, n_threads, n_blocks) static void name
+#define GOSSAMER_RARE inline
 
 struct uint4 {
   unsigned x, y, z, w;

@@ -20,13 +20,15 @@ _KNOWN_BYTES: Final = 20
 _WAITING_BYTES: Final = 24
 # Batches of a tree that are launched together; more follow where they are not enough.
 _FIRST_BATCHES: Final = 24
+_MORE_BATCHES: Final = 4
+_MOST_RECORDED: Final = 32
 _CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
 _MOST_CATEGORY_BYTES: Final = 2**30
 # Bytes of a tree that is copied to shared memory when it is added to scores.
 _MOST_SHARED_NODES: Final = 24 * 1024
-# Shared memory and threads of a multiprocessor: how many blocks run at the same time.
+# Shared memory of a multiprocessor, and the most blocks that build histograms there at once.
 _SHARED_OF_PROCESSOR: Final = 227 * 1024
-_THREADS_OF_PROCESSOR: Final = 2048
+_BLOCKS_OF_PROCESSOR: Final = 3
 
 _RULES: Final = (
     "lambda_l1",
@@ -87,7 +89,6 @@ class DeviceGrower:
             "state": STATE.itemsize,
             "nodes": NODE.itemsize * self._max_nodes,
             "jobs": JOB.itemsize * max_jobs,
-            "waiting": _WAITING_BYTES * (n_leaves + 1),
             "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
             "category_sets": 4 * words * self._max_nodes,
             "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
@@ -119,8 +120,7 @@ class DeviceGrower:
     @property
     def _build_blocks(self) -> int:
         by_memory = _SHARED_OF_PROCESSOR // (self._table.build_bytes + 1024)
-        by_threads = _THREADS_OF_PROCESSOR // BUILD_THREADS
-        return max(min(by_memory, by_threads), 1) * self._device.n_processors
+        return max(min(by_memory, _BLOCKS_OF_PROCESSOR), 1) * self._device.n_processors
 
     def _set_counters(self) -> None:
         state = np.zeros((), STATE)
@@ -148,7 +148,8 @@ class DeviceGrower:
         build = []
         if int(args["n_lanes8"]):
             shared = self._table.build_bytes
-            build.append(Launch("histograms", self._build_blocks, BUILD_THREADS, args, shared))
+            for name in ("histograms", "histograms_wide"):
+                build.append(Launch(name, self._build_blocks, BUILD_THREADS, args, shared))
         if int(args["n_lanes16"]):
             build.append(Launch("histograms_two_bytes", grid, 256, args))
         start = [
@@ -171,7 +172,7 @@ class DeviceGrower:
     def _launch(self, n_batches: int) -> None:
         key = as_bytes(self._args).tobytes() + n_batches.to_bytes(4, "little", signed=True)
         if key not in self._recorded:
-            if len(self._recorded) > 8:  # settings that change from tree to tree
+            if len(self._recorded) >= _MOST_RECORDED:  # settings that change from tree to tree
                 self._recorded.clear()
             self._recorded[key] = self._device.record(self._kernels(n_batches))
         self._device.replay(self._recorded[key])
@@ -231,11 +232,13 @@ class DeviceGrower:
                 raise RuntimeError("internal error: rows and histograms of the device disagree")
             if state["is_complete"]:
                 break
-            self._launch(-self._n_batches)
+            self._launch(-_MORE_BATCHES)
         n_batches = int(state["n_batches"])
         self.n_batches += n_batches
-        # A few more than this tree needed, so that most trees are complete at once.
-        self._n_batches = max(-(-(n_batches + 3) // 4) * 4, 4)
+        # As many as the last trees needed, and one that finds them complete. Of a forest, some will
+        # need more: numbers that fall slowly keep them few.
+        wanted = -(-(n_batches + 1) // _MORE_BATCHES) * _MORE_BATCHES
+        self._n_batches = max(wanted, self._n_batches - (self.n_batches % 8 == 0) * _MORE_BATCHES)
         nodes = self._found[STATE.itemsize :]
         return self._trees.finish(
             self._found[: STATE.itemsize], nodes, self._sets.view(np.uint32), settings
