@@ -62,32 +62,34 @@ inline void fill_gradients(const GradientArgs& g) {
 
 using gossamer::cuda::Args;
 
-GOSSAMER_KERNEL(fill_gradients, 256, 4)(const gossamer::cuda::GradientArgs g) { gossamer::cuda::fill_gradients(g); }
+GOSSAMER_KERNEL(fill_gradients, 256, 4)(const __grid_constant__ gossamer::cuda::GradientArgs g) { gossamer::cuda::fill_gradients(g); }
 
-GOSSAMER_KERNEL(statistics, 256, 8)(const Args a) { gossamer::cuda::find_statistics(a); }
+GOSSAMER_KERNEL(statistics, 256, 8)(const __grid_constant__ Args a) { gossamer::cuda::find_statistics(a); }
 
-GOSSAMER_KERNEL(layout, 256, 1)(const Args a) {
+GOSSAMER_KERNEL(layout, 256, 1)(const __grid_constant__ Args a) {
   gossamer::cuda::choose_layout(a, reinterpret_cast<double*>(shared_memory()));
   __syncthreads();
   gossamer::cuda::clear_statistics(a.state->statistics);
 }
 
-GOSSAMER_KERNEL(quantise, 256, 4)(const Args a) { gossamer::cuda::quantise_rows(a); }
+GOSSAMER_KERNEL(quantise, 256, 4)(const __grid_constant__ Args a) { gossamer::cuda::quantise_rows(a); }
 
-GOSSAMER_KERNEL(start, 32, 1)(const Args a) {
+GOSSAMER_KERNEL(start, 32, 1)(const __grid_constant__ Args a) {
   if (threadIdx.x == 0) gossamer::cuda::make_root(a);
 }
 
-GOSSAMER_KERNEL(choose, 1024, 1)(const Args a) { gossamer::cuda::choose_nodes(a); }
+GOSSAMER_KERNEL(choose, 1024, 1)(const __grid_constant__ Args a) { gossamer::cuda::choose_nodes(a); }
 
-GOSSAMER_KERNEL(split_rows, 512, 4)(const Args a) { gossamer::cuda::split_all(a); }
+GOSSAMER_KERNEL(split_rows, 512, 4)(const __grid_constant__ Args a) { gossamer::cuda::split_all(a); }
 
-GOSSAMER_KERNEL(histograms, 512, 3)(const Args a) { gossamer::cuda::build_all<false>(a); }
+GOSSAMER_KERNEL(histograms, 512, 3)(const __grid_constant__ Args a) { gossamer::cuda::build_all<false>(a); }
 
-GOSSAMER_KERNEL(histograms_wide, 512, 2)(const Args a) { gossamer::cuda::build_all<true>(a); }
+GOSSAMER_KERNEL(histograms_wide, 512, 2)(const __grid_constant__ Args a) { gossamer::cuda::build_all<true>(a); }
 
-GOSSAMER_KERNEL(histograms_two_bytes, 256, 4)(const Args a) { gossamer::cuda::build_two_bytes(a); }
+GOSSAMER_KERNEL(histograms_two_bytes, 256, 4)(const __grid_constant__ Args a) { gossamer::cuda::build_two_bytes(a); }
 
-GOSSAMER_KERNEL(search, 256, 4)(const Args a) { gossamer::cuda::search_all(a); }
+GOSSAMER_KERNEL(search, 128, 6)(const __grid_constant__ Args a) { gossamer::cuda::search_all<false>(a); }
 
-GOSSAMER_KERNEL(add_scores, 256, 8)(const gossamer::cuda::ScoreArgs s) { gossamer::cuda::add_scores(s); }
+GOSSAMER_KERNEL(search_any, 128, 4)(const __grid_constant__ Args a) { gossamer::cuda::search_all<true>(a); }
+
+GOSSAMER_KERNEL(add_scores, 256, 8)(const __grid_constant__ gossamer::cuda::ScoreArgs s) { gossamer::cuda::add_scores(s); }

@@ -36,11 +36,16 @@ inline Leaf leaf_of_node(const State& s, const Node& node, double feature_l2) {
   return leaf;
 }
 
+GOSSAMER_RARE double gain_by_rules(const SplitRules* given, double lambda_l2, double output, double gradient,
+                                   double hessian, double count) {
+  SplitRules rules = *given;
+  rules.lambda_l2 = lambda_l2;
+  return leaf_gain(gradient, hessian, count, rules, output);
+}
+
 // The gain of one side of a split, or of the unsplit leaf.
-GOSSAMER_RARE double side_gain(const Leaf& leaf, double gradient, double hessian, double count) {
-  SplitRules rules = *leaf.rules;
-  rules.lambda_l2 = leaf.lambda_l2;
-  return leaf_gain(gradient, hessian, count, rules, leaf.output);
+inline double side_gain(const Leaf& leaf, double gradient, double hessian, double count) {
+  return gain_by_rules(leaf.rules, leaf.lambda_l2, leaf.output, gradient, hessian, count);
 }
 
 // The best candidate of a thread. Candidates with the same gain are taken in their order: missing rows to the right,
@@ -58,22 +63,26 @@ struct Found {
   }
 };
 
-inline Found best_of_warp(Found own) {
+inline Found best_of_warp(const Found& own) {
+  Found best;
+  best.gain = own.gain;
+  best.order = own.order;
   for (int step = 16; step > 0; step >>= 1) {
-    Found other;
-    other.gain = __shfl_xor_sync(kAll, own.gain, step);
-    other.order = __shfl_xor_sync(kAll, own.order, step);
-    other.left.gradient = __shfl_xor_sync(kAll, own.left.gradient, step);
-    other.left.hessian = __shfl_xor_sync(kAll, own.left.hessian, step);
-    other.left.count = __shfl_xor_sync(kAll, own.left.count, step);
-    const bool better = other.order >= 0 && (own.order < 0 || other.gain > own.gain ||
-                                             (other.gain == own.gain && other.order < own.order));
-    if (better) own = other;
+    const double gain = __shfl_xor_sync(kAll, best.gain, step);
+    const int64_t order = __shfl_xor_sync(kAll, best.order, step);
+    const bool better =
+        order >= 0 && (best.order < 0 || gain > best.gain || (gain == best.gain && order < best.order));
+    if (!better) continue;
+    best.gain = gain;
+    best.order = order;
   }
-  return own;
+  const unsigned owners = __ballot_sync(kAll, own.order == best.order);
+  best.left = shuffled(own.left, __ffs(static_cast<int>(owners)) - 1);
+  return best;
 }
 
-// Both sides of a split, `add` (missing rows, or none) on the left.
+// Both sides of a split, `add` (missing rows, or none) on the left. kAny: the rules may be other than plain ones.
+template <bool kAny>
 inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, double& gain) {
   const double cl = static_cast<double>(below.count) + static_cast<double>(add.count);
   const double cr = leaf.count - cl;
@@ -83,7 +92,7 @@ inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, double
   const double gr = leaf.gradient - gl;
   const double hr = leaf.hessian - hl;
   if (!(hl >= leaf.min_hessian) || !(hr >= leaf.min_hessian)) return false;
-  if (leaf.is_plain) {
+  if (!kAny || leaf.is_plain) {
     const GainFraction<double> both = plain_gain(gl, hl, gr, hr, leaf.lambda_l2);
     gain = both.numerator / both.denominator;
   } else {
@@ -106,6 +115,7 @@ inline Sums cell_of(const Slot& slot, int64_t cell) {
 #include "cuda/categories.inl"
 
 // The search of one feature of one leaf, 32 bins at a time.
+template <bool kAny>
 struct Search {
   Leaf leaf;
   Sums missing;
@@ -119,8 +129,8 @@ struct Search {
     before = shuffled(through, 31);
     if (bin >= n_value_bins || (only >= 0 && bin != only)) return;
     double gain;
-    if (gain_of(leaf, through, Sums{0, 0, 0}, gain)) best.take(gain, bin, through);
-    if (missing.count > 0 && gain_of(leaf, through, missing, gain)) {
+    if (gain_of<kAny>(leaf, through, Sums{0, 0, 0}, gain)) best.take(gain, bin, through);
+    if (missing.count > 0 && gain_of<kAny>(leaf, through, missing, gain)) {
       best.take(gain, static_cast<int64_t>(n_value_bins) + bin, plus(through, missing));
     }
   }
@@ -133,8 +143,10 @@ inline int only_threshold(const Args& a, const Node& node, int f, const DeviceFe
   return static_cast<int>(random % static_cast<uint64_t>(n > 1 ? n : 1));
 }
 
-inline Search start_search(const Args& a, const Node& node, int f, const DeviceFeature& feature, const Sums& missing) {
-  Search search;
+template <bool kAny>
+inline Search<kAny> start_search(const Args& a, const Node& node, int f, const DeviceFeature& feature,
+                                 const Sums& missing) {
+  Search<kAny> search;
   search.leaf = leaf_of_node(*a.state, node, feature.l2);
   search.missing = missing;
   search.n_value_bins = feature.n_value_bins;
@@ -142,7 +154,8 @@ inline Search start_search(const Args& a, const Node& node, int f, const DeviceF
   return search;
 }
 
-inline void write_best(const Search& search, double l2, Best& out) {
+template <bool kAny>
+inline void write_best(const Search<kAny>& search, double l2, Best& out) {
   const Found found = best_of_warp(search.best);
   if (lane_of_thread() != 0) return;
   bool missing_left = found.order >= search.n_value_bins;
@@ -229,6 +242,7 @@ GOSSAMER_RARE void settle_node(const Args& a, int32_t number, const Best* bests)
 }
 
 // One feature of one child. The larger child is the parent minus the smaller one; its cells replace the parent's.
+template <bool kAny>
 inline void search_child(const Args& a, const Job& job, int side, int f, Best& out) {
   const DeviceFeature feature = a.features[f];
   const int32_t number = job.left_child + side;
@@ -238,7 +252,7 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   const Slot less = slot_at(a, a.nodes[job.built].slot);
   const int64_t first = feature.first_cell;
   const int n_bins = feature.n_value_bins + feature.has_missing;
-  const bool is_category = feature.n_categories >= 0;
+  const bool is_category = kAny && feature.n_categories >= 0;
   const bool is_searched = may_split(a, node);
   const auto read = [&](int64_t cell) {
     const Sums sums = cell_of(own, cell);
@@ -246,7 +260,7 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   };
   Sums missing{0, 0, 0};
   if (feature.has_missing != 0) missing = read(first + feature.n_value_bins);
-  Search search = start_search(a, node, f, feature, missing);
+  Search<kAny> search = start_search<kAny>(a, node, f, feature, missing);
   __syncwarp();
   // The next cells are on their way while these are searched.
   Sums next{0, 0, 0};
@@ -265,11 +279,13 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   }
   __syncwarp();
   if (!is_searched) return;
-  if (is_category) {
-    search_categories(a, node, f, own, nullptr, out);
-  } else {
-    write_best(search, feature.l2, out);
+  if constexpr (kAny) {
+    if (is_category) {
+      search_categories(a, node, f, own, nullptr, out);
+      return;
+    }
   }
+  write_best(search, feature.l2, out);
 }
 
 // Whether this warp has searched the last feature of the child.
@@ -289,6 +305,8 @@ inline void check_rows(const Args& a, const Job& job) {
   if (!agrees) a.state->error = 1;
 }
 
+// kAny: there may be categories, or rules other than plain ones.
+template <bool kAny>
 inline void search_all(const Args& a) {
   const State& s = *a.state;
   const int64_t n_warps = threads_in_grid() / 32;
@@ -301,7 +319,7 @@ inline void search_all(const Args& a) {
     if (job.node >= 0 && side == 0 && f == 0 && lane_of_thread() == 0) check_rows(a, job);
     if (job.is_searched == 0 || !is_allowed(a, f) || (job.node < 0 && side == 1)) continue;
     Best* const bests = a.bests + leaf * a.n_features;
-    search_child(a, job, side, f, bests[f]);
+    search_child<kAny>(a, job, side, f, bests[f]);
     if (is_last(a, job, side) && may_split(a, a.nodes[job.left_child + side])) {
       settle_node(a, job.left_child + side, bests);
     }

@@ -32,6 +32,7 @@ constexpr Kernel kKernels[] = {
     {"histograms_wide", call<Args, histograms_wide>},
     {"histograms_two_bytes", call<Args, histograms_two_bytes>},
     {"search", call<Args, search>},
+    {"search_any", call<Args, search_any>},
     {"add_scores", call<ScoreArgs, add_scores>},
 };
 

@@ -12,6 +12,7 @@
 
 #define GOSSAMER_KERNEL(name, n_threads, n_blocks) static void name
 #define GOSSAMER_RARE inline
+#define __grid_constant__
 
 struct uint4 {
   unsigned x, y, z, w;
@@ -89,6 +90,7 @@ template <class T>
 T __ldcg(const T* at) {
   return *at;
 }
+inline int __ffs(int value) { return __builtin_ffs(value); }
 inline int __popc(unsigned value) { return __builtin_popcount(value); }
 
 template <class T>

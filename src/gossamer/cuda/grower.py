@@ -14,6 +14,7 @@ from gossamer.cuda.records import BEST, JOB, NODE, SCORE_ARGS, STATE, TASK, as_b
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
 
 _CHOOSE_THREADS: Final = 1024
+_SEARCH_THREADS: Final = 128
 # Bytes of `ChooseMemory` in native/cuda/choose.inl, rounded up; of a node and of a leaf there.
 _CHOOSE_BYTES: Final = 8192
 _KNOWN_BYTES: Final = 20
@@ -76,12 +77,11 @@ class DeviceGrower:
         self._max_nodes = max_nodes(n_leaves)
         max_jobs = min(n_leaves, _CHOOSE_THREADS)
         slot_words = slot_size(n_cells)
-        n_warps = 8 * self._grid
         scratch = 32 * words * _CATEGORY_BYTES
-        self._search_blocks = self._grid
+        self._search_blocks, warps = self._grid, _SEARCH_THREADS // 32
         if scratch:
-            self._search_blocks = max(min(self._grid, _MOST_CATEGORY_BYTES // (8 * scratch)), 1)
-            n_warps = 8 * self._search_blocks
+            most = _MOST_CATEGORY_BYTES // (warps * scratch)
+            self._search_blocks = max(min(self._grid, most), 1)
         sizes = {
             "task": TASK.itemsize,
             "sample": 4,
@@ -93,7 +93,7 @@ class DeviceGrower:
             "category_sets": 4 * words * self._max_nodes,
             "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
             "allowed": table.n_features,
-            "category_scratch": scratch * n_warps,
+            "category_scratch": scratch * warps * self._search_blocks,
         }
         self._buffers = {name: Buffer(device, size) for name, size in sizes.items()}
         for name, buffer in self._buffers.items():
@@ -144,7 +144,10 @@ class DeviceGrower:
     def _kernels(self, n_batches: int) -> list[Launch]:
         """Return the kernels of a tree, or of more batches of it (`n_batches` below 0)."""
         args, grid = self._args, self._grid
-        find = [Launch("search", self._search_blocks, 256, args)]
+        rules = args["given_rules"]
+        limits = [rules[name] > 0 for name in ("lambda_l1", "max_delta_step", "path_smooth")]
+        name = "search_any" if any(limits) or int(args["category_words"]) else "search"
+        find = [Launch(name, self._search_blocks, _SEARCH_THREADS, args)]
         build = []
         if int(args["n_lanes8"]):
             shared = self._table.build_bytes
