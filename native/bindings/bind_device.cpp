@@ -30,7 +30,6 @@ std::span<const T> records(const In<std::uint8_t>& bytes, const char* name) {
 
 // Makes finished trees of the nodes that the device has found.
 struct PyDeviceTrees {
-  RowsElsewhere elsewhere;
   DeviceEvaluator* evaluator;  // the grower's
   Grower grower;
   std::size_t n_features;
@@ -63,7 +62,7 @@ struct PyDeviceTrees {
  private:
   PyDeviceTrees(const std::shared_ptr<BinMatrix>& matrix, std::unique_ptr<DeviceEvaluator> own)
       : evaluator(own.get()),
-        grower(GrowData{matrix, nullptr, &elsewhere}, std::move(own)),
+        grower(GrowData{matrix}, std::move(own)),
         n_features(matrix->features().size()) {}
 };
 

@@ -95,10 +95,6 @@ void DeviceEvaluator::add_children(std::int32_t node, const BestSplit&, std::int
   number_[gossamer::at(first_child) + 1] = left + 1;
 }
 
-RowSplitter DeviceEvaluator::splitter(std::int32_t, RowRange, const BestSplit& split) {
-  return splitter_of(*matrix_, split);
-}
-
 void copy_rows(Team& team, const BinMatrix& matrix, std::span<const std::int32_t> features, RowRange rows,
                std::int64_t stride, std::uint8_t* out) {
   copy_all(team, matrix, features, rows, stride, out);

@@ -1,6 +1,6 @@
 // Splits that a GPU has found: the grower commits them best first, as if it had found them itself.
 //
-// The device holds all rows; the grower has none, like a shard of a table whose rows are elsewhere.
+// The device holds all rows; the grower has none.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,10 @@ class DeviceEvaluator : public LeafEvaluator {
   double weight(std::int32_t node) const override;
   void values(std::int32_t node, double l2, const double* parent, double* out) const override;
   void add_children(std::int32_t node, const BestSplit& split, std::int32_t first_child) override;
-  RowSplitter splitter(std::int32_t node, RowRange rows, const BestSplit& split) override;
+  RowSplitter splitter(std::int32_t, RowRange, const BestSplit& split) override {
+    return splitter_of(*matrix_, split);
+  }
+  bool has_no_rows() const override { return true; }
   void forget(std::int32_t) override {}
   // The device expands no more nodes than the tree needs.
   bool can_expand_ahead() const override { return false; }
@@ -51,15 +54,6 @@ class DeviceEvaluator : public LeafEvaluator {
   DeviceNodes found_;
   TreeTask task_;
   std::vector<std::int32_t> number_;  // by node of the grower: the device's
-};
-
-// The rows of the other shards count already: sums that the device has found are those of all rows.
-class RowsElsewhere : public Exchange {
- public:
-  void add(std::span<const std::span<std::uint64_t>>) override {}
-  void add(std::span<const std::span<std::int32_t>>) override {}
-  void keep_largest(std::span<double>) override {}
-  std::vector<double> gather(std::span<const double> own) override { return {own.begin(), own.end()}; }
 };
 
 // Bins of some features, row by row, as the device reads them: feature features[k] of row r is at

@@ -68,7 +68,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_};
   if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
   try {
-    if (n > 0) data_.matrix->make_columns(team);  // for splits of rows
+    if (!evaluator_->has_no_rows()) data_.matrix->make_columns(team);
     start(team, task);
     grow_nodes(team);
     note_growth();
@@ -203,6 +203,10 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
 }
 
 void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
+  if (evaluator_->has_no_rows()) {
+    for (const std::int32_t node : batch) make_children(node);
+    return;
+  }
   {
     const Timer timer(stats_.partition);
     splits_.clear();
@@ -233,7 +237,7 @@ void Grower::partition(Team& team, std::span<const std::int32_t> batch) {
 
 // Without other shards, the partition must agree with the counts of the histogram.
 void Grower::finish_partition(std::span<const std::int32_t> batch) {
-  for (std::size_t i = 0; data_.exchange == nullptr && i < batch.size(); ++i) {
+  for (std::size_t i = 0; data_.exchange == nullptr && !evaluator_->has_no_rows() && i < batch.size(); ++i) {
     const std::int64_t counted = at(batch[i]).split.left_count;
     if (splits_[i].n_left != counted) {
       throw std::logic_error("internal error: a split counted " + std::to_string(counted) +

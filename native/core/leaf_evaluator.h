@@ -111,6 +111,8 @@ class LeafEvaluator {
   virtual void pay(std::int32_t) {}
   // Nodes that have a better split now that the feature has been paid for. Whether this can happen at all:
   virtual bool has_refunds() const { return false; }
+  // Whether the rows are elsewhere, on a GPU: the grower has none to split.
+  virtual bool has_no_rows() const { return false; }
   // Whether nodes may be expanded before it is their turn.
   virtual bool can_expand_ahead() const { return !has_refunds(); }
   virtual std::vector<std::pair<std::int32_t, BestSplit>> refund(std::int32_t) { return {}; }

@@ -7,11 +7,9 @@
 // L - 1 largest known so far and not below the smallest reach of the tree before; level by level, all of its level.
 //
 // Nodes may have the same reach: those below a node with a smaller gain than their own. Where such a group lies across
-// the end of the tree, all of it is expanded, which seldom takes more than a batch or two. If it goes on, nodes are
-// committed as the host does it, to see whose turn it is.
+// the end of the tree, its nodes are committed as the host does it, to see whose turn it is.
 
 constexpr int kChooseThreads = 1024;
-constexpr int kMostGroups = 2;  // batches in which a group is expanded as a whole
 
 // Room in shared memory. Arrays with an entry for every node follow, and one with an entry for every leaf.
 struct ChooseMemory {
@@ -20,8 +18,11 @@ struct ChooseMemory {
   int32_t chosen[kChooseThreads];
   uint64_t prefix;
   int64_t n_above;  // nodes whose bits are above the prefix
+  int64_t n_wanted;  // nodes that the tree has room for, as far as is known
   int32_t n_chosen;
-  int32_t next;     // the node whose turn it is; -1: the tree is complete
+  int32_t next;      // the node whose turn it is; -1: the tree is complete
+  int32_t top;       // the uppermost node of the group
+  int32_t n_tops;
 };
 
 // A leaf of the tree that may be split.
@@ -72,23 +73,29 @@ inline int place_of_next(const Known& known, int n_waiting) {
   return best;
 }
 
-// A warp commits nodes as long as their children are known; returns the first node whose children are not, or -1.
-GOSSAMER_RARE int commit_nodes(const Args& a, const Known& known) {
+// A warp commits nodes as long as their children are known, from `first` on: n_committed nodes come before it. Sets the
+// first node whose children are not known, or -1.
+GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, int64_t n_committed, ChooseMemory& m) {
   int n_waiting = 1;
-  if (lane_of_thread() == 0) known.waiting[0] = {known.gain[0], 0, 0, 0};
+  int next = -1;
+  if (lane_of_thread() == 0) known.waiting[0] = {known.gain[first], 0, first, 0};
   __syncwarp();
-  for (int64_t n_committed = 0; n_waiting > 0 && n_committed + 1 < a.num_leaves;) {
+  while (n_waiting > 0 && n_committed + 1 < a.num_leaves) {
     const int place = place_of_next(known, n_waiting);
     const int32_t node = known.waiting[place].node;
     const int32_t child = known.left_child[node];
-    if (child < 0) return node;
+    if (child < 0) {
+      next = node;
+      break;
+    }
     ++n_committed;
     --n_waiting;
     __syncwarp();
     if (lane_of_thread() == 0) known.waiting[place] = known.waiting[n_waiting];
     __syncwarp();
     for (int side = 0; side < 2; ++side) {
-      if (known.reach[child + side] == 0) continue;
+      // Of a group, only its own nodes matter.
+      if (known.reach[child + side] < known.reach[first] || known.reach[child + side] == 0) continue;
       if (lane_of_thread() == 0) {
         known.waiting[n_waiting] = {known.gain[child + side], 2 * n_committed + side, child + side, 0};
       }
@@ -96,7 +103,9 @@ GOSSAMER_RARE int commit_nodes(const Args& a, const Known& known) {
     }
     __syncwarp();
   }
-  return -1;
+  if (lane_of_thread() != 0) return;
+  m.next = next;
+  m.n_wanted = a.num_leaves - 1 - n_committed;
 }
 
 // The larger of all threads' numbers, which are not negative.
@@ -119,35 +128,41 @@ inline int64_t largest_of_block(int64_t value, int64_t* shared) {
 // Finds the node that comes first among those whose children are not known, and sets it as the next one unless the tree
 // is complete. `top` becomes its reach.
 inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m, uint64_t& top) {
-  State& s = *a.state;
   int64_t largest = 0;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
     const auto own = static_cast<int64_t>(known.reach[i]);
     if (known.left_child[i] < 0 && own > largest) largest = own;
   }
+  if (threadIdx.x == 0) m.n_tops = 0;
   largest = largest_of_block(largest, m.sums);
   top = static_cast<uint64_t>(largest);
   int64_t counts = 0;  // nodes with at least this reach, and above them those with a larger one
-  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < n && top > 0; i += kChooseThreads) {
     if (known.reach[i] > top) counts += int64_t{1} << 32;
-    if (known.reach[i] >= top && top > 0) ++counts;
-    if (known.reach[i] == top && top > 0 && known.left_child[i] < 0) m.next = i;  // any of them
+    if (known.reach[i] >= top) ++counts;
+    if (known.reach[i] != top) continue;
+    if (known.left_child[i] < 0) m.next = i;  // any of them
+    const int32_t parent = a.nodes[i].parent;
+    if (parent < 0 || known.reach[parent] > top) {
+      m.top = i;
+      atomicAdd(&m.n_tops, 1);
+    }
   }
   int64_t all = 0;
   sum_before(counts, m.sums, all);
   const int64_t n_before = all >> 32;
   const int64_t n_with = all & 0xffffffff;
+  if (threadIdx.x == 0) {
+    // Of a level, nobody knows here which nodes come first.
+    m.n_wanted = a.depthwise != 0 ? a.num_leaves : a.num_leaves - 1 - n_before;
+    if (top == 0 || n_before + 1 >= a.num_leaves) m.next = -1;
+  }
   __syncthreads();
-  if (top == 0 || n_before + 1 >= a.num_leaves) {
-    if (threadIdx.x == 0) m.next = -1;
-  } else if (n_with + 1 > a.num_leaves && a.depthwise == 0) {
-    const bool is_group = s.n_groups < kMostGroups;
-    __syncthreads();
-    if (threadIdx.x == 0) ++s.n_groups;
-    if (!is_group && warp_of_thread() == 0) {
-      const int next = commit_nodes(a, known);
-      if (lane_of_thread() == 0) m.next = next;
-    }
+  const bool is_across = m.next >= 0 && n_with + 1 > a.num_leaves && a.depthwise == 0;
+  // With several groups of the same reach, their order follows from all commits before.
+  if (is_across && warp_of_thread() == 0) {
+    const bool is_one = m.n_tops == 1;
+    commit_nodes(a, known, is_one ? m.top : 0, is_one ? n_before : 0, m);
   }
   __syncthreads();
 }
@@ -206,8 +221,8 @@ inline uint64_t least_reach(const Args& a, const Known& known, int n, ChooseMemo
 }
 
 // Nodes that are expanded at once. Where nodes run short, only the one whose turn it is.
-inline int64_t most_chosen(const Args& a, int n) {
-  const int64_t most = a.num_leaves < kChooseThreads ? a.num_leaves : kChooseThreads;
+inline int64_t most_chosen(const Args& a, int n, int64_t n_wanted) {
+  const int64_t most = n_wanted < kChooseThreads ? n_wanted : kChooseThreads;
   return n + 2 * most + 2 * a.num_leaves > a.max_nodes ? 1 : most;
 }
 
@@ -219,7 +234,7 @@ inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, 
     least = least_reach(a, known, n, m);
     least = least < top ? least : top;
   }
-  const int64_t most = most_chosen(a, n);
+  const int64_t most = most_chosen(a, n, m.n_wanted);
   int64_t listed = 1;
   if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
@@ -387,7 +402,6 @@ inline void make_root(const Args& a) {
                            a.damp_from, nullptr);
   a.nodes[0] = root;
   s.n_nodes = 1;
-  s.n_groups = 0;
   if (a.num_leaves < 2 || !may_split(a, root)) {
     s.is_complete = 1;
     return;

@@ -109,8 +109,6 @@ struct State {
   std::int32_t error;       // 1: rows and histograms disagree
   std::int32_t n_batches;
   std::int64_t built_rows;
-  std::int32_t n_groups;    // batches in which nodes of the same reach were expanded, see choose.inl
-  std::int32_t unused;
 };
 
 // What differs from tree to tree.

@@ -135,8 +135,6 @@ STATE: Final = np.dtype(
         ("error", "i4"),
         ("n_batches", "i4"),
         ("built_rows", "i8"),
-        ("n_groups", "i4"),
-        ("unused", "i4"),
     ],
     align=True,
 )
