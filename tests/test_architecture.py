@@ -47,6 +47,11 @@ MAY_PRINT = {"cli", "logger", "callbacks"}
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
+# Lines of a file at most; tables of parameters may have as many as there are parameters.
+MOST_LINES = 500
+TABLES = re.compile(r"params/(table_\w+|param_fields)\.py")
+
+
 def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -99,6 +104,16 @@ def test_imports_flow_one_way() -> None:
         and (imported not in STAGES or STAGES.index(imported) > STAGES.index(stage))
     ]
     assert not wrong, f"a stage imports only from those before it: {', '.join(STAGES)}"
+
+
+def test_files_are_short() -> None:
+    lines = {
+        _name(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in SOURCES
+        if not TABLES.fullmatch(path.relative_to(PACKAGE).as_posix())
+    }
+    long = {name: n for name, n in lines.items() if n > MOST_LINES}
+    assert not long, f"split these along an idea: none may have more than {MOST_LINES} lines"
 
 
 def test_nothing_prints_but_the_edges() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gossamer as gs
-from gossamer.data.build.build import build
+from gossamer.data.builders.build import build
 from gossamer.data.built import BuiltData
 from gossamer.data.dataset import built_data, given_rows
 from gossamer.data.request import Request

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.build import from_binary
+from gossamer.data.builders import from_binary
+from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.categories.levels import Levels
 from gossamer.data.describe import StorageSummary, describe
-from gossamer.data.findings import columns_of, find_in_columns
 from gossamer.data.labels.queries import as_int32
 from gossamer.data.labels.row_fields import known_field, query_bounds
 from gossamer.data.lazy import LazyData
@@ -262,12 +262,7 @@ class Dataset:
             used_indices: Rows, from 0.
             params: Other parameters than this data set's.
         """
-        try:
-            rows = np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
-        except (TypeError, ValueError, OverflowError):
-            raise DataTypeError(
-                message("used_indices must be numbers of rows", got=used_indices)
-            ) from None
+        rows = sorted_rows(used_indices)
         subset = Dataset(
             None,
             reference=self,
@@ -414,11 +409,7 @@ class Dataset:
             ([['a', 'b', 'c', 'd']], [], 0)
         """
         raw = self.data  # which building may free
-        built = self._lazy.build()
-        columns, times = columns_of(raw, built.names)
-        return describe(
-            built.table, built.names, find_in_columns(columns, times, _one_label(built))
-        )
+        return describe(self._lazy.build(), raw)
 
     def __repr__(self) -> str:
         return to_line("Dataset", self._lazy.facts())
@@ -445,13 +436,6 @@ class Dataset:
         """
         from_binary.save(Path(filename), self._lazy.build())
         return self
-
-
-def _one_label(built: BuiltData) -> npt.NDArray[np.float64] | None:
-    """Return the labels of the rows, if there is one for each."""
-    label = built.field("label")
-    found = None if label is None else np.asarray(label, np.float64)
-    return found if found is not None and found.shape == (built.n_rows,) else None
 
 
 def built_data(

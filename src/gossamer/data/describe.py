@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.findings import HEADING, Finding
+from gossamer.data.built import BuiltData
+from gossamer.data.findings import HEADING, Finding, columns_of, find_in_columns
 from gossamer.data.storage.binned import ORDERS, BinnedTable
 
 
@@ -91,7 +92,21 @@ class StorageSummary:
         return "\n".join(lines)
 
 
-def describe(
+def describe(built: BuiltData, raw: Any) -> StorageSummary:
+    """Return how a data set is stored, and things to know about its columns.
+
+    Args:
+        built: The data set.
+        raw: The user's table; None: it is released, and little is to be known.
+    """
+    columns, times = columns_of(raw, built.names)
+    label = built.field("label")
+    one = None if label is None else np.asarray(label, np.float64)
+    one = one if one is not None and one.shape == (built.n_rows,) else None
+    return describe_storage(built.table, built.names, find_in_columns(columns, times, one))
+
+
+def describe_storage(
     binned: BinnedTable, names: list[str], findings: Sequence[Finding] = ()
 ) -> StorageSummary:
     """Summarise how a binned table is stored.
@@ -106,7 +121,7 @@ def describe(
         >>> from gossamer.data.table.matrix import as_table
         >>> from gossamer.params import resolve
         >>> table = as_table(np.eye(6)[np.arange(600) % 6])
-        >>> print(describe(bin_table(table, resolve({})), list("abcdef")))
+        >>> print(describe_storage(bin_table(table, resolve({})), list("abcdef")))
         600 rows x 6 columns
           constant, left out              0
           in a place of its own           0

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.build import from_subset
-from gossamer.data.build.build import build
+from gossamer.data.builders import from_subset
+from gossamer.data.builders.build import build
 from gossamer.data.built import BuiltData, GivenRows, TakenColumns, freed, not_in_memory
 from gossamer.data.categories.categorical import categorical_columns, read_asked
 from gossamer.data.files import is_binary_dataset

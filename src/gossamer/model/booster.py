@@ -21,12 +21,7 @@ from gossamer.errors import (
 from gossamer.logger import warn
 from gossamer.metrics import EvalResult
 from gossamer.model import formats
-from gossamer.model.change.edit import (
-    changed_leaf_values,
-    permute_rounds,
-    shuffled_rounds,
-    with_leaf_values,
-)
+from gossamer.model.change.edit import change_leaf_of, shuffle_rounds_of
 from gossamer.model.class_names import check_class_names
 from gossamer.model.files.pickled import (
     model_from_state,
@@ -387,10 +382,7 @@ class Booster(TrainedModel):
         if training is not None:
             change_leaf(training, tree_id, leaf_id, value)
         else:
-            forest = self.model.forest
-            values = changed_leaf_values(forest, tree_id, leaf_id, value)
-            forest = with_leaf_values(forest, tree_id, values)
-            self.model = replace(self.model, forest=forest)
+            self.model = change_leaf_of(self.model, tree_id, leaf_id, value)
         return self
 
     def shuffle_models(self, start_iteration: int = 0, end_iteration: int = -1) -> Booster:
@@ -408,10 +400,8 @@ class Booster(TrainedModel):
         training = self.training
         if training is not None:
             shuffle_rounds(training, start_iteration, end_iteration)
-            return self
-        forest = self.model.forest
-        order = shuffled_rounds(forest.n_rounds, start_iteration, end_iteration)
-        self.model = replace(self.model, forest=permute_rounds(forest, order))
+        else:
+            self.model = shuffle_rounds_of(self.model, start_iteration, end_iteration)
         return self
 
     # ---- machines ----

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model import Booster
-from gossamer.model.inspection.importance import check_importance_type
 from gossamer.objectives import Custom, CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
-from gossamer.params.coerce import did_you_mean
-from gossamer.sklearn.arguments import take_out, to_threads, training_params
+from gossamer.sklearn.arguments import take_out, to_threads
 from gossamer.sklearn.fields_in_table import Parts, take_columns
-from gossamer.sklearn.functions import LabelsFirst
+from gossamer.sklearn.functions import LabelsFirst, read_metrics, split_names
 from gossamer.sklearn.inputs import (
     Array,
     EvalSets,
@@ -31,13 +27,14 @@ from gossamer.sklearn.inputs import (
     check_training,
     check_weight,
 )
+from gossamer.sklearn.parameters import Parameters
 from gossamer.train import Callback, train
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class GossamerModel(BaseEstimator):  # type: ignore[misc]
+class GossamerModel(Parameters):
     """Base of the estimators, and an estimator itself where `objective` is given.
 
     An argument left at its default counts as not given. So `max_depth` without `num_leaves` limits
@@ -82,111 +79,6 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
 
     # Whether labels must be numbers.
     _y_numeric: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        boosting_type: str = "gbdt",
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        subsample_for_bin: int = 200000,
-        objective: Any = None,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        min_split_gain: float = 0.0,
-        min_child_weight: float = 0.001,
-        min_child_samples: int = 20,
-        subsample: float = 1.0,
-        subsample_freq: int = 0,
-        colsample_bytree: float = 1.0,
-        reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        importance_type: str = "split",
-        **kwargs: Any,
-    ) -> None:
-        self.boosting_type = boosting_type
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample_for_bin = subsample_for_bin
-        self.objective = objective
-        self.class_weight = class_weight
-        self.min_split_gain = min_split_gain
-        self.min_child_weight = min_child_weight
-        self.min_child_samples = min_child_samples
-        self.subsample = subsample
-        self.subsample_freq = subsample_freq
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.importance_type = importance_type
-        if kwargs:
-            self._other_params = kwargs
-
-    # ---- parameters ----
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a parameter that was given as one of `**kwargs`.
-
-        Raises:
-            NotFittedError: If `fit` must be called before there is such an attribute.
-            AttributeError: If there is none.
-        """
-        if name in self._others:
-            return self._others[name]
-        if name in _LEARNED or hasattr(type(self), name):  # a property that needs a model
-            check_is_fitted(self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
-
-    @property
-    def _others(self) -> dict[str, Any]:
-        """Parameters that are no arguments of the constructor by name."""
-        others: dict[str, Any] = vars(self).get("_other_params", {})
-        return others
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters, those given as `**kwargs` included.
-
-        Args:
-            deep: Has no effect: no parameter is an estimator.
-        """
-        params: dict[str, Any] = super().get_params(deep)
-        kinds = [p.kind for p in inspect.signature(type(self).__init__).parameters.values()]
-        if inspect.Parameter.VAR_KEYWORD in kinds:  # a subclass may pass arguments on
-            params = {**{name: getattr(self, name) for name in _DEFAULTS}, **params}
-        return {**params, **self._others}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by any of their names.
-
-        Raises:
-            ParameterError: If there is no such parameter.
-        """
-        known = self.get_params(deep=False)
-        for name in params:
-            if name not in CANONICAL and name.partition("__")[0] not in known:
-                raise ParameterError(
-                    message(
-                        f"unknown parameter of {type(self).__name__}",
-                        got=name,
-                        hint=did_you_mean(name, {*CANONICAL, *known}),
-                    )
-                )
-        others = {
-            name: value
-            for name, value in params.items()
-            if name in self._others or (name not in known and name in CANONICAL)
-        }
-        if others:
-            self._other_params = {**self._others, **others}
-        super().set_params(**{name: v for name, v in params.items() if name not in others})
-        return self
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may expect: missing values and sparse tables are fine."""
@@ -354,17 +246,6 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
     def _name_classes(self, booster: Booster) -> None:
         """Let the model know what its classes are called."""
 
-    def _checked_params(self) -> dict[str, Any]:
-        """Return the parameters that were given, after checking names and values."""
-        arguments = {name: getattr(self, name) for name in _DEFAULTS}
-        params = training_params(arguments, _DEFAULTS, self._others)
-        for name in [n for n in params if CANONICAL.get(n) == "categorical_feature"]:
-            if isinstance(params[name], str) and params[name] == _FROM_TYPES:
-                del params[name]
-        resolve(params, context="dataset")
-        check_importance_type(self.importance_type)
-        return params
-
     def _learns_times(self) -> bool:
         """Whether the objective is one of survival: labels are times, or bounds of them."""
         named = [self.objective, *(self._others.get(name) for name in TABLE["objective"].aliases)]
@@ -405,13 +286,10 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
 
     def _choose_metrics(self, params: dict[str, Any], eval_metric: Any) -> list[LabelsFirst]:
         """Put names of metrics into the parameters, `eval_metric` first; return the functions."""
-        is_one = isinstance(eval_metric, str) or callable(eval_metric)
-        wanted = [eval_metric] if is_one else list(eval_metric or ())
-        functions = [LabelsFirst.wrap(f, "eval_metric") for f in wanted if callable(f)]
-        names = _split_names([metric for metric in wanted if not callable(metric)])
-        own = _split_names(take_out(params, "metric"))
+        names, functions = read_metrics(eval_metric)
+        own = split_names(take_out(params, "metric"))
         if not own:
-            own = _split_names(self._own_metric(params)) or ["None"]
+            own = split_names(self._own_metric(params)) or ["None"]
         params["metric"] = [*map(self._rename_metric, names), *own]
         return functions
 
@@ -470,7 +348,7 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
             order; leaves: rows x trees.
         """
         check_is_fitted(self)
-        kwargs = {**self._prediction_params(kwargs), **kwargs}
+        kwargs = {**self._prediction_params(kwargs, self._booster.resolved_params), **kwargs}
         n_jobs = take_out(kwargs, "num_threads")
         own = [name for name in self._others if CANONICAL.get(name) == "num_threads"]
         if n_jobs is not None or not own:
@@ -563,18 +441,6 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
     def _learn_classes(self, booster: Booster) -> None:
         """Take over the classes of a model that was loaded."""
 
-    def _prediction_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters of predictions that were set, also after `fit`, and are not given."""
-        known = {CANONICAL.get(name) for name in given}
-        trained_with = self._booster.resolved_params
-        found = {
-            CANONICAL[name]: value
-            for name, value in self._others.items()
-            if TABLE[CANONICAL[name]].group == "Prediction" and CANONICAL[name] not in known
-        }
-        resolved = resolve(found, context="predict")
-        return {name: v for name, v in found.items() if resolved[name] != trained_with[name]}
-
     # ---- facts ----
 
     @property
@@ -629,28 +495,3 @@ class GossamerModel(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> npt.NDArray[Any]:
         """How much each column matters, see `importance_type`."""
         return self.booster_.feature_importance(self.importance_type)
-
-
-# scikit-learn's word for: columns of categories are categorical, as here by default.
-_FROM_TYPES: Final = "from_dtype"
-
-# Attributes that `fit` sets; before, there are none.
-_LEARNED: Final = ("n_features_in_", "feature_names_in_", "classes_", "n_classes_")
-
-# The arguments of the constructor and their defaults.
-_DEFAULTS: Final[Mapping[str, Any]] = {
-    name: parameter.default
-    for name, parameter in inspect.signature(GossamerModel.__init__).parameters.items()
-    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-}
-
-
-def _split_names(names: Any) -> list[Any]:
-    """Names of metrics, one by one; as in a parameter, a string may hold several."""
-    parts = [names] if isinstance(names, str) else list(names or ())
-    return [
-        name
-        for part in parts
-        for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
-        if name is not None and name != ""
-    ]

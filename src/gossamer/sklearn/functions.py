@@ -73,3 +73,27 @@ def _count_arguments(function: Callable[..., Any]) -> int:
         return _MOST_ARGUMENTS
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(kind in positional for kind in kinds)
+
+
+def read_metrics(eval_metric: Any) -> tuple[list[Any], list[LabelsFirst]]:
+    """Return the metrics that `eval_metric` names, and those that are functions.
+
+    Example:
+        >>> read_metrics(["l1, l2", "auc"])
+        (['l1', 'l2', 'auc'], [])
+    """
+    is_one = isinstance(eval_metric, str) or callable(eval_metric)
+    wanted = [eval_metric] if is_one else list(eval_metric or ())
+    functions = [LabelsFirst.wrap(f, "eval_metric") for f in wanted if callable(f)]
+    return split_names([metric for metric in wanted if not callable(metric)]), functions
+
+
+def split_names(names: Any) -> list[Any]:
+    """Return names of metrics one by one; as in a parameter, a string may hold several."""
+    parts = [names] if isinstance(names, str) else list(names or ())
+    return [
+        name
+        for part in parts
+        for name in (map(str.strip, part.split(",")) if isinstance(part, str) else [part])
+        if name is not None and name != ""
+    ]

@@ -10,8 +10,9 @@ from gossamer.compat.xgboost.categories import Categories
 from gossamer.compat.xgboost.config import config_context, get_config, set_config
 from gossamer.compat.xgboost.core import build_info
 from gossamer.compat.xgboost.cv import cv
-from gossamer.compat.xgboost.dmatrix import DMatrix, QuantileDMatrix
+from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.plotting import plot_importance, plot_tree, to_graphviz
+from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
 from gossamer.compat.xgboost.sources import DataIter
 from gossamer.compat.xgboost.training import train
 

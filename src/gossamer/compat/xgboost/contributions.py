@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.prediction import fit_margin, parts_of
 from gossamer.data.table.sparse import is_sparse
+from gossamer.errors import NotSupportedError, message
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.inspection.shap_values import shap_interactions, shap_values
 from gossamer.model.model import Model
@@ -17,6 +18,33 @@ from gossamer.model.prediction.predict import PredictOptions
 from gossamer.tree import Tree
 
 Floats = npt.NDArray[np.float64]
+
+
+def check_explained(first: int, last: int, *, pairs: bool, approximate: bool) -> None:
+    """Check that contributions of some rounds can be told.
+
+    Args:
+        first: First round.
+        last: One after the last.
+        pairs: Whether those of pairs of columns are asked for.
+        approximate: Whether approximate ones will do.
+
+    Raises:
+        NotSupportedError: If they cannot.
+    """
+    if first > 0:
+        raise NotSupportedError(
+            message(
+                "contributions are those of the rounds from the first on",
+                got=(first, last),
+                expected="(0, one after the last)",
+                hint="Take a slice of the model: booster[first:last].",
+            )
+        )
+    if pairs and approximate:
+        raise NotSupportedError(
+            message("interactions are exact", got="approx_contribs", hint="Leave it out.")
+        )
 
 
 def contributions(core: CoreBooster, data: DMatrix, last: int, *, approximate: bool) -> Floats:

@@ -7,7 +7,8 @@ from typing import Any
 from gossamer import _native
 from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.categories import Categories
-from gossamer.compat.xgboost.dmatrix import DMatrix, QuantileDMatrix
+from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
 from gossamer.compat.xgboost.sources import DataIter
 from gossamer.errors import GossamerError as XGBoostError
 

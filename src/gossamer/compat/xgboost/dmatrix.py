@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from gossamer.compat.xgboost import binary_file
 from gossamer.compat.xgboost.categories import Categories
+from gossamer.compat.xgboost.fields import check_field
 from gossamer.compat.xgboost.positional import warn_of_positions
+from gossamer.compat.xgboost.quantile_cuts import quantile_cuts
 from gossamer.compat.xgboost.sources import DataIter, collect, read_file
 from gossamer.compat.xgboost.table import (
     check_numeric,
@@ -26,9 +28,6 @@ from gossamer.data import Dataset, as_table
 from gossamer.data.dataset import built_data
 from gossamer.data.labels.fields import (
     check_feature_weights,
-    check_init_score,
-    check_label,
-    check_weight,
 )
 from gossamer.data.labels.queries import check_group, check_query, take_queries
 from gossamer.data.table.names import check_names
@@ -196,7 +195,7 @@ class DMatrix:
         }
         for name, values in given.items():
             if values is not None:
-                self.fields[name] = self._checked(name, values)
+                self.fields[name] = check_field(name, values, self._n_rows, self.query_sizes)
         if feature_names is not None:
             self.feature_names = feature_names
         if feature_types is not None:
@@ -218,30 +217,6 @@ class DMatrix:
         for name, values in now.items():
             if values is not None:
                 data.set_field(name, values)
-
-    def _checked(self, name: str, values: Any) -> Array:
-        n_rows = self._n_rows
-        if name in ("label", "weight") and np.ndim(values) == 2 and np.shape(values)[1] == 1:
-            values = np.asarray(values).ravel()
-        if (
-            name == "weight"
-            and self.query_sizes is not None
-            and len(values) == len(self.query_sizes)
-        ):
-            values = np.repeat(np.asarray(values), self.query_sizes)  # weights of queries
-        if name == "base_margin":
-            margin = np.asarray(values, dtype=np.float32)
-            if margin.ndim == 1 and margin.size != n_rows and margin.size % max(n_rows, 1) == 0:
-                margin = margin.reshape(n_rows, -1)  # class by class for each row
-            check_init_score(margin, n_rows)
-            return margin
-        check: Callable[[Any, int], Any] = check_weight if name == "weight" else check_label
-        if name == "label_upper_bound":  # may be infinite
-            bounds = np.column_stack([np.zeros(len(values)), np.asarray(values)])
-            found: Array = check_label(bounds, n_rows)[:, 1]
-            return found
-        found = check(values, n_rows)
-        return found
 
     def set_label(self, label: Any) -> None:
         """Set the labels."""
@@ -435,19 +410,7 @@ class DMatrix:
         params = {"max_bin": most, "min_data_in_bin": 1, "verbosity": -1}
         table = self.user_table()
         binning = built_data(self._make(table, None, params)).table.binning
-        by_column = {int(c): i for i, c in enumerate(binning.columns)}
-        values = to_csr(table).tocsc()
-        cuts = []
-        for column in range(self._n_columns):
-            entries = values.data[values.indptr[column] : values.indptr[column + 1]]
-            upper = np.empty(0)
-            if column in by_column:
-                upper = binning.upper_of(by_column[column])
-            # The last one is as far away as XGBoost's.
-            last = entries.max(initial=-np.inf) + (np.abs(entries).max(initial=0.0) + 1e-5)
-            cuts.append(np.append(upper[upper < last], last) if len(entries) else np.empty(0))
-        begin = np.concatenate([[0], np.cumsum([len(found) for found in cuts])])
-        return begin.astype(np.uint64), np.concatenate(cuts).astype(np.float32)
+        return quantile_cuts(binning, to_csr(table).tocsc())
 
     def get_categories(self, export_to_arrow: bool = False) -> Categories:
         """Return the categories of each column.
@@ -525,78 +488,6 @@ class DMatrix:
                 )
             )
         return np.column_stack(given) if given else self.fields.get("label")
-
-
-class QuantileDMatrix(DMatrix):
-    """A `DMatrix` with a number of bins; any `DMatrix` is put into bins when it is trained on.
-
-    Args:
-        data: As for `DMatrix`.
-        label: As for `DMatrix`.
-        weight: As for `DMatrix`.
-        base_margin: As for `DMatrix`.
-        missing: As for `DMatrix`.
-        silent: Has no effect.
-        feature_names: As for `DMatrix`.
-        feature_types: As for `DMatrix`.
-        nthread: Has no effect.
-        max_bin: Most bins of a column, unless the parameters of the training say so.
-        ref: The training data; which bins are used is decided by the training.
-        group: As for `DMatrix`.
-        qid: As for `DMatrix`.
-        label_lower_bound: As for `DMatrix`.
-        label_upper_bound: As for `DMatrix`.
-        feature_weights: As for `DMatrix`.
-        enable_categorical: As for `DMatrix`.
-        max_quantile_batches: Has no effect.
-        data_split_mode: Has no effect.
-
-    Example:
-        >>> QuantileDMatrix([[1.0], [2.0]], [0, 1], max_bin=16).num_row()
-        2
-    """
-
-    @warn_of_positions
-    def __init__(
-        self,
-        data: Any,
-        label: Any = None,
-        *,
-        weight: Any = None,
-        base_margin: Any = None,
-        missing: float | None = None,
-        silent: bool = False,
-        feature_names: Sequence[str] | None = None,
-        feature_types: Sequence[str] | None = None,
-        nthread: int | None = None,
-        max_bin: int | None = None,
-        ref: DMatrix | None = None,
-        group: Any = None,
-        qid: Any = None,
-        label_lower_bound: Any = None,
-        label_upper_bound: Any = None,
-        feature_weights: Any = None,
-        enable_categorical: bool = False,
-        max_quantile_batches: int | None = None,
-        data_split_mode: Any = 0,
-    ) -> None:
-        super().__init__(
-            data,
-            label,
-            weight=weight,
-            base_margin=base_margin,
-            missing=missing,
-            feature_names=feature_names,
-            feature_types=feature_types,
-            group=group,
-            qid=qid,
-            label_lower_bound=label_lower_bound,
-            label_upper_bound=label_upper_bound,
-            feature_weights=feature_weights,
-            enable_categorical=enable_categorical,
-        )
-        self.max_bin = max_bin
-        self.ref = ref
 
 
 def _known(field: str, fields: Sequence[str]) -> str:

@@ -72,6 +72,22 @@ class Columns:
         return cls([found[i][0] for i in range(n)], [found[i][1] for i in range(n)])
 
 
+def one_per_column(name: str, values: Sequence[str], n_columns: int | None) -> list[str]:
+    """Return names or types of columns as text.
+
+    Raises:
+        DataError: If there are not as many as columns (None: any number will do).
+
+    Example:
+        >>> one_per_column("feature_names", ["size", 1], 2)
+        ['size', '1']
+    """
+    found = [str(value) for value in values]
+    if n_columns is not None and len(found) != n_columns:
+        raise DataError(message(f"{name} do not fit the model", got=found, expected=f"{n_columns}"))
+    return found
+
+
 @dataclass(frozen=True)
 class Node:
     """A node of a dumped tree; those without children are leaves.
@@ -218,6 +234,18 @@ def dump_trees(model: Model, columns: Columns, *, with_stats: bool, dump_format:
     asked = json.loads(options) if options else {}
     look = {name: {**values, **asked.get(name, {})} for name, values in _LOOK.items()}
     return [_FORMATS[kind](tree, with_stats, look) for tree in nodes_of(model, columns)]
+
+
+def join_dump(trees: Sequence[str], dump_format: str) -> str:
+    """Return what `dump_trees` returned as the text of one file.
+
+    Example:
+        >>> join_dump(["0:leaf=1", "0:leaf=2"], "text")
+        'booster[0]:\\n0:leaf=1booster[1]:\\n0:leaf=2'
+    """
+    if dump_format == "json":
+        return "[\n" + ",\n".join(trees) + "\n]"
+    return "".join(f"booster[{i}]:\n{tree}" for i, tree in enumerate(trees))
 
 
 def trees_to_frame(model: Model, columns: Columns) -> Any:

@@ -69,6 +69,23 @@ def fit_margin(data: DMatrix, shape: tuple[int, ...]) -> npt.NDArray[np.float64]
     return margin.reshape(shape).astype(np.float64)
 
 
+def check_names(expected: list[str] | None, names: list[str] | None) -> None:
+    """Check that rows have the names of the training data's columns, where both have some.
+
+    Raises:
+        DataError: If they differ.
+    """
+    if expected is not None and names is not None and names != expected:
+        raise DataError(
+            message(
+                "feature names differ from those of the training data",
+                got=names,
+                expected=f"{expected}",
+                hint="Put the columns into that order, or pass validate_features=False.",
+            )
+        )
+
+
 def leaf_numbers(
     core: CoreBooster, data: DMatrix, first: int, last: int
 ) -> npt.NDArray[np.float32]:

@@ -9,6 +9,8 @@ from typing import Any, Final
 from gossamer.compat.xgboost.metrics import default_metric
 from gossamer.compat.xgboost.params import ALIASES, KNOWN, read_params
 from gossamer.errors import ParameterError, message
+from gossamer.model.formats.xgboost_objective import to_base_score
+from gossamer.model.model import Model
 
 _VERSION: Final = [3, 2, 0]
 
@@ -84,6 +86,20 @@ _DEFAULTS: Final = {
 }
 # What XGBoost chooses itself.
 _FOUND_OUT: Final = ("updater", "updater_seq")
+
+
+def facts_of(params: Mapping[str, Any], model: Model | None) -> dict[str, str]:
+    """Return what a configuration says of a model; None: there is none yet."""
+    facts = {"boost_from_average": "1", "num_class": str(params.get("num_class", 0))}
+    if model is not None:
+        base_score = to_base_score(str(params.get("objective")), model.start)
+        start = model.start if base_score is None else base_score
+        facts |= {
+            "base_score": json.dumps(start.tolist()),
+            "num_feature": str(model.n_columns),
+            "num_target": str(1 if int(facts["num_class"]) > 1 else len(model.start)),
+        }
+    return facts
 
 
 def write_config(params: Mapping[str, Any], facts: Mapping[str, str]) -> str:

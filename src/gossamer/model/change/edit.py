@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.model.model import Model
 from gossamer.model.prediction.predict import as_number
 from gossamer.tree import Forest
 
@@ -100,6 +101,27 @@ def with_leaf_values(forest: Forest, tree: int, values: npt.NDArray[np.float64])
     changed = forest.arrays["leaf_value"].copy()
     changed[begin:end] = values
     return replace(forest, arrays={**forest.arrays, "leaf_value": changed})
+
+
+def change_leaf_of(model: Model, tree_id: int, leaf_id: int, value: Any) -> Model:
+    """Return the model with another value in one leaf of one tree.
+
+    Raises:
+        ParameterError: If there is no such leaf, or the value does not fit.
+        NotSupportedError: If its leaves are linear.
+    """
+    values = changed_leaf_values(model.forest, tree_id, leaf_id, value)
+    return replace(model, forest=with_leaf_values(model.forest, tree_id, values))
+
+
+def shuffle_rounds_of(model: Model, start_iteration: int, end_iteration: int) -> Model:
+    """Return the model with some rounds in a random order, which is always the same.
+
+    Raises:
+        ParameterError: If there are no such rounds.
+    """
+    order = shuffled_rounds(model.forest.n_rounds, start_iteration, end_iteration)
+    return replace(model, forest=permute_rounds(model.forest, order))
 
 
 def shuffled_rounds(n_rounds: int, first: int, end: int) -> list[int]:

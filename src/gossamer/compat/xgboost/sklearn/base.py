@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,11 +18,12 @@ from gossamer.compat.xgboost.importance import importance
 from gossamer.compat.xgboost.params import metric_list
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.functions import as_metric, as_objective
+from gossamer.compat.xgboost.sklearn.parameters import XGBParameters
 from gossamer.compat.xgboost.table import check_numeric, read_table, take_rows
 from gossamer.compat.xgboost.training import train
 from gossamer.data import Table
 from gossamer.errors import DataError, ParameterTypeError, message
-from gossamer.sklearn.arguments import to_seed, to_threads
+from gossamer.sklearn.arguments import to_threads
 from gossamer.sklearn.inputs import (
     _per_set,
     _read_pairs,
@@ -37,21 +35,8 @@ from gossamer.sklearn.inputs import (
 
 Array = npt.NDArray[Any]
 
-# Arguments of the constructor that are no parameters of a training.
-_NOT_FOR_TRAINING: Final = (
-    "callbacks",
-    "early_stopping_rounds",
-    "enable_categorical",
-    "feature_types",
-    "feature_weights",
-    "importance_type",
-    "missing",
-    "n_estimators",
-)
-_DEFAULT_ROUNDS: Final = 100
 
-
-class XGBModel(BaseEstimator):  # type: ignore[misc]
+class XGBModel(XGBParameters):
     """Base of the estimators, and an estimator itself where `objective` is given.
 
     The arguments are XGBoost's; None stands for XGBoost's default. They are checked in `fit`.
@@ -112,133 +97,6 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
 
     # Whether labels must be numbers.
     _y_numeric: ClassVar[bool] = True
-
-    @warn_of_positions
-    def __init__(
-        self,
-        *,
-        max_depth: int | None = None,
-        max_leaves: int | None = None,
-        max_bin: int | None = None,
-        grow_policy: str | None = None,
-        learning_rate: float | None = None,
-        n_estimators: int | None = None,
-        verbosity: int | None = None,
-        objective: Any = None,
-        booster: str | None = None,
-        tree_method: str | None = None,
-        n_jobs: int | None = None,
-        gamma: float | None = None,
-        min_child_weight: float | None = None,
-        max_delta_step: float | None = None,
-        subsample: float | None = None,
-        sampling_method: str | None = None,
-        colsample_bytree: float | None = None,
-        colsample_bylevel: float | None = None,
-        colsample_bynode: float | None = None,
-        reg_alpha: float | None = None,
-        reg_lambda: float | None = None,
-        scale_pos_weight: float | None = None,
-        base_score: Any = None,
-        random_state: Any = None,
-        missing: float = np.nan,
-        num_parallel_tree: int | None = None,
-        monotone_constraints: Any = None,
-        interaction_constraints: Any = None,
-        importance_type: str | None = None,
-        device: str | None = None,
-        validate_parameters: bool | None = None,
-        enable_categorical: bool = False,
-        feature_types: Sequence[str] | None = None,
-        feature_weights: Any = None,
-        max_cat_to_onehot: int | None = None,
-        max_cat_threshold: int | None = None,
-        multi_strategy: str | None = None,
-        eval_metric: Any = None,
-        early_stopping_rounds: int | None = None,
-        callbacks: Sequence[Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.max_bin = max_bin
-        self.grow_policy = grow_policy
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.verbosity = verbosity
-        self.objective = objective
-        self.booster = booster
-        self.tree_method = tree_method
-        self.n_jobs = n_jobs
-        self.gamma = gamma
-        self.min_child_weight = min_child_weight
-        self.max_delta_step = max_delta_step
-        self.subsample = subsample
-        self.sampling_method = sampling_method
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.colsample_bynode = colsample_bynode
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.scale_pos_weight = scale_pos_weight
-        self.base_score = base_score
-        self.random_state = random_state
-        self.missing = missing
-        self.num_parallel_tree = num_parallel_tree
-        self.monotone_constraints = monotone_constraints
-        self.interaction_constraints = interaction_constraints
-        self.importance_type = importance_type
-        self.device = device
-        self.validate_parameters = validate_parameters
-        self.enable_categorical = enable_categorical
-        self.feature_types = feature_types
-        self.feature_weights = feature_weights
-        self.max_cat_to_onehot = max_cat_to_onehot
-        self.max_cat_threshold = max_cat_threshold
-        self.multi_strategy = multi_strategy
-        self.eval_metric = eval_metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.callbacks = callbacks
-        if kwargs:
-            self.kwargs = kwargs
-
-    # ---- parameters ----
-
-    @property
-    def _others(self) -> dict[str, Any]:
-        """Parameters that are no arguments of the constructor by name."""
-        others: dict[str, Any] = vars(self).get("kwargs", {})
-        return others
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters, those given as `**kwargs` included.
-
-        Args:
-            deep: Has no effect: no parameter is an estimator.
-        """
-        return {**{name: getattr(self, name) for name in sorted(_ARGUMENTS)}, **self._others}
-
-    def set_params(self, **params: Any) -> XGBModel:
-        """Set parameters; those with other names than the constructor's are kept for training."""
-        others = {name: value for name, value in params.items() if name not in _ARGUMENTS}
-        for name in params.keys() - others.keys():
-            setattr(self, name, params[name])
-        if others:
-            self.kwargs = {**self._others, **others}
-        return self
-
-    def get_xgb_params(self) -> dict[str, Any]:
-        """Return the parameters of a training; None: XGBoost's default."""
-        params = {
-            name: value
-            for name, value in self.get_params().items()
-            if name not in _NOT_FOR_TRAINING
-        }
-        return params | {"random_state": to_seed(self.random_state)}
-
-    def get_num_boosting_rounds(self) -> int:
-        """Return the number of rounds to train."""
-        return _DEFAULT_ROUNDS if self.n_estimators is None else self.n_estimators
 
     def __sklearn_tags__(self) -> Any:
         """Say what scikit-learn may expect: missing values and sparse tables are fine."""
@@ -553,11 +411,3 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
 
     def _use_facts(self, kept: dict[str, Any]) -> None:
         """Take over what `_facts_for_file` kept."""
-
-
-# The arguments of the constructor.
-_ARGUMENTS: Final[Mapping[str, Any]] = {
-    name: parameter.default
-    for name, parameter in inspect.signature(XGBModel.__init__).parameters.items()
-    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-}

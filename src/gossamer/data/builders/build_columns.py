@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.built import BuiltData, Columns, Kind, Provenance
 from gossamer.data.categories.categorical import categorical_columns, read_asked
-from gossamer.data.labels.fields import check_weight
 from gossamer.data.categories.levels import Levels
+from gossamer.data.chunks.chunked_table import NamedChunkedTable
+from gossamer.data.labels.fields import check_weight
+from gossamer.data.request import Request, known_names
+from gossamer.data.storage.binned import BinnedTable
+from gossamer.data.storage.on_disk import bin_training, bin_validation
 from gossamer.data.table.matrix import Table, check_not_empty
 from gossamer.data.table.names import match_names
-from gossamer.data.storage.on_disk import bin_training, bin_validation
-from gossamer.data.chunks.chunked_table import NamedChunkedTable
-from gossamer.data.request import Request, known_names
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.params import Params
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gossamer.data.build.build_columns import bin_columns, provenance
+from gossamer.data.builders.build_columns import bin_columns, provenance
 from gossamer.data.built import BuiltData, Provenance, RawValues, not_in_memory
-from gossamer.data.chunks.chunked_source import ChunkedSource
 from gossamer.data.categories.levels import NO_LEVELS
-from gossamer.data.table.matrix import Values, check_not_empty
+from gossamer.data.chunks.chunked_source import ChunkedSource
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
-from gossamer.data.request import Request, join_fields, known_names
+from gossamer.data.chunks.source import Source
 from gossamer.data.labels.roles import match_columns, refuse_names
 from gossamer.data.labels.row_fields import check_fields
-from gossamer.data.chunks.source import Source
+from gossamer.data.request import Request, join_fields, known_names
+from gossamer.data.table.matrix import Values, check_not_empty
 from gossamer.params.check_method import keeps_raw_values
 
 
@@ -51,7 +51,9 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
     return _bin(pieces, fields, request, reference, made)
 
 
-def build_chunked(pieces: NamedChunkedTable, request: Request, reference: BuiltData | None) -> BuiltData:
+def build_chunked(
+    pieces: NamedChunkedTable, request: Request, reference: BuiltData | None
+) -> BuiltData:
     """Build a data set from pieces that say themselves how they are binned, such as a shard."""
     made = provenance("chunks", request, reference, taken=request.taken)
     return _bin(pieces, request.fields, request, reference, made)

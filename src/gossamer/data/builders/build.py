@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gossamer.data.build import from_binary, from_chunks, from_table
+from gossamer.data.builders import from_binary, from_chunks, from_table
 from gossamer.data.built import BuiltData, freed
-from gossamer.data.files import is_binary_dataset
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
-from gossamer.data.request import Request
 from gossamer.data.chunks.find_source import find_source, join_arrays
+from gossamer.data.files import is_binary_dataset
+from gossamer.data.request import Request
 from gossamer.params.check_method import keeps_raw_values
 
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.data.storage import binary_file
-from gossamer.data.build.build_columns import provenance
+from gossamer.data.builders.build_columns import provenance
 from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.categories.categorical import categorical_columns, read_asked
-from gossamer.data.table.matrix import Values
-from gossamer.data.storage.on_disk import refuse_on_disk
-from gossamer.data.request import Request
 from gossamer.data.labels.row_fields import check_fields
+from gossamer.data.request import Request
+from gossamer.data.storage import binary_file
+from gossamer.data.storage.on_disk import refuse_on_disk
+from gossamer.data.table.matrix import Values
 from gossamer.errors import DataError, message
 from gossamer.params import TABLE, Params, resolve
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gossamer.data.build.build_columns import bin_columns, like_reference, provenance
+from gossamer.data.builders.build_columns import bin_columns, like_reference, provenance
 from gossamer.data.built import BuiltData, RawValues, TakenColumns
-from gossamer.data.table.columns import plain_values
-from gossamer.data.chunks.chunked_frame import ChunkedFrame, find_chunked_frame
-from gossamer.data.table.frames import column_in_frame, is_frame, read_column, without_columns
 from gossamer.data.categories.levels import NO_LEVELS
-from gossamer.data.table.matrix import Table, Values, as_table, read_values
+from gossamer.data.chunks.chunked_frame import ChunkedFrame, find_chunked_frame
+from gossamer.data.chunks.find_source import whole_table
 from gossamer.data.labels.named_columns import names_of
-from gossamer.data.table.names import check_names
-from gossamer.data.request import Request, known_names
 from gossamer.data.labels.roles import asked_by_params, refuse_names, values_of
 from gossamer.data.labels.row_fields import check_fields
-from gossamer.data.chunks.find_source import whole_table
+from gossamer.data.request import Request, known_names
+from gossamer.data.table.columns import plain_values
+from gossamer.data.table.frames import column_in_frame, is_frame, read_column, without_columns
+from gossamer.data.table.matrix import Table, Values, as_table, read_values
+from gossamer.data.table.names import check_names
 from gossamer.data.table.table_kinds import as_known
 from gossamer.logger import warn
 from gossamer.params.check_method import keeps_raw_values
@@ -32,7 +32,9 @@ def build(request: Request, reference: BuiltData | None) -> BuiltData:
     known = None if reference is None else reference.columns.levels or NO_LEVELS
     names = known_names(reference, names_of(data))
     keeps_raw = keeps_raw_values(request.params)
-    table: Table | ChunkedFrame | None = None if keeps_raw else find_chunked_frame(data, known, names)
+    table: Table | ChunkedFrame | None = (
+        None if keeps_raw else find_chunked_frame(data, known, names)
+    )
     if table is None:
         table = as_table(data, known, names)
         if reference is not None:

@@ -8,18 +8,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.storage.binned import put_beside, take_rows
-from gossamer.data.build.build_columns import provenance
+from gossamer.data.builders.build_columns import provenance
 from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.categories.levels import Levels
+from gossamer.data.labels.row_fields import check_fields
+from gossamer.data.request import Request
+from gossamer.data.storage.binned import put_beside, take_rows
+from gossamer.data.storage.on_disk import refuse_on_disk
 from gossamer.data.table.matrix import Table, Values, as_table, stack_columns
 from gossamer.data.table.names import join_names
-from gossamer.data.storage.on_disk import refuse_on_disk
-from gossamer.data.request import Request
-from gossamer.data.labels.row_fields import check_fields
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, DataTypeError, message
 from gossamer.logger import warn
 from gossamer.threads import resolve_threads
+
+
+def sorted_rows(used_indices: Any) -> npt.NDArray[np.int64]:
+    """Return the rows of a subset, increasing.
+
+    Raises:
+        DataTypeError: If they are not numbers.
+
+    Example:
+        >>> sorted_rows([3, 1, 2])
+        array([1, 2, 3])
+    """
+    try:
+        return np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
+    except (TypeError, ValueError, OverflowError):
+        what = "used_indices must be numbers of rows"
+        raise DataTypeError(message(what, got=used_indices)) from None
 
 
 def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> BuiltData:

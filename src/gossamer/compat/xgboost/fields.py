@@ -1,0 +1,48 @@
+"""Fields of a `DMatrix`: checked, as XGBoost takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gossamer.data.labels.fields import check_init_score, check_label, check_weight
+
+Array = npt.NDArray[Any]
+
+
+def check_field(name: str, values: Any, n_rows: int, query_sizes: Array | None) -> Array:
+    """Return a field as an array.
+
+    Args:
+        name: XGBoost's name of the field.
+        values: What the user gave.
+        n_rows: Number of rows.
+        query_sizes: Rows of each query; None: rows are not grouped.
+
+    Raises:
+        DataError: If there is not one number per row, or the numbers cannot be used.
+
+    Example:
+        >>> check_field("weight", [1.0, 2.0], 5, np.array([2, 3])).tolist()
+        [1.0, 1.0, 2.0, 2.0, 2.0]
+    """
+    if name in ("label", "weight") and np.ndim(values) == 2 and np.shape(values)[1] == 1:
+        values = np.asarray(values).ravel()
+    if name == "weight" and query_sizes is not None and len(values) == len(query_sizes):
+        values = np.repeat(np.asarray(values), query_sizes)  # weights of queries
+    if name == "base_margin":
+        margin = np.asarray(values, dtype=np.float32)
+        if margin.ndim == 1 and margin.size != n_rows and margin.size % max(n_rows, 1) == 0:
+            margin = margin.reshape(n_rows, -1)  # class by class for each row
+        check_init_score(margin, n_rows)
+        return margin
+    check: Callable[[Any, int], Any] = check_weight if name == "weight" else check_label
+    if name == "label_upper_bound":  # may be infinite
+        bounds = np.column_stack([np.zeros(len(values)), np.asarray(values)])
+        found: Array = check_label(bounds, n_rows)[:, 1]
+        return found
+    found = check(values, n_rows)
+    return found
