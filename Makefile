@@ -23,14 +23,14 @@ export PATH := $(abspath $(BIN)):$(PATH)
 
 # What the module is made of: a change reinstalls it (ninja recompiles what changed).
 MODULE_SOURCES := pyproject.toml CMakeLists.txt \
-  $(shell find native/core native/kernels native/bindings -type f 2>/dev/null)
+  $(shell find native/core native/kernels native/cuda native/bindings -type f 2>/dev/null)
 # What clang-format looks after.
 CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
-  \( -name '*.cpp' -o -name '*.h' -o -name '*.inl' \) -print)
+  \( -name '*.cpp' -o -name '*.h' -o -name '*.inl' -o -name '*.cu' \) -print)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-native test-portable lint format stubs bench sanitize sanitize-python attack fuzz docs figures notebooks wheel clean
+.PHONY: help demo test test-native test-portable test-gpu kernels lint format stubs bench sanitize sanitize-python attack fuzz docs figures notebooks wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,15 @@ test-native: $(STAMPS)/build ## native tests alone
 test-portable: $(STAMPS)/build ## native tests with the kernels that processors other than x86-64 have
 	$(call build_native_tests,build/portable,,-DGOSSAMER_KERNELS=generic)
 	$(BIN)/ctest --test-dir build/portable --parallel $(JOBS) --output-on-failure --no-tests=error
+
+test-gpu: $(STAMPS)/test ## the tests of trainings on a GPU, on the GPU of this machine
+	GOSSAMER_TEST_GPU=1 $(BIN)/python -m pytest -p no:cacheprovider tests/cuda
+
+kernels: $(STAMPS)/venv ## compile the kernels of the GPU again; no GPU is needed
+	$(PYTHON) -m venv $(VENV)/kernels
+	$(VENV)/kernels/bin/python -m pip install --quiet --disable-pip-version-check \
+	  'cuda-bindings==12.9.0' 'nvidia-cuda-nvrtc-cu12==12.2.140'
+	$(VENV)/kernels/bin/python tools/compile_kernels.py
 
 lint: $(STAMPS)/lint $(STAMPS)/test ## ruff, mypy, clang-format, and whether the stubs are current
 	$(BIN)/ruff check .

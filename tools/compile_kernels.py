@@ -84,9 +84,7 @@ def compile_kernels(architecture: str) -> bytes:
         return values[0] if values else None
 
     source = (NATIVE / "cuda" / "kernels.cu").read_bytes()
-    program = do(
-        "nvrtcCreateProgram", source, b"kernels.cu", 1, [_CSTDINT.encode()], [b"cstdint"]
-    )
+    program = do("nvrtcCreateProgram", source, b"kernels.cu", 1, [_CSTDINT.encode()], [b"cstdint"])
     options = [option.encode() for option in (*OPTIONS, f"-arch={architecture}")]
     (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if int(result) != 0:

@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 
-
 #include "bindings/arrays.h"
 #include "bindings/casters.h"
 #include "core/column_sampler.h"
@@ -44,7 +43,8 @@ struct PyDeviceTrees {
     const std::span<const cuda::Node> found = records<cuda::Node>(nodes, "nodes");
     if (states.size() != 1) throw std::invalid_argument("there must be one state");
     const auto n_nodes = static_cast<std::size_t>(std::max(states[0].n_nodes, 0));
-    if (n_nodes == 0 || n_nodes > found.size()) throw std::invalid_argument("there are fewer nodes than the state says");
+    if (n_nodes == 0 || n_nodes > found.size())
+      throw std::invalid_argument("there are fewer nodes than the state says");
     for (const cuda::Node& node : found.first(n_nodes)) {
       const bool is_feature = node.feature < 0 || static_cast<std::size_t>(node.feature) < n_features;
       const bool has_children = node.left_child < 0 || static_cast<std::size_t>(node.left_child) + 1 < n_nodes;
@@ -61,15 +61,14 @@ struct PyDeviceTrees {
 
  private:
   PyDeviceTrees(const std::shared_ptr<BinMatrix>& matrix, std::unique_ptr<DeviceEvaluator> own)
-      : evaluator(own.get()),
-        grower(GrowData{matrix}, std::move(own)),
-        n_features(matrix->features().size()) {}
+      : evaluator(own.get()), grower(GrowData{matrix}, std::move(own)), n_features(matrix->features().size()) {}
 };
 
 template <class Bin>
 void copy_rows_of(const BinMatrix& matrix, const In<std::int32_t>& features, std::int64_t first, std::int64_t n_rows,
                   std::int64_t stride, const Out<Bin>& out, int n_threads) {
-  if (first < 0 || n_rows < 0 || first > matrix.n_rows() - n_rows) throw std::invalid_argument("there are no such rows");
+  if (first < 0 || n_rows < 0 || first > matrix.n_rows() - n_rows)
+    throw std::invalid_argument("there are no such rows");
   if (stride < static_cast<std::int64_t>(features.size())) throw std::invalid_argument("rows overlap");
   check_length(out, n_rows * stride, "out");
   for (std::size_t k = 0; k < features.size(); ++k) {
@@ -121,8 +120,12 @@ auto score_nodes(const Tree& tree, const BinMatrix& matrix, const In<std::int32_
   for (std::size_t i = 0; i < tree.feature.size(); ++i) {
     const auto f = static_cast<std::size_t>(tree.feature[i]);
     if (f >= features.size()) throw std::invalid_argument("the tree belongs to another table");
-    cuda::TreeNode node{lanes.data()[f],      tree.threshold_bin[i], features[f].n_value_bins,
-                        tree.default_left[i], tree.left[i],          tree.right[i],
+    cuda::TreeNode node{lanes.data()[f],
+                        tree.threshold_bin[i],
+                        features[f].n_value_bins,
+                        tree.default_left[i],
+                        tree.left[i],
+                        tree.right[i],
                         -1};
     const std::span<const std::uint8_t> left = tree.left_bins(i);
     if (!left.empty()) {

@@ -35,9 +35,7 @@ class DeviceEvaluator : public LeafEvaluator {
   double weight(std::int32_t node) const override;
   void values(std::int32_t node, double l2, const double* parent, double* out) const override;
   void add_children(std::int32_t node, const BestSplit& split, std::int32_t first_child) override;
-  RowSplitter splitter(std::int32_t, RowRange, const BestSplit& split) override {
-    return splitter_of(*matrix_, split);
-  }
+  RowSplitter splitter(std::int32_t, RowRange, const BestSplit& split) override { return splitter_of(*matrix_, split); }
   bool has_no_rows() const override { return true; }
   void forget(std::int32_t) override {}
   // The device expands no more nodes than the tree needs.

@@ -156,7 +156,8 @@ struct CategorySearcher {
 };
 
 // `set` nullptr: only the gain is wanted.
-GOSSAMER_RARE void search_categories(const Args& a, const Node& node, int f, const Slot& slot, uint32_t* set, Best& out) {
+GOSSAMER_RARE void search_categories(const Args& a, const Node& node, int f, const Slot& slot, uint32_t* set,
+                                     Best& out) {
   const State& s = *a.state;
   const DeviceFeature feature = a.features[f];
   const int64_t warp = thread_of_grid() / 32;

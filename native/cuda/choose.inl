@@ -17,11 +17,11 @@ struct ChooseMemory {
   int64_t sums[33];
   int32_t chosen[kChooseThreads];
   uint64_t prefix;
-  int64_t n_above;  // nodes whose bits are above the prefix
+  int64_t n_above;   // nodes whose bits are above the prefix
   int64_t n_wanted;  // nodes that the tree has room for, as far as is known
   int32_t n_chosen;
-  int32_t next;      // the node whose turn it is; -1: the tree is complete
-  int32_t top;       // the uppermost node of the group
+  int32_t next;  // the node whose turn it is; -1: the tree is complete
+  int32_t top;   // the uppermost node of the group
   int32_t n_tops;
 };
 
@@ -267,9 +267,9 @@ inline Node child_of(const Args& a, const Node& parent, int32_t number, int side
   const double hessian = static_cast<double>(s.layout.constant_hessian() ? child.sums.count : child.sums.hessian);
   SplitRules rules = a.given_rules;
   rules.lambda_l2 += parent.l2;
-  child.value = leaf_output(static_cast<double>(child.sums.gradient) * s.layout.gradient_unit,
-                            hessian * s.layout.hessian_unit, static_cast<double>(child.sums.count), rules, a.damp_from,
-                            &parent.value);
+  child.value =
+      leaf_output(static_cast<double>(child.sums.gradient) * s.layout.gradient_unit, hessian * s.layout.hessian_unit,
+                  static_cast<double>(child.sums.count), rules, a.damp_from, &parent.value);
   return child;
 }
 
@@ -397,9 +397,9 @@ inline void make_root(const Args& a) {
   root.key = 1;
   root.buffer = -1;
   const double hessian = static_cast<double>(s.layout.constant_hessian() ? root.sums.count : root.sums.hessian);
-  root.value = leaf_output(static_cast<double>(root.sums.gradient) * s.layout.gradient_unit,
-                           hessian * s.layout.hessian_unit, static_cast<double>(root.sums.count), a.given_rules,
-                           a.damp_from, nullptr);
+  root.value =
+      leaf_output(static_cast<double>(root.sums.gradient) * s.layout.gradient_unit, hessian * s.layout.hessian_unit,
+                  static_cast<double>(root.sums.count), a.given_rules, a.damp_from, nullptr);
   a.nodes[0] = root;
   s.n_nodes = 1;
   if (a.num_leaves < 2 || !may_split(a, root)) {

@@ -23,14 +23,14 @@ namespace gossamer::cuda {
 // A feature of the table. Every feature has a lane for itself: bytes where it has at most 256 bins, else two bytes.
 struct DeviceFeature {
   std::int64_t first_cell;
-  double l2;                 // see Feature
+  double l2;  // see Feature
   std::int32_t n_value_bins;
   std::int32_t has_missing;  // 1: bin n_value_bins holds the missing rows
   std::int32_t lane;
   std::int32_t two_bytes;
-  std::int32_t searched;     // 0: never to be split on
-  std::int32_t n_categories; // -1: numbers. Else the bins that stand for a known category
-  std::int64_t known;        // categories: offset in `known_bins`, a byte for each value bin
+  std::int32_t searched;      // 0: never to be split on
+  std::int32_t n_categories;  // -1: numbers. Else the bins that stand for a known category
+  std::int64_t known;         // categories: offset in `known_bins`, a byte for each value bin
 };
 
 // One-byte lanes whose histograms are built together.
@@ -43,11 +43,11 @@ struct LaneGroup {
 
 struct Node {
   Sums sums;
-  Sums left;      // of the left side of its best split
-  double gain;    // of its best split, above the gain of the leaf
-  double reach;   // see core/frontier.h
-  double value;   // before shrinkage
-  double l2;      // of its best split: added to lambda_l2 for the values of both children
+  Sums left;          // of the left side of its best split
+  double gain;        // of its best split, above the gain of the leaf
+  double reach;       // see core/frontier.h
+  double value;       // before shrinkage
+  double l2;          // of its best split: added to lambda_l2 for the values of both children
   std::uint64_t key;  // the path from the root: random choices depend on it
   std::int64_t first_row;
   std::int32_t parent;
@@ -62,13 +62,13 @@ struct Node {
 
 // A node that is expanded in this batch; or, in the first one, the root.
 struct Job {
-  std::int32_t node;          // -1: the root is searched, there is no parent
-  std::int32_t left_child;    // the root itself if there is no parent
-  std::int32_t built;         // the child whose histogram is built
+  std::int32_t node;        // -1: the root is searched, there is no parent
+  std::int32_t left_child;  // the root itself if there is no parent
+  std::int32_t built;       // the child whose histogram is built
   std::int32_t is_searched;
-  std::int64_t split_tile;    // the first tile of rows to be split
-  std::int64_t build_tile;    // the first tile of rows of the built child
-  std::uint32_t n_left;       // rows that went there so far
+  std::int64_t split_tile;  // the first tile of rows to be split
+  std::int64_t build_tile;  // the first tile of rows of the built child
+  std::uint32_t n_left;     // rows that went there so far
   std::uint32_t n_right;
   std::uint32_t n_searched[2];  // features of each child
 };
@@ -97,7 +97,7 @@ struct State {
   CellLayout layout;
   SplitRules rules;  // in units of the layout
   Sums total;
-  double last_cut;   // the smallest reach in the tree before; 0: not known
+  double last_cut;  // the smallest reach in the tree before; 0: not known
   double last_root_gain;
   std::int64_t n_split_tiles;
   std::int64_t n_build_tiles;
@@ -106,18 +106,18 @@ struct State {
   std::int32_t n_jobs;
   std::int32_t n_slots;
   std::int32_t is_complete;
-  std::int32_t error;       // 1: rows and histograms disagree
+  std::int32_t error;  // 1: rows and histograms disagree
   std::int32_t n_batches;
   std::int64_t built_rows;
 };
 
 // What differs from tree to tree.
 struct Task {
-  std::int64_t n_rows;       // of the tree
-  std::uint64_t extra_key;   // extra_trees: of this tree
-  std::int32_t output;       // whose gradients it is grown on
-  std::int32_t is_sampled;   // 0: all rows
-  std::int32_t n_allowed;    // features that it may use
+  std::int64_t n_rows;      // of the tree
+  std::uint64_t extra_key;  // extra_trees: of this tree
+  std::int32_t output;      // whose gradients it is grown on
+  std::int32_t is_sampled;  // 0: all rows
+  std::int32_t n_allowed;   // features that it may use
   std::int32_t unused;
 };
 
@@ -126,7 +126,7 @@ struct Args {
   // The table.
   std::int64_t n_rows;
   std::int64_t n_cells;
-  const std::uint8_t* rows8;    // row by row
+  const std::uint8_t* rows8;  // row by row
   const std::uint16_t* rows16;
   const DeviceFeature* features;
   const LaneGroup* groups;
@@ -143,23 +143,23 @@ struct Args {
   // The rows of a tree.
   const Task* task;
   const std::uint32_t* sample;
-  const float* gradient;        // output by output
-  const float* hessian;         // nullptr: all 1
-  std::uint32_t* row_values;    // by row: one word, or four in a wide layout
+  const float* gradient;      // output by output
+  const float* hessian;       // nullptr: all 1
+  std::uint32_t* row_values;  // by row: one word, or four in a wide layout
   std::uint32_t* row_lists[2];
   // The tree.
   State* state;
   Node* nodes;
   Job* jobs;
-  Best* bests;                  // by job, side and feature
-  std::uint32_t* category_sets; // by node: bins that go left
-  std::int64_t* histograms;     // by slot: gradients, hessians, then counts of 32 bits
-  const std::uint8_t* allowed;  // by feature: whether this tree may use it; nullptr: all
+  Best* bests;                   // by job, side and feature
+  std::uint32_t* category_sets;  // by node: bins that go left
+  std::int64_t* histograms;      // by slot: gradients, hessians, then counts of 32 bits
+  const std::uint8_t* allowed;   // by feature: whether this tree may use it; nullptr: all
   std::int64_t slot_words;
   std::int32_t max_nodes;
-  std::int32_t build_blocks;    // that run at the same time
+  std::int32_t build_blocks;  // that run at the same time
   // Settings.
-  std::int32_t max_depth;       // 0: no limit
+  std::int32_t max_depth;  // 0: no limit
   std::int32_t depthwise;
   std::int32_t extra_trees;
   std::int32_t unused2;
@@ -168,18 +168,18 @@ struct Args {
   std::int64_t num_leaves;
   double damp_from;
   double min_gain_to_split;
-  SplitRules given_rules;       // in real units
+  SplitRules given_rules;  // in real units
 };
 
 // A node of a finished tree, as scores are found with it.
 struct TreeNode {
-  std::int32_t lane;          // of one byte; ~lane: of two bytes
+  std::int32_t lane;  // of one byte; ~lane: of two bytes
   std::int32_t threshold;
   std::int32_t missing_bin;
   std::int32_t missing_left;
-  std::int32_t left;          // < 0: leaf ~left
+  std::int32_t left;  // < 0: leaf ~left
   std::int32_t right;
-  std::int32_t set;           // categories: first word of its set; -1: numbers
+  std::int32_t set;  // categories: first word of its set; -1: numbers
 };
 
 // Adding a tree to the scores of all rows of a table.
@@ -200,13 +200,13 @@ struct ScoreArgs {
 // Gradients of all rows of a loss.
 struct GradientArgs {
   std::int64_t n_rows;
-  const double* score;   // output by output
+  const double* score;  // output by output
   const float* label;
-  const float* weight;   // nullptr: all 1
-  float* gradient;       // output by output
-  float* hessian;        // nullptr: all 1
+  const float* weight;  // nullptr: all 1
+  float* gradient;      // output by output
+  float* hessian;       // nullptr: all 1
   LossArgs loss;
-  std::int32_t kind;     // see LossKind
+  std::int32_t kind;  // see LossKind
   std::int32_t n_classes;
   double sigmoid;
   double weight_negative;

@@ -62,7 +62,9 @@ inline void fill_gradients(const GradientArgs& g) {
 
 using gossamer::cuda::Args;
 
-GOSSAMER_KERNEL(fill_gradients, 256, 4)(const __grid_constant__ gossamer::cuda::GradientArgs g) { gossamer::cuda::fill_gradients(g); }
+GOSSAMER_KERNEL(fill_gradients, 256, 4)(const __grid_constant__ gossamer::cuda::GradientArgs g) {
+  gossamer::cuda::fill_gradients(g);
+}
 
 GOSSAMER_KERNEL(statistics, 256, 8)(const __grid_constant__ Args a) { gossamer::cuda::find_statistics(a); }
 
@@ -92,4 +94,6 @@ GOSSAMER_KERNEL(search, 128, 6)(const __grid_constant__ Args a) { gossamer::cuda
 
 GOSSAMER_KERNEL(search_any, 128, 4)(const __grid_constant__ Args a) { gossamer::cuda::search_all<true>(a); }
 
-GOSSAMER_KERNEL(add_scores, 256, 8)(const __grid_constant__ gossamer::cuda::ScoreArgs s) { gossamer::cuda::add_scores(s); }
+GOSSAMER_KERNEL(add_scores, 256, 8)(const __grid_constant__ gossamer::cuda::ScoreArgs s) {
+  gossamer::cuda::add_scores(s);
+}

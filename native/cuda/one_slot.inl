@@ -15,7 +15,7 @@ struct Slots {
   T operator[](int) const { return value; }
   T& operator[](int) { return value; }
 
-#define GOSSAMER_BINARY(op)                                                                                    \
+#define GOSSAMER_BINARY(op)                                                                                      \
   friend Slots operator op(const Slots& a, const Slots& b) { return Slots(static_cast<T>(a.value op b.value)); } \
   Slots& operator op## = (const Slots& b) { return *this = *this op b; }
   GOSSAMER_BINARY(+)

@@ -148,8 +148,8 @@ inline void quantise_rows(const Args& a) {
     sum_g += g;
     sum_h += h;
     if (layout.wide) {
-      reinterpret_cast<WideCell*>(a.row_values)[row] = {
-          static_cast<uint64_t>(g), (static_cast<uint64_t>(h) << layout.count_bits) + 1};
+      reinterpret_cast<WideCell*>(a.row_values)[row] = {static_cast<uint64_t>(g),
+                                                        (static_cast<uint64_t>(h) << layout.count_bits) + 1};
     } else {
       a.row_values[row] = static_cast<uint32_t>((g << layout.row_hessian_bits) + h);
     }
@@ -168,7 +168,7 @@ inline void quantise_rows(const Args& a) {
 inline bool in_set(const uint32_t* set, uint32_t bin) { return (set[bin >> 5] >> (bin & 31) & 1u) != 0; }
 
 struct Test {
-  const uint8_t* bytes;    // of the feature in row 0; nullptr: it has two bytes
+  const uint8_t* bytes;  // of the feature in row 0; nullptr: it has two bytes
   const uint16_t* words;
   int64_t stride;
   uint32_t threshold;
@@ -299,7 +299,7 @@ inline int leaf_of(const ScoreArgs& s, const TreeNode* nodes, int64_t row) {
   do {
     const TreeNode& node = nodes[at];
     const int bin = node.lane >= 0 ? bytes[node.lane] : words[~node.lane];
-    const bool goes_left = node.set >= 0 ? in_set(s.sets + node.set, static_cast<uint32_t>(bin))
+    const bool goes_left = node.set >= 0             ? in_set(s.sets + node.set, static_cast<uint32_t>(bin))
                            : bin == node.missing_bin ? node.missing_left != 0
                                                      : bin <= node.threshold;
     at = goes_left ? node.left : node.right;

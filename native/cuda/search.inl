@@ -70,8 +70,7 @@ inline Found best_of_warp(const Found& own) {
   for (int step = 16; step > 0; step >>= 1) {
     const double gain = __shfl_xor_sync(kAll, best.gain, step);
     const int64_t order = __shfl_xor_sync(kAll, best.order, step);
-    const bool better =
-        order >= 0 && (best.order < 0 || gain > best.gain || (gain == best.gain && order < best.order));
+    const bool better = order >= 0 && (best.order < 0 || gain > best.gain || (gain == best.gain && order < best.order));
     if (!better) continue;
     best.gain = gain;
     best.order = order;

@@ -1,4 +1,4 @@
-"""A device for tests of what runs on a GPU: the kernels are compiled for the host."""
+"""A device for the tests: the kernels compiled for the host, or a GPU (`make test-gpu`)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import hashlib
 import os
 import shutil
 import subprocess
-
 from pathlib import Path
+from typing import Any
 
 import pytest
-from gossamer.cuda import supported
 
+from gossamer.cuda import supported
+from gossamer.cuda.driver import open_device
 from tests.cuda.emulated import EmulatedDevice
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
+ON_GPU = bool(os.environ.get("GOSSAMER_TEST_GPU"))
 
 
 @pytest.fixture(scope="session")
@@ -30,9 +32,8 @@ def emulated_kernels() -> Path:
         *map(str, sources),
     ]
     found = hashlib.sha256(" ".join(command).encode())
-    for path in sorted([*NATIVE.glob("cuda/*"), *NATIVE.glob("kernels/*.inl"), *NATIVE.glob("*/*.h")]):
-        found.update(path.read_bytes())
-    for path in sources:
+    used = [*NATIVE.glob("cuda/*"), *NATIVE.glob("kernels/*.inl"), *NATIVE.glob("*/*.h"), *sources]
+    for path in sorted(used):
         found.update(path.read_bytes())
     library = ROOT / "build" / f"emulated-{found.hexdigest()[:16]}.so"
     if not library.exists():
@@ -44,8 +45,10 @@ def emulated_kernels() -> Path:
 
 
 @pytest.fixture
-def device(emulated_kernels: Path, monkeypatch: pytest.MonkeyPatch) -> EmulatedDevice:
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The device that `device_type=cuda` finds."""
-    emulated = EmulatedDevice(str(emulated_kernels))
+    if ON_GPU:
+        return open_device(0)
+    emulated = EmulatedDevice(str(request.getfixturevalue("emulated_kernels")))
     monkeypatch.setattr(supported, "open_device", lambda number=0: emulated)
     return emulated

@@ -15,17 +15,18 @@ from gossamer.cuda.device import Launch
 class EmulatedDevice:
     """Does everything at once; memory is that of the host."""
 
-    n_processors = 2
+    n_processors = 1
     shared_bytes = 227 * 1024
 
     def __init__(self, library: str) -> None:
-        """Load the kernels."""
         self._call = ctypes.CDLL(library).gossamer_emulate
         self._memory: dict[int, npt.NDArray[np.uint8]] = {}
+        self.n_launched = 0
+        self.room = 2**40
 
     def allocate(self, n_bytes: int) -> int:
         memory = np.full(n_bytes + 16, 0xA5, np.uint8)  # nobody may count on zeros
-        address = -(-memory.ctypes.data // 16) * 16
+        address = int(-(-memory.ctypes.data // 16) * 16)
         self._memory[address] = memory
         return address
 
@@ -38,7 +39,8 @@ class EmulatedDevice:
     def read(self, address: int, out: npt.NDArray[Any]) -> None:
         ctypes.memmove(out.ctypes.data, address, out.nbytes)
 
-    read_later = read
+    def read_later(self, address: int, out: npt.NDArray[Any]) -> None:
+        self.read(address, out)
 
     def host_memory(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         return np.zeros(n_bytes, np.uint8)
@@ -57,6 +59,7 @@ class EmulatedDevice:
                 ctypes.c_void_p(args.ctypes.data),
             )
             assert done, launch.name
+            self.n_launched += 1
 
     def record(self, launches: Sequence[Launch]) -> Sequence[Launch]:
         return [
@@ -70,4 +73,4 @@ class EmulatedDevice:
         pass
 
     def free_bytes(self) -> int:
-        return 2**40
+        return self.room

@@ -91,9 +91,7 @@ class CudaDevice:
         self._device = self._do("cuDeviceGet", number)
         self._context = self._do("cuDevicePrimaryCtxRetain", self._device)
         self._enter()
-        self._stream = self._do(
-            "cuStreamCreate", int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
-        )
+        self._stream = self._do("cuStreamCreate", int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
         attribute = driver.CUdevice_attribute
         self.n_processors = self._get(attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
         self.shared_bytes = self._get(
@@ -114,7 +112,7 @@ class CudaDevice:
         if result == self._driver.CUresult.CUDA_SUCCESS:
             return values[0] if values else None
         if result == self._driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            free, total = (self._driver.cuMemGetInfo()[1:] + (0, 0))[:2]
+            free, total = (*self._driver.cuMemGetInfo()[1:], 0, 0)[:2]
             raise MemoryError(
                 message(
                     "the GPU has not enough memory",

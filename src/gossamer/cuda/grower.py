@@ -282,9 +282,7 @@ def max_nodes(num_leaves: int) -> int:
 
 def choose_size(num_leaves: int) -> int:
     """Return the shared memory that choosing nodes takes."""
-    return (
-        _CHOOSE_BYTES + _KNOWN_BYTES * max_nodes(num_leaves) + _WAITING_BYTES * (num_leaves + 1)
-    )
+    return _CHOOSE_BYTES + _KNOWN_BYTES * max_nodes(num_leaves) + _WAITING_BYTES * (num_leaves + 1)
 
 
 def slot_size(n_cells: int) -> int:

@@ -55,7 +55,7 @@ def find_device(
     if not is_asked_for and bins.n_rows * bins.n_features < WORTHWHILE_VALUES:
         return None
     try:
-        check_supported(params, objective, bins, is_whole=is_whole)
+        check_on_gpu(params, objective, bins, is_whole=is_whole)
         device = open_device(max(params.gpu_device_id, 0))
         check_memory(params, objective, bins, device)
     except (NotSupportedError, DeviceError, MemoryError):
@@ -65,7 +65,7 @@ def find_device(
     return device
 
 
-def check_supported(
+def check_on_gpu(
     params: Params, objective: Objective, bins: _native.BinMatrix, *, is_whole: bool
 ) -> None:
     """Raise for what a GPU cannot do.

@@ -18,8 +18,8 @@ from gossamer.objectives.base import (
     Objective,
     read_number,
 )
-from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.objectives.classes import check_seen
+from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
 from gossamer.params import Params

@@ -18,8 +18,8 @@ from gossamer.objectives.base import (
     Objective,
     read_outputs,
 )
-from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.objectives.classes import check_class_labels, check_seen
+from gossamer.objectives.device_loss import DeviceLoss, LossKind
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.cuda.supported import check_supported, find_device
+from gossamer.cuda.supported import check_on_gpu, find_device
 from gossamer.cuda.trainer import DeviceTrainer
 from gossamer.data import Targets
 from gossamer.data.storage.binned import BinnedTable
@@ -169,7 +169,7 @@ class TreeGrower:
         self._params = params
         if self.device is not None:
             whole = self._table.is_whole
-            check_supported(params, self._objective, self._table.bins, is_whole=whole)
+            check_on_gpu(params, self._objective, self._table.bins, is_whole=whole)
         self._limits = self._make_limits()
         if splits_by_value(params) and self._sorted is None:
             self._sort_columns()

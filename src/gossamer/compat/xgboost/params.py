@@ -275,6 +275,8 @@ def translate_given(given: Mapping[str, Any]) -> dict[str, Any]:
             found |= _renamed(name, value)
         elif name == "sample_type":
             found["uniform_drop"] = value == "uniform"
+        elif name == "device":
+            found |= _device(str(value))
         elif name not in KNOWN:
             if CANONICAL.get(name) in (None, *_ARGUMENTS):
                 unknown.append(name)
@@ -285,6 +287,24 @@ def translate_given(given: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         _warn_unused(unknown)
     return found
+
+
+def _device(value: str) -> dict[str, Any]:
+    """Read a device of XGBoost: `cpu`, `cuda`, or `cuda:1` for the second GPU.
+
+    Example:
+        >>> _device("cuda:1")
+        {'device_type': 'cuda', 'gpu_device_id': 1}
+    """
+    kind, _, number = value.partition(":")
+    if kind not in ("cpu", "cuda", "gpu") or not (number == "" or number.isdecimal()):
+        raise NotSupportedError(
+            message(
+                "this device is not supported", got=value, expected="cpu, cuda or cuda:<number>"
+            )
+        )
+    found: dict[str, Any] = {"device_type": "cpu" if kind == "cpu" else "cuda"}
+    return found | ({"gpu_device_id": int(number)} if number else {})
 
 
 def _is_binary(given: Mapping[str, Any]) -> bool:
@@ -298,6 +318,8 @@ def _renamed(name: str, value: Any) -> dict[str, Any]:
         return {}  # no limit
     if name == "nthread" and _as_int(name, value) < 0:
         value = 0  # all of them
+    if name == "tree_method" and value == "gpu_hist":
+        return {ours: "hist", "device_type": "cuda"}
     if ours not in CANONICAL:
         if value in _NEUTRAL.get(name, ()):
             return {}
@@ -320,16 +342,6 @@ def _refuse(given: Mapping[str, Any]) -> None:
     if booster not in ("gbtree", "dart"):
         raise NotSupportedError(
             message(f"booster={booster} is not supported", got=booster, expected="gbtree or dart")
-        )
-    device = given.get("device", "cpu")
-    if str(device).partition(":")[0] != "cpu" or given.get("tree_method") == "gpu_hist":
-        raise NotSupportedError(
-            message(
-                "training runs on the CPU in this version of Gossamer",
-                got=given.get("tree_method") if str(device) == "cpu" else device,
-                expected="device='cpu'",
-                hint="Leave it out, or use tree_method='hist'.",
-            )
         )
     for name, only in _ONLY.items():
         if name in given and given[name] not in (only, str(only)):

@@ -1,0 +1,231 @@
+"""A model that is trained on a device has the bytes of the CPU's."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gossamer import Booster, Dataset, GossamerClassifier, early_stopping, record_evaluation, train
+from gossamer.cuda import driver, supported
+from gossamer.errors import DeviceError, NotSupportedError
+from gossamer.model.files import model_file
+
+RNG = np.random.default_rng(1)
+N_ROWS = 500
+TABLE = RNG.normal(size=(N_ROWS, 4))
+TABLE[RNG.random(TABLE.shape) < 0.1] = np.nan
+SIGNAL = np.nan_to_num(TABLE[:, 0]) + RNG.normal(size=N_ROWS) * 0.3
+BINARY = (SIGNAL > 0).astype(np.float64)
+CLASSES = np.digitize(SIGNAL, [-0.5, 0.5]).astype(np.float64)
+POSITIVE = np.exp(SIGNAL)
+WEIGHT = RNG.exponential(size=N_ROWS)
+SMALL = {"num_leaves": 6, "min_data_in_leaf": 5, "verbosity": -1}
+
+CASES: dict[str, dict[str, Any]] = {
+    "squared": {"label": SIGNAL},
+    "squared, weighted": {"label": SIGNAL, "weight": WEIGHT},
+    "root of the label": {"label": POSITIVE, "reg_sqrt": True},
+    "logistic": {"label": BINARY, "objective": "binary"},
+    "logistic, unbalanced": {
+        "label": BINARY,
+        "objective": "binary",
+        "weight": WEIGHT,
+        "is_unbalance": True,
+        "sigmoid": 0.7,
+    },
+    "classes": {"label": CLASSES, "objective": "multiclass", "num_class": 3, "weight": WEIGHT},
+    "classes one by one": {"label": CLASSES, "objective": "multiclassova", "num_class": 3},
+    "poisson": {"label": np.floor(POSITIVE), "objective": "poisson"},
+    "gamma": {"label": POSITIVE, "objective": "gamma", "weight": WEIGHT},
+    "tweedie": {"label": np.floor(POSITIVE), "objective": "tweedie"},
+    "expectile": {"label": SIGNAL, "objective": "expectile", "alpha": 0.8},
+    "hinge": {"label": BINARY, "objective": "hinge"},
+    "focal": {"label": BINARY, "objective": "focal", "weight": WEIGHT},
+    "cross entropy": {"label": 1 / (1 + POSITIVE), "objective": "cross_entropy"},
+    "bagging": {"label": SIGNAL, "bagging_fraction": 0.5, "bagging_freq": 1},
+    "bagging now and then": {"label": SIGNAL, "bagging_fraction": 0.5, "bagging_freq": 2},
+    "goss": {"label": SIGNAL, "data_sample_strategy": "goss", "learning_rate": 1.0},
+    "mvs": {"label": SIGNAL, "data_sample_strategy": "mvs", "bagging_fraction": 0.5},
+    "dart": {"label": SIGNAL, "boosting": "dart", "drop_rate": 0.9, "skip_drop": 0.0},
+    "forest": {
+        "label": SIGNAL,
+        "boosting": "rf",
+        "bagging_fraction": 0.5,
+        "bagging_freq": 1,
+        "feature_fraction": 0.5,
+    },
+    "parallel trees": {"label": SIGNAL, "num_parallel_tree": 2, "bagging_fraction": 0.5},
+    "queries": {"label": CLASSES, "objective": "lambdarank", "group": [10] * (N_ROWS // 10)},
+    "several targets": {"label": np.column_stack([SIGNAL, POSITIVE])},
+    "nothing to split": {"label": np.ones(N_ROWS)},
+}
+
+
+def model_of(device_type: str, n_rounds: int = 3, **case: Any) -> bytes:
+    fields = {name: case.pop(name, None) for name in ("weight", "group")}
+    data = Dataset(TABLE, case.pop("label"), **fields)
+    booster = train({**SMALL, **case, "device_type": device_type}, data, n_rounds)
+    return model_file.to_bytes(booster.model)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_model_is_that_of_the_cpu(name: str, device: Any) -> None:
+    assert model_of("cuda", **CASES[name]) == model_of("cpu", **CASES[name])
+
+
+def test_metrics_and_early_stopping_see_the_same_scores(device: Any) -> None:
+    results = {}
+    for device_type in ("cpu", "cuda"):
+        data = Dataset(TABLE[:400], BINARY[:400])
+        valid = Dataset(TABLE[400:], BINARY[400:], reference=data)
+        results[device_type] = {}
+        booster = train(
+            {**SMALL, "objective": "binary", "learning_rate": 1.0, "device_type": device_type},
+            data,
+            12,
+            valid_sets=[data, valid],
+            callbacks=[record_evaluation(results[device_type]), early_stopping(2, verbose=False)],
+        )
+        results[device_type]["best"] = booster.best_iteration
+    assert results["cuda"] == results["cpu"]
+    assert results["cpu"]["best"] < 12
+
+
+def test_training_goes_on_after_changes_by_hand(device: Any) -> None:
+    models = []
+    for device_type in ("cpu", "cuda"):
+        data = Dataset(TABLE, SIGNAL)
+        booster = Booster({**SMALL, "device_type": device_type}, data)
+        for _ in range(3):
+            booster.update()
+        booster.rollback_one_iter()
+        booster.reset_parameter({"num_leaves": 9, "learning_rate": 0.3})
+        booster.update()
+        data.set_label(-SIGNAL)
+        booster.update()
+        booster.update(fobj=lambda scores, data: (scores - data.get_label(), np.ones(N_ROWS)))
+        models.append(model_file.to_bytes(booster.model))
+    assert models[0] == models[1]
+
+
+def test_a_model_is_continued(device: Any) -> None:
+    models = []
+    for device_type in ("cpu", "cuda"):
+        params = {**SMALL, "device_type": device_type}
+        first = train(params, Dataset(TABLE, SIGNAL), 2)
+        second = train(params, Dataset(TABLE, SIGNAL), 2, init_model=first)
+        models.append(model_file.to_bytes(second.model))
+    assert models[0] == models[1]
+
+
+def test_initial_scores_are_started_from(device: Any) -> None:
+    start = RNG.normal(size=N_ROWS)
+    models = []
+    for device_type in ("cpu", "cuda"):
+        data = Dataset(TABLE, SIGNAL, init_score=start)
+        models.append(
+            model_file.to_bytes(train({**SMALL, "device_type": device_type}, data, 2).model)
+        )
+    assert models[0] == models[1]
+
+
+def test_estimators_take_the_parameter(device: Any) -> None:
+    fits = [
+        GossamerClassifier(n_estimators=2, num_leaves=5, device_type=kind).fit(TABLE, BINARY)
+        for kind in ("cpu", "gpu")
+    ]
+    np.testing.assert_array_equal(*(fit.predict_proba(TABLE) for fit in fits))
+
+
+def test_the_device_is_used(device: Any) -> None:
+    if not hasattr(device, "n_launched"):
+        pytest.skip("only the emulated device counts its kernels")
+    model_of("cpu", label=SIGNAL)
+    model_of("auto", label=SIGNAL)  # too small to be worth it
+    assert device.n_launched == 0
+    model_of("cuda", label=SIGNAL)
+    assert device.n_launched > 0
+
+
+def test_auto_uses_a_device_for_large_tables(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supported, "WORTHWHILE_VALUES", 1)
+    assert model_of("auto", label=SIGNAL) == model_of("cpu", label=SIGNAL)
+    if hasattr(device, "n_launched"):
+        assert device.n_launched > 0
+    # What only the CPU can do is done there.
+    linear = {"label": SIGNAL, "linear_tree": True}
+    assert model_of("auto", **linear) == model_of("cpu", **linear)
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "linear_tree": {"linear_tree": True},
+    "tree_method": {"tree_method": "exact"},
+    "interaction_constraints": {"interaction_constraints": [[0, 1], [2, 3]]},
+    "monotone_constraints": {"monotone_constraints": [1, 0, 0, 0]},
+    "feature_contri": {"feature_contri": [1, 1, 1, 0.5]},
+    "feature_fraction_bynode": {"feature_fraction_bynode": 0.5},
+    "cegb_penalty_split": {"cegb_penalty_split": 1e-3},
+    "objective": {"objective": "quantile"},
+    "num_leaves": {"num_leaves": 100_000},
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_only_the_cpu_can_do_is_refused_by_name(name: str, device: Any) -> None:
+    with pytest.raises(NotSupportedError, match=rf"device_type=cuda does not know {name}"):
+        model_of("cuda", label=SIGNAL, **REFUSED[name])
+
+
+def test_what_only_the_cpu_can_do_is_refused_during_a_training(device: Any) -> None:
+    booster = Booster({**SMALL, "device_type": "cuda"}, Dataset(TABLE, SIGNAL))
+    booster.update()
+    with pytest.raises(NotSupportedError, match="feature_fraction_bynode"):
+        booster.reset_parameter({"feature_fraction_bynode": 0.5})
+    booster.update()
+    assert booster.current_iteration() == 2
+
+
+def test_a_table_that_does_not_fit_is_refused_before_memory_is_taken(device: Any) -> None:
+    if not hasattr(device, "room"):
+        pytest.skip("the GPU has room enough")
+    device.room = 1000
+    with pytest.raises(MemoryError, match=r"500 rows, which take .* GB"):
+        model_of("cuda", label=SIGNAL)
+    assert device.n_launched == 0
+
+
+def test_memory_is_given_back(device: Any) -> None:
+    if not hasattr(device, "_memory"):
+        pytest.skip("only the emulated device knows its memory")
+    model_of("cuda", label=SIGNAL)
+    assert not device._memory
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(DeviceError, match=r"cuda-bindings.*gossamer\[cuda\]"):
+        driver.find_driver()
+
+
+class NoDriver:
+    """Bindings on a machine without a driver."""
+
+    class CUresult:
+        CUDA_SUCCESS = 0
+
+    @staticmethod
+    def cuInit(flags: int) -> tuple[int]:
+        return (100,)
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Package:
+        driver = NoDriver
+
+    monkeypatch.setitem(sys.modules, "cuda", Package)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", Package)
+    with pytest.raises(DeviceError, match="no NVIDIA driver"):
+        driver.find_driver()
