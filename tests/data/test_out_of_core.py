@@ -400,6 +400,47 @@ def test_what_needs_memory_is_refused_by_name(name: str, value: Any, pages_of: P
         train({name: value, "max_memory": "1GB"}, data, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("multi_strategy", "multi_output_tree"), ("max_conflict_rate", 0.1)]
+)
+def test_what_needs_memory_is_refused_before_any_row_is_read(
+    name: str, value: Any, parquet: Path, pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any) -> None:
+        raise AssertionError("rows were read")
+
+    pages_of(8192)
+    monkeypatch.setattr("gossamer.data.files.columnar.ColumnarFiles.read", read)
+    with pytest.raises(NotSupportedError, match=name):
+        train({name: value, "max_memory": "1GB"}, Dataset(parquet, label="y"), 1)
+    monkeypatch.setattr("gossamer.data.on_disk.plan_pieces", read)
+    with pytest.raises(NotSupportedError, match=name):
+        train({name: value, "max_memory": "1GB"}, Dataset(X, Y), 1)
+
+
+def test_a_table_that_fits_for_certain_may_use_everything() -> None:
+    """100 bytes of bins and state for each row, and 48 MB for reading."""
+    params = resolve({"max_memory": "60MB"})
+    assert not Budget.of(params).may_need_pages(100_000, 32, params)
+    assert Budget.of(params).may_need_pages(130_000, 32, params)
+    data = Dataset(X, np.column_stack([Y, Y]))
+    train({"multi_strategy": "multi_output_tree", "max_memory": "70MB", "verbosity": -1}, data, 1)
+
+
+def test_a_training_on_pages_refuses_before_it_makes_scores(
+    pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages_of(8192)
+    data = Dataset(X, Y, params={"max_memory": "1GB"}, free_raw_data=False).construct()
+
+    def make_scored(*_: Any) -> None:
+        raise AssertionError("scores were made")
+
+    monkeypatch.setattr("gossamer.model.training.make_scored", make_scored)
+    with pytest.raises(NotSupportedError, match="multi_strategy"):
+        train({"multi_strategy": "multi_output_tree"}, data, 1)
+
+
 def test_target_statistics_are_refused(parquet: Path, pages_of: PagesOf) -> None:
     pages_of(8192)
     with pytest.raises(NotSupportedError, match="cat_target_statistics=off"):

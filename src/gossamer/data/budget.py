@@ -55,6 +55,15 @@ class Budget:
         """Return the bytes that training with all bins in memory takes, without histograms."""
         return _READING + n_rows * (2 * row_bytes + 4 + state_bytes(n_outputs))
 
+    def may_need_pages(self, n_rows: int, n_columns: int, params: Params) -> bool:
+        """Whether bins may be too large for memory, as far as is known before any is found.
+
+        Each column is counted with a lane of its own; columns that share lanes take less.
+        """
+        is_wide = params.max_bin > 255 or len(params.max_bin_by_feature) > 0
+        row_bytes = widest_row(n_columns) * (2 if is_wide else 1)
+        return not self.holds_table(n_rows, row_bytes, max(params.num_class, 1))
+
     def holds_validation(self, n_rows: int, row_bytes: int) -> bool:
         """Whether validation data can be in memory: an eighth of the limit is for its bins."""
         return self.cap == 0 or n_rows * row_bytes <= self.cap // 8
@@ -112,6 +121,19 @@ class Budget:
         """Whether the bins of a sample of rows can be in memory while a tree grows."""
         need = n_sampled * (2 * bins.row_bytes + 4 + state_bytes(n_outputs))
         return need <= self._rest(bins, n_outputs) // 3
+
+
+def widest_row(n_columns: int) -> int:
+    """Return the lanes of a row whose columns share none.
+
+    Groups have 32 lanes, and the last one as many as the next power of two.
+
+    Example:
+        >>> widest_row(28), widest_row(33), widest_row(3)
+        (32, 33, 4)
+    """
+    full, left = divmod(n_columns, 32)
+    return 32 * full + (1 << (left - 1).bit_length() if left else 0)
 
 
 def state_bytes(n_outputs: int) -> int:

@@ -11,6 +11,7 @@ from gossamer.data.built import BuiltData, Provenance, RawValues, not_in_memory
 from gossamer.data.chunk_pieces import ChunkPieces
 from gossamer.data.levels import NO_LEVELS
 from gossamer.data.matrix import Values, check_not_empty
+from gossamer.data.on_disk import check_before_reading
 from gossamer.data.pieces import NamedPieces
 from gossamer.data.request import Request, join_fields, known_names
 from gossamer.data.roles import match_columns, refuse_names
@@ -41,6 +42,9 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
                 is_named=source.is_named,
             )
         check_not_empty(source.n_rows or 1, len(columns))
+    if reference is None and source.n_rows is not None:
+        width = source.n_columns if columns is None else len(columns)
+        check_before_reading(source.n_rows, width, params)
     known = None if reference is None else reference.columns.levels or NO_LEVELS
     pieces = ChunkPieces(source, columns, read, known)
     fields = request.with_fields(pieces.fields)

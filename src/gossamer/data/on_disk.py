@@ -94,12 +94,37 @@ def check_supported(params: Params, has_categories: bool) -> None:
     for name, value, expected in asked:
         raise NotSupportedError(
             message(
-                f"{name} cannot be used when the bins do not fit max_memory and are on disk",
+                f"{name} needs the bins in memory, and max_memory is too small to be sure that they fit",
                 got=value,
                 expected=f"{name}={expected}",
                 hint="Or raise max_memory until the bins fit.",
             )
         )
+
+
+def check_before_reading(
+    n_rows: int, n_columns: int, params: Params, has_categories: bool = False
+) -> None:
+    """Raise for what cannot be trained with bins on disk, before any row is read.
+
+    Bins that fit because columns share lanes are only known after the work: what needs memory is
+    refused unless every column could have a lane of its own.
+
+    Raises:
+        NotSupportedError: With the name of the parameter.
+    """
+    if Budget.of(params).may_need_pages(n_rows, n_columns, params):
+        check_supported(params, has_categories)
+
+
+def check_training(params: Params, table: BinnedTable) -> None:
+    """Raise if the bins of a data set are on disk, and parameters of a training need memory.
+
+    Raises:
+        NotSupportedError: With the name of the parameter.
+    """
+    if _native.on_disk(table.bins) is not None:
+        check_supported(params, bool(table.binning.is_categorical.any()))
 
 
 def refuse_on_disk(binned: BinnedTable, user: str) -> None:
@@ -144,6 +169,7 @@ def bin_training(
         if isinstance(table, Table):
             return bin_table(table, params, names, categorical, weight)
         return table.bin(params, names, categorical, weight)
+    check_before_reading(table.n_rows, table.n_columns, params, len(categorical) > 0)
     pieces = TablePieces(table) if isinstance(table, Table) else table
     store = PageStore(params.cache_dir, _source_key(pieces, params, categorical, names))
     stored = store.load()

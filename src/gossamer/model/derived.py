@@ -18,7 +18,6 @@ from gossamer import _native
 from gossamer.data import Table
 from gossamer.data.binned import BinnedTable, bin_table, put_beside
 from gossamer.data.built import BuiltData
-from gossamer.data.on_disk import refuse_on_disk
 from gossamer.data.statistic_sources import choose_encoded, choose_sources
 from gossamer.data.target_statistics import TargetStatistics
 from gossamer.data.target_sums import class_targets
@@ -180,8 +179,6 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     features = np.flatnonzero(binned.binning.is_categorical)
     if wanted == "off" or len(features) == 0:
         return None
-    refuse_on_disk(binned, "cat_target_statistics (other than off)")
-    refuse_on_disk(binned, "cat_target_statistics (other than off)")
     why = _why_not(params, data, objective)
     if why:
         if wanted == "auto":

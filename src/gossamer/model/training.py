@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.built import BuiltData, GivenRows
+from gossamer.data.on_disk import check_training
 from gossamer.errors import (
     NotSupportedError,
     ParameterError,
@@ -75,6 +76,7 @@ class Training:
         """
         if data.source.own.linear_tree and "linear_tree" not in params.given:
             params = params.replace(linear_tree=True)
+        check_training(params, data.table)
         self.lock = RLock()
         self.params = params
         self._most_threads: int | None = None
@@ -373,6 +375,7 @@ class Training:
 
     def _take_data(self, data: BuiltData, given: Dataset, table: GivenRows | None) -> None:
         before = self.train
+        check_training(self.params, data.table)
         data.check_same_bins(
             before.data,
             "the new training data has other bins than the data so far",

@@ -15,7 +15,6 @@ from gossamer.data.binned import BinnedTable
 from gossamer.data.budget import Budget
 from gossamer.data.matrix import Values
 from gossamer.data.names import default_names
-from gossamer.data.on_disk import check_supported
 from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import TABLE, Params
@@ -123,8 +122,6 @@ class TreeGrower:
                 )
             )
         Budget.of(params).check_training(table.bins, objective.n_outputs)
-        if _native.on_disk(table.bins) is not None:
-            check_supported(params, bool(table.binning.is_categorical.any()))
         self._native = table.make_grower(self.has_vector_leaves)
         self._samples = SampleGrower(table.bins)
         self.set_params(params)
