@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,9 +18,11 @@ import pyarrow.parquet
 import pytest
 from train.test_determinism import CASES, TABLE
 
-from gossamer import Dataset, _native, train
+from gossamer import Dataset, _native, cv, train
+from gossamer.data import build_subset
 from gossamer.data.budget import Budget
 from gossamer.data.dataset import built_data
+from gossamer.data.request import Request
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model import model_file
 from gossamer.params import resolve
@@ -483,6 +486,132 @@ def test_a_limit_that_is_too_small_names_the_smallest_that_works() -> None:
         train({"max_memory": "10MB", "verbosity": -1}, data, 1)
     smallest = str(error.value).partition("at least ")[2].partition(".")[0]
     train({"max_memory": smallest, "verbosity": -1}, Dataset(X, Y), 1)
+
+
+SMALLEST = re.compile(r"expected at least (\d+MB)")
+
+
+def smallest(run: Callable[[str], Any], too_small: str = "10MB") -> str:
+    """Return the limit that the error of a limit names, and use it; one less is too small."""
+    with pytest.raises(ParameterError, match=SMALLEST) as error:
+        run(too_small)
+    found = SMALLEST.search(str(error.value))
+    assert found is not None
+    run(found[1])
+    with pytest.raises(ParameterError, match=SMALLEST):
+        run(f"{int(found[1][:-2]) - 2}MB")
+    return str(error.value)
+
+
+def many_rows(n_rows: int = 1_000_000) -> tuple[np.ndarray, np.ndarray]:
+    table = np.arange(n_rows, dtype=np.float32).reshape(-1, 1) % 1000
+    return table, table[:, 0] % 7
+
+
+def test_the_error_names_the_largest_terms() -> None:
+    table, label = many_rows(2_000_000)
+    on_pages = Dataset(table, label, params={"max_memory": "76MB"}).construct()
+    assert on_disk(on_pages) is not None
+
+    def run(max_memory: str) -> Any:
+        params = {"max_memory": max_memory, "verbosity": -1, "num_leaves": 4}
+        return train(params, on_pages, 1, keep_training_booster=True)
+
+    text = smallest(run, "40MB")
+    assert "to train on 2,000,000 rows" in text
+    assert "rows of leaves (24MB), scores (16MB)" in text
+    # Binary log loss has hessians.
+    booster = run("90MB")
+    assert booster.training is not None
+    with pytest.raises(ParameterError, match=r"gradients \(16MB\)"):
+        binary = Dataset(table, label > 3, params={"max_memory": "76MB"}).construct()
+        train({"objective": "binary", "max_memory": "70MB"}, binary, 1)
+
+
+def test_reading_is_refused_before_any_row_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, label = many_rows()
+
+    def plan(*_: Any) -> None:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr("gossamer.data.on_disk.plan_pieces", plan)
+    with pytest.raises(ParameterError, match="to read 1,000,000 rows"):
+        Dataset(table, label, params={"max_memory": "50MB"}).construct()
+
+
+def test_validation_data_counts() -> None:
+    table, label = many_rows()
+
+    def run(max_memory: str) -> Any:
+        params = {"max_memory": max_memory, "verbosity": -1, "num_leaves": 4}
+        data = Dataset(table, label, params={"max_memory": "66MB"})
+        valid = data.create_valid(table, label)
+        return train(params, data, 1, [valid])
+
+    train({"max_memory": "66MB", "verbosity": -1, "num_leaves": 4}, Dataset(table, label), 1)
+    text = smallest(run, "62MB")
+    assert "validation data" in text
+
+
+def test_target_statistics_count() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 900, (1_000_000, 2))
+    label = codes[:, 0] % 7 + codes[:, 1] % 5
+
+    def run(max_memory: str) -> Any:
+        data = Dataset(codes, label, categorical_feature=[0, 1])
+        params = {"max_memory": max_memory, "verbosity": -1, "cat_target_statistics": "on"}
+        return train(params, data, 1)
+
+    with pytest.raises(ParameterError, match="for target statistics") as error:
+        run("97MB")
+    found = SMALLEST.search(str(error.value))
+    assert found is not None
+    run(found[1])
+
+
+def test_predictions_of_files_count(parquet: Path) -> None:
+    booster = train({"cat_target_statistics": "off", "verbosity": -1}, from_file(parquet), 2)
+    expected = booster.predict(parquet)
+    text = smallest(lambda limit: booster.predict(parquet, pred_contrib=True, max_memory=limit))
+    assert f"to predict {N_ROWS:,} rows" in text
+    np.testing.assert_array_equal(booster.predict(parquet, max_memory="1GB"), expected)
+
+
+def test_folds_and_subsets_count(pages_of: PagesOf) -> None:
+    table, label = many_rows(400_000)
+    pages_of(8192)
+    data = Dataset(table, label, params={"max_memory": "60MB"}).construct()
+    assert on_disk(data) is not None
+
+    def run(max_memory: str) -> Any:
+        params = {"max_memory": max_memory, "verbosity": -1, "num_leaves": 4}
+        return cv(params, data, 1, nfold=3, stratified=False)
+
+    assert "for 3 folds" in smallest(run, "60MB")
+    wide = Dataset(np.tile(X, (1, 4)), Y, params={"max_memory": "49MB"}).construct()
+    wide.subset(np.arange(1000)).construct()
+    built = built_data(wide)
+    few = replace(built, source=replace(built.source, params=resolve({"max_memory": "1MB"})))
+    request = Request(None, {}, "auto", None, resolve({}), resolve({}))
+    with pytest.raises(ParameterError, match="to copy 30,000 rows"):
+        build_subset.build(request, few, np.arange(N_ROWS))
+
+
+def test_histograms_leave_memory_to_validation_data(pages_of: PagesOf) -> None:
+    """With less memory more histograms are built again; the model is the same."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(20_000, 60))
+    label = wide[:, :9].sum(axis=1)
+
+    def run(**params: Any) -> str:
+        data = Dataset(wide, label)
+        settings = {"num_leaves": 63, "verbosity": -1, **params}
+        return train(settings, data, 2, [data.create_valid(wide, label)]).model_to_string()
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="49MB") == expected
 
 
 def test_without_need_nothing_is_on_disk() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.binned import put_beside, take_rows
+from gossamer.data.budget import Budget, table_needs
 from gossamer.data.build_columns import provenance
 from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.levels import Levels
@@ -53,6 +54,9 @@ def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> B
         return Table(parent.raw.get(user)).take_rows(rows).values
 
     source = provenance("subset", request, parent, taken=parent.source.taken)
+    bins = parent.table.bins
+    needs = table_needs(bins, trains=False) | {"the copy": len(rows) * (2 * bins.row_bytes + 4)}
+    Budget.of(parent.source.params).require(f"to copy {len(rows):,} rows into memory", needs)
     return BuiltData(columns, found, take_rows(parent.table, rows), RawValues(find), source)
 
 

@@ -42,7 +42,6 @@ _KEY_PARAMS: Final = (
     "enable_bundle",
     "bundle_order",
     "header",
-    "max_memory",  # pages have a size that follows from it
 )
 
 
@@ -94,7 +93,7 @@ def check_supported(params: Params, has_categories: bool) -> None:
     for name, value, expected in asked:
         raise NotSupportedError(
             message(
-                f"{name} needs the bins in memory, and max_memory is too small to be sure that they fit",
+                f"{name} needs the bins in memory, which may not fit max_memory",
                 got=value,
                 expected=f"{name}={expected}",
                 hint="Or raise max_memory until the bins fit.",
@@ -105,15 +104,18 @@ def check_supported(params: Params, has_categories: bool) -> None:
 def check_before_reading(
     n_rows: int, n_columns: int, params: Params, has_categories: bool = False
 ) -> None:
-    """Raise for what cannot be trained with bins on disk, before any row is read.
+    """Raise for limits that are too small, and what pages cannot do, before any row is read.
 
     Bins that fit because columns share lanes are only known after the work: what needs memory is
     refused unless every column could have a lane of its own.
 
     Raises:
-        NotSupportedError: With the name of the parameter.
+        ParameterError: With the smallest limit that works.
+        NotSupportedError: With the name of the parameter that needs memory.
     """
-    if Budget.of(params).may_need_pages(n_rows, n_columns, params):
+    budget = Budget.of(params)
+    budget.check_reading(n_rows, max(params.num_class, 1))
+    if budget.may_need_pages(n_rows, n_columns, params):
         check_supported(params, has_categories)
 
 
@@ -189,6 +191,7 @@ def bin_training(
 
 def bin_validation(table: Table | Pieces, training: BinnedTable, params: Params) -> BinnedTable:
     """Put a table into the bins of training data, in memory or on disk."""
+    Budget.of(params).check_reading(table.n_rows)
     like = empty_like(training, table.n_columns)
     if Budget.of(params).holds_validation(table.n_rows, like.row_bytes):
         if isinstance(table, Table):
@@ -213,6 +216,7 @@ def _source_key(
         "names": list(names),
         "categorical": list(categorical),
         "levels": pieces.levels.to_json() if pieces.levels else [],
+        "page_bytes": Budget.of(params).page_bytes,
         "params": {name: params[name] for name in _KEY_PARAMS},
     }
 

@@ -141,7 +141,11 @@ class Prepared:
 
 
 def prepare(
-    params: Params, train: ScoredSet, objective: Objective, before: TreeGrower | None = None
+    params: Params,
+    train: ScoredSet,
+    objective: Objective,
+    before: TreeGrower | None = None,
+    held: int = 0,
 ) -> Prepared:
     """Make sampler, gradients and grower of training data.
 
@@ -150,13 +154,15 @@ def prepare(
         train: The training data.
         objective: The loss, made for this data.
         before: A grower of the same table, whose sorted columns are used again.
+        held: Of `max_memory`, the bytes that are not for histograms and samples.
     """
     data, labels = train.data, train.targets
     weights = data.columns.weights
     if before is not None:
         grower = before.with_fields(objective, weights)
+        grower.set_held(held)
     else:
-        grower = TreeGrower(train.table, params, objective, data.names, weights, train.raw)
+        grower = TreeGrower(train.table, params, objective, data.names, weights, train.raw, held)
     targets = objective.prepare(labels)
     heaviest = 1.0 if targets.weight is None else float(targets.weight.max())
     sampler = make_row_sampler(params, targets, objective.n_outputs)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Table
+from gossamer.data.budget import Budget
 from gossamer.data.columns import Level
 from gossamer.data.levels import Levels
 from gossamer.data.sources import whole_table
@@ -26,7 +27,7 @@ from gossamer.model.importance import feature_importance
 from gossamer.model.model import Model
 from gossamer.model.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.predict import PredictOptions, as_number, predict
-from gossamer.model.predict_chunks import by_chunks, find_chunks_of, join
+from gossamer.model.predict_chunks import find_chunks_of, predict_source
 from gossamer.model.predictor import Predictor
 from gossamer.model.refit import refit
 from gossamer.model.shap_values import shap_values
@@ -301,11 +302,13 @@ class TrainedModel(Explaining, Storing):
         source = find_chunks_of(model, data, data_has_header or None)
         if source is not None:
             wants = pred_contrib or options.pred_contrib
+            row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
+            Budget(options.max_memory).check_prediction(source.n_rows, row_bytes)
 
             def predict_part(table: Table) -> Any:
                 return self._predict_table(table, options, pred_contrib=wants)
 
-            return join(by_chunks(model, source, predict_part, options.disable_shape_check))
+            return predict_source(model, source, predict_part, options.disable_shape_check)
         return self._predict_table(data, options, pred_contrib=pred_contrib or options.pred_contrib)
 
     def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:

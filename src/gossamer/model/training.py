@@ -27,6 +27,7 @@ from gossamer.model.boosting import Boosting
 from gossamer.model.dart import Dart
 from gossamer.model.derived import DerivedTables, check_options, derive
 from gossamer.model.fixed_params import check_fixed
+from gossamer.model.memory import check_training_memory, training_needs
 from gossamer.model.model import Model
 from gossamer.model.one_at_a_time import one_at_a_time
 from gossamer.model.prepared import prepare
@@ -84,9 +85,10 @@ class Training:
         self.objective = make_objective(params, data.targets, given)
         self.metrics = make_metrics(params, self.objective, data.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
+        held = self._check_memory(data)
         self.boosting = _MODES[params.boosting](params)
-        self.train = self._scored(data, given, "training", table)
         self.valid: list[ScoredSet] = []
+        self.train = self._scored(data, given, "training", table)
         self.start = np.zeros(self.n_outputs)
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
         # them, see `Boosting.weigh`.
@@ -99,7 +101,7 @@ class Training:
         self._derived: DerivedTables | None = None
         if base is None:
             self._derive()
-        self.prepared = prepare(params, self.train, self.objective)
+        self.prepared = prepare(params, self.train, self.objective, held=held)
         self._reset_states()
         self._model: Model | None = None
         if base is not None:
@@ -108,6 +110,18 @@ class Training:
             base.check_values_per_leaf(self.n_outputs // self.trees_per_set)
             base.check_parallel(params.num_parallel_tree)
             self._recount()
+
+    def _check_memory(self, train: BuiltData, valid: Sequence[BuiltData] = ()) -> int:
+        """Return the bytes of `max_memory` that are not for histograms and samples.
+
+        Raises:
+            ParameterError: If the limit is too small.
+        """
+        if self.params.max_memory == 0:
+            return 0
+        continues = self.base is not None
+        needs = training_needs(self.params, self.objective, train, valid, continues=continues)
+        return check_training_memory(self.params, train, needs)
 
     def _reset_states(self) -> None:
         """Forget what the objective has learned.
@@ -281,6 +295,8 @@ class Training:
             "Make it with reference=train_set, or train_set.create_valid().",
         )
         self._check_labels(data.targets, name)
+        every = [*(scored.data for scored in self.valid), data]
+        self.prepared.grower.set_held(self._check_memory(self.train.data, every))
         scored = self._with_derived(self._scored(data, given, name, table))
         if self.is_started:
             self.boosting.start_scores(self, scored)
@@ -397,7 +413,8 @@ class Training:
             self._derive()
         is_same = self.train.table is before.table and self.train.raw is before.raw
         grower = self.prepared.grower if is_same else None
-        self.prepared = prepare(self.params, self.train, self.objective, grower)
+        held = self._check_memory(data, [scored.data for scored in self.valid])
+        self.prepared = prepare(self.params, self.train, self.objective, grower, held)
         self._reset_states()
 
     @one_at_a_time
