@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pyarrow
+import pyarrow.dataset
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from scipy.sparse import csr_matrix
 from train.test_determinism import CASES, TABLE
 
-from gossamer import Dataset, _native, cv, train
+from gossamer import Dataset, Sequence, _native, cv, train
 from gossamer.data import build_subset
 from gossamer.data.budget import Budget
 from gossamer.data.dataset import built_data
@@ -200,6 +204,83 @@ def test_files_give_the_same_model(parquet: Path, pages_of: PagesOf) -> None:
     data = from_file(parquet, max_memory="1GB")
     np.testing.assert_array_equal(trees_of(data, max_memory="1GB"), expected)
     assert on_disk(data) is not None
+
+
+class Rows(Sequence):
+    batch_size = 3000
+
+    def __getitem__(self, index: Any) -> Any:
+        return X[index]
+
+    def __len__(self) -> int:
+        return N_ROWS
+
+
+def make_chunks() -> Iterator[np.ndarray]:
+    for begin in range(0, N_ROWS, 7000):
+        yield X[begin : begin + 7000]
+
+
+def write_feather(path: Path) -> Path:
+    columns = {f"x{i}": X[:, i] for i in range(X.shape[1])}
+    pyarrow.feather.write_feather(pyarrow.table({**columns, "y": Y}), path)
+    return path
+
+
+def write_csv(path: Path) -> Path:
+    np.savetxt(path, np.column_stack([Y, X]), delimiter=",", header="y,a,b,c,d,e,f", comments="")
+    return path
+
+
+def write_svm(path: Path) -> Path:
+    lines = [
+        " ".join([repr(float(y)), *(f"{i}:{float(v)!r}" for i, v in enumerate(row) if v == v)])
+        for y, row in zip(Y[:9000], X[:9000], strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+SOURCES: dict[str, Callable[[Path], tuple[Any, Any]]] = {
+    "Feather": lambda path: (write_feather(path / "rows.feather"), "y"),
+    "CSV": lambda path: (write_csv(path / "rows.csv"), "y"),
+    "LibSVM": lambda path: (write_svm(path / "rows.svm"), None),
+    "two files": lambda path: (
+        [write_feather(path / "a.arrow"), write_feather(path / "b.arrow")],
+        "y",
+    ),
+    "Arrow data set": lambda path: (
+        pyarrow.dataset.dataset(write_feather(path / "a.arrow"), format="feather"),
+        "y",
+    ),
+    "Sequence": lambda _: (Rows(), Y),
+    "Sequences": lambda _: ([Rows(), Rows()], np.concatenate([Y, Y])),
+    "generator function": lambda _: (make_chunks, Y),
+    "chunks": lambda _: (list(make_chunks()), Y),
+    "sparse chunks": lambda _: ([csr_matrix(np.nan_to_num(x)) for x in make_chunks()], Y),
+    "Arrow batches": lambda _: (
+        lambda: pyarrow.table({"a": X[:, 0], "b": X[:, 1]}).to_batches(4000),
+        Y,
+    ),
+    "frame": lambda _: (pandas.DataFrame(X), Y),
+    "sparse": lambda _: (csr_matrix(np.nan_to_num(X)), Y),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_gives_the_same_model(name: str, pages_of: PagesOf, tmp_path: Path) -> None:
+    table, label = SOURCES[name](tmp_path)
+
+    def run(**params: Any) -> str:
+        data = Dataset(table, label)
+        settings = {"num_leaves": 15, "verbosity": -1, **params}
+        text = train(settings, data, 3).model_to_string()
+        assert (on_disk(data) is not None) == bool(params)
+        return text
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
 
 
 def test_a_cache_is_used_again_until_something_changes(
