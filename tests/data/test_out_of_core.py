@@ -22,13 +22,15 @@ import pytest
 from scipy.sparse import csr_matrix
 from train.test_determinism import CASES, TABLE
 
-from gossamer import Dataset, Sequence, _native, cv, train
+from gossamer import Booster, Dataset, Sequence, _native, cv, train
 from gossamer.data import build_subset
 from gossamer.data.budget import Budget
 from gossamer.data.dataset import built_data
 from gossamer.data.request import Request
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model import model_file
+from gossamer.model.pass_report import PassReport
+from gossamer.model.training import Training
 from gossamer.params import resolve
 from gossamer.params.memory import machine_memory, parse_memory, write_memory
 
@@ -153,17 +155,56 @@ def test_categories_and_rollback(pages_of: PagesOf) -> None:
 # ---- passes ----
 
 
-def test_few_passes_over_the_data(pages_of: PagesOf) -> None:
+def passes_per_tree(n_rounds: int = 3, **params: Any) -> float:
+    data = Dataset(X, params.pop("label", Y))
+    settings = {"num_leaves": 255, "min_data_in_leaf": 5, "max_memory": "1GB", "verbosity": -1}
+    booster = train({**settings, **params}, data, n_rounds, keep_training_booster=True)
+    assert data.describe().passes == booster.num_passes()
+    return booster.num_passes() / booster.num_trees()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"objective": "binary", "label": Y > 0},
+        {"extra_trees": True, "feature_fraction": 0.5},
+        {"boosting": "dart", "drop_rate": 0.0},
+        {"min_data_in_leaf": 50},
+    ],
+    ids=str,
+)
+def test_few_passes_over_the_data(params: dict[str, Any], pages_of: PagesOf) -> None:
     pages_of(8192)
-    params = {"num_leaves": 255, "min_data_in_leaf": 5, "max_memory": "1GB", "verbosity": -1}
-    n_rounds, passes = 3, {}
-    for name, more in {"all": {}, "sample": {"bagging_fraction": 0.2}}.items():
-        data = Dataset(X, Y, params=params)
-        before = on_disk(data)["passes"]
-        train({**params, **more}, data, n_rounds)
-        passes[name] = (on_disk(data)["passes"] - before) / n_rounds
-    assert passes["all"] <= 40
-    assert passes["sample"] <= 2
+    assert passes_per_tree(**params) <= 40
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"bagging_fraction": 0.2},
+        {"bagging_fraction": 0.2, "bagging_freq": 3},
+        {"data_sample_strategy": "goss", "top_rate": 0.1, "other_rate": 0.1},
+        {"data_sample_strategy": "mvs", "bagging_fraction": 0.2},
+        {
+            "bagging_fraction": 0.2,
+            "objective": "multiclass",
+            "num_class": 3,
+            "label": Y.round() % 3,
+        },
+        {"bagging_fraction": 0.2, "objective": "mae"},
+        {"bagging_fraction": 0.2, "num_parallel_tree": 4},
+        {"bagging_fraction": 0.2, "boosting": "rf"},
+    ],
+    ids=str,
+)
+def test_two_passes_for_a_tree_of_a_sample(params: dict[str, Any], pages_of: PagesOf) -> None:
+    pages_of(8192)
+    assert 0 < passes_per_tree(**params) <= 2
+
+
+def test_in_memory_there_are_no_passes() -> None:
+    assert passes_per_tree() == 0
 
 
 def test_depthwise_growth_takes_a_pass_per_level(pages_of: PagesOf) -> None:
@@ -425,6 +466,89 @@ def test_a_cache_dir_that_is_a_file(parquet: Path, pages_of: PagesOf, tmp_path: 
         from_file(parquet, max_memory="1GB", cache_dir=str(tmp_path / "file")).construct()
 
 
+SMALL_DISK = """
+import resource, sys
+import numpy as np
+from gossamer import Dataset
+from gossamer.data.budget import Budget
+Budget.holds_table = lambda *_: False
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+params = {"max_memory": "1GB", "cache_dir": sys.argv[2], "cat_target_statistics": "off"}
+source = sys.argv[1] or np.random.default_rng(0).normal(size=(30_000, 8))
+try:
+    Dataset(source, label="y" if sys.argv[1] else None, params=params).construct()
+except OSError as error:
+    print(error.errno, error)
+"""
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_disk_that_is_full_half_way(is_file: bool, parquet: Path, tmp_path: Path) -> None:
+    """Files of this process may have 100 KB; the pages have 240 KB."""
+    folder = tmp_path / "cache"
+    command = [sys.executable, "-c", SMALL_DISK, str(parquet) if is_file else "", str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(f"{errno.EFBIG} [Errno {errno.EFBIG}] the disk is full: ")
+    assert "choose another folder with cache_dir" in done.stdout
+    assert list(folder.iterdir()) == []
+
+
+NO_PERMISSION = """
+import os, sys
+import numpy as np
+from gossamer import Dataset
+from gossamer.data.budget import Budget
+Budget.holds_table = lambda *_: False
+params = {"max_memory": "1GB", "cache_dir": sys.argv[1]}
+data = Dataset(np.zeros((9, 2)) + np.arange(9)[:, None], params=params)
+if os.geteuid() == 0:
+    os.seteuid(65534)
+try:
+    data.construct()
+except PermissionError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_folder_that_may_not_be_written_to(is_there: bool, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0o500)
+    folder = closed if is_there else closed / "cache"
+    command = [sys.executable, "-c", NO_PERMISSION, str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "cache_dir cannot be written to; choose another folder" in done.stdout
+    assert str(folder) in done.stdout
+
+
+def test_a_page_that_cannot_be_read(tmp_path: Path) -> None:
+    """A file that is open for writing only answers every read with an error."""
+    plan = built_data(Dataset(X, Y)).table.bins
+    layout = _native.page_layout(plan, np.empty(0, np.int32))
+    descriptor = os.open(tmp_path / "pages", os.O_WRONLY | os.O_CREAT)
+    writer = _native.PageWriter(layout, N_ROWS, 8192, descriptor)
+    assert writer.add(X, 1)
+    found = writer.finish(), writer.has_missing()
+    bins = _native.open_pages(layout, N_ROWS, 8192, *found, descriptor, "the file")
+    with pytest.raises(OSError, match="page 0 of the file could not be read") as error:
+        bins.copy_column(0)
+    assert error.value.errno == errno.EBADF
+
+
+def test_a_file_that_is_replaced_during_training(
+    parquet: Path, pages_of: PagesOf, tmp_path: Path
+) -> None:
+    """Another process may write the same cache at any time: a training keeps its own file."""
+    expected = trees_of(from_file(parquet))
+    pages_of(8192)
+    data, path = cached(parquet, tmp_path)
+    other = path.with_suffix(".other")
+    other.write_bytes(b"something else")
+    other.replace(path)
+    np.testing.assert_array_equal(trees_of(data, max_memory="1GB"), expected)
+
+
 KILLED = """
 import os, signal, sys
 from gossamer import Dataset, _native
@@ -439,6 +563,24 @@ _native.PageWriter = Killed
 params = {"max_memory": "1GB", "cache_dir": sys.argv[2], "cat_target_statistics": "off"}
 Dataset(sys.argv[1], label="y", params=params).construct()
 """
+
+
+def test_a_process_that_is_killed_between_two_pages(
+    parquet: Path, pages_of: PagesOf, tmp_path: Path
+) -> None:
+    script = KILLED.replace(
+        "def finish(self):", "def has_missing(self): ...\n    def add(self, rows, n):"
+    )
+    script = script.replace("os.kill(", "super().add(rows, n)\n        os.kill(")
+    command = [sys.executable, "-c", script, parquet, tmp_path / "cache"]
+    assert subprocess.run(command, check=False).returncode == -9
+    (left,) = (tmp_path / "cache").iterdir()
+    assert left.stat().st_size > 0
+    pages_of(8192)
+    data, _ = cached(parquet, tmp_path)
+    np.testing.assert_array_equal(
+        trees_of(data, max_memory="1GB"), trees_of(from_file(parquet, max_memory="1GB"))
+    )
 
 
 def test_a_killed_process_leaves_no_cache(parquet: Path, pages_of: PagesOf, tmp_path: Path) -> None:
@@ -708,9 +850,70 @@ def test_the_model_says_nothing_about_the_machine(pages_of: PagesOf, tmp_path: P
     assert "cache_dir" not in model
 
 
+def test_training_reports_passes_and_hints_at_samples(
+    pages_of: PagesOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    pages_of(8192)
+    params = {"num_leaves": 255, "min_data_in_leaf": 5, "max_memory": "1GB", "verbosity": -1}
+    hard = np.sin(37 * np.nan_to_num(X[:, 0])) + np.cos(23 * np.nan_to_num(X[:, 1]))
+    with caplog.at_level("INFO", logger="gossamer"):
+        train({**params, "max_depth": 0}, Dataset(X, hard), 3)
+    (told,) = [text for text in caplog.messages if "passes over" in text]
+    assert re.search(r"^\d+ passes over 30,000 rows in 1 rounds, [\d,]+ rows per second", told)
+    n_passes = int(told.split()[0])
+    hints = [text for text in caplog.messages if "bagging_fraction=0.2" in text]
+    assert len(hints) == (1 if n_passes >= 20 else 0)
+    caplog.clear()
+    with caplog.at_level("INFO", logger="gossamer"):
+        train({**params, "bagging_fraction": 0.2}, Dataset(X, hard), 1)
+        train({"verbosity": -1}, Dataset(X, hard), 1)
+    assert not [text for text in caplog.messages if "bagging_fraction" in text]
+
+
+def test_the_hint_comes_where_a_sample_is_ten_times_as_fast(
+    pages_of: PagesOf, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages_of(8192)
+    data = Dataset(X, Y, params={"max_memory": "1GB"})
+    booster = Booster({"max_memory": "1GB", "verbosity": -1}, data)
+    assert booster.training is not None
+    for n_passes, has_hint in ((19, False), (21, True)):
+        caplog.clear()
+        report = PassReport(booster.training)
+        monkeypatch.setattr(Training, "n_passes", lambda _, n=n_passes: n)
+        with caplog.at_level("INFO", logger="gossamer"):
+            report.after_round()
+        monkeypatch.undo()
+        pages_of(8192)
+        assert ("bagging_fraction=0.2" in caplog.text) == has_hint
+
+
+def test_binning_reports_rows_per_second(
+    parquet: Path,
+    pages_of: PagesOf,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pages_of(8192)
+    monkeypatch.setattr("gossamer.data.on_disk.REPORT_SECONDS", 0.0)
+    with caplog.at_level("INFO", logger="gossamer"):
+        from_file(parquet, max_memory="1GB").construct()
+    first = caplog.messages[0]
+    assert re.search(r"of 30,000 rows are in bins on disk, [\d,]+ rows per second, \d+ sec", first)
+    assert "rows per second" in caplog.messages[-1]
+
+
 def test_describe_says_what_is_on_disk(pages_of: PagesOf) -> None:
     pages_of(8192)
     summary = Dataset(X, Y, params={"max_memory": "1GB"}).describe()
     assert summary.pages == 4
     assert summary.bytes_in_buffers == 2 * 8192 * 8
     assert "on disk: 4 pages, a pass reads 0.2 MB" in str(summary)
+    assert "2 with bagging_fraction" in str(summary)
+    assert summary.passes == 0
+    data = Dataset(X, Y)
+    train({"max_memory": "1GB", "verbosity": -1}, data, 1)
+    after = data.describe()
+    assert after.passes > 0
+    assert after.seconds_per_pass > after.seconds_waited > 0
+    assert f"{after.passes} passes so far: " in str(after)

@@ -29,6 +29,8 @@ from gossamer.logger import info
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
+# Long work says how far it is as often as this.
+REPORT_SECONDS = 10.0
 # What the bins follow from, besides the rows.
 _KEY_PARAMS: Final = (
     "max_bin",
@@ -221,6 +223,22 @@ def _source_key(
     }
 
 
+def _reported(pieces: Pieces) -> Iterator[Values]:
+    """Read a table piece by piece, and say now and then how far it is."""
+    start = said = time.perf_counter()
+    n_done = 0
+    for piece in pieces.read():
+        yield piece
+        n_done += piece.n_rows if isinstance(piece, _native.SparseMatrix) else len(piece)
+        now = time.perf_counter()
+        if now - said >= REPORT_SECONDS:
+            said, rate = now, n_done / (now - start)
+            info(
+                f"{n_done:,} of {pieces.n_rows:,} rows are in bins on disk, {rate:,.0f} rows per "
+                f"second, {(pieces.n_rows - n_done) / rate:,.0f} seconds left."
+            )
+
+
 def write_pages(
     pieces: Pieces,
     binning: Binning,
@@ -240,7 +258,7 @@ def write_pages(
     with store.create() as file:
         while True:
             writer = _native.PageWriter(layout, pieces.n_rows, page_rows, file.start())
-            if all(writer.add(piece, n_threads) for piece in pieces.read()):
+            if all(writer.add(piece, n_threads) for piece in _reported(pieces)):
                 break
             layout = _native.page_layout(layout, writer.misfits())
         checksums = writer.finish()

@@ -272,6 +272,16 @@ class Training:
         """Return seconds per stage and amounts of work of all trees so far."""
         return self.prepared.grower.stats()
 
+    def n_passes(self) -> int:
+        """Return how often the training data was read from disk; 0: its bins are in memory."""
+        pages = _native.on_disk(self.train.table.bins)
+        return 0 if pages is None else int(pages["passes"])
+
+    def could_sample(self, share: float) -> bool:
+        """Whether trees use all rows, and a sample of them would be read from disk just once."""
+        n_sampled = int(share * self.train.data.n_rows)
+        return not self.prepared.sampler.is_on and self.prepared.grower.gathers(n_sampled)
+
     # ---- data sets ----
 
     @one_at_a_time

@@ -357,7 +357,7 @@ class TreeGrower:
                 settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
         rows = None if bag is None else bag.inside
         label = targets.label if self.refits_leaves else None
-        if rows is not None and self._gathers(len(rows)):
+        if rows is not None and self.gathers(len(rows)):
             trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
         else:
             trees = self._native.grow(
@@ -376,7 +376,7 @@ class TreeGrower:
                     self._table.add_tree(tree, output, n_threads, bag.outside, raw=self._raw)
         return trees
 
-    def _gathers(self, n_sampled: int) -> bool:
+    def gathers(self, n_sampled: int) -> bool:
         """Whether the bins of a sample are read from disk once, and the tree grown in memory."""
         if _native.on_disk(self._table.bins) is None or self._costs is not None:
             return False
