@@ -928,3 +928,48 @@ def test_describe_says_what_is_on_disk(pages_of: PagesOf) -> None:
     assert after.passes > 0
     assert after.seconds_per_pass > after.seconds_waited > 0
     assert f"{after.passes} passes so far: " in str(after)
+
+
+UNDER_A_LIMIT = """
+import re, sys
+from pathlib import Path
+import numpy as np
+import gossamer as gs
+
+def memory(field):
+    return int(re.search(field + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+def run(path, max_memory):
+    params = {"max_memory": max_memory, "num_leaves": 63, "verbosity": -1, "num_threads": 2,
+              "early_stopping_round": 2}
+    data = gs.Dataset(path, label="y", params=params)
+    booster = gs.train(params, data, 3, [data.create_valid(path, label="y")])
+    assert len(booster.predict(path)) == data.num_data()
+    return data.describe().pages
+
+run(sys.argv[1], "1GB")  # what is loaded when it is first used does not count
+Path("/proc/self/clear_refs").write_text("5")
+base = memory("VmRSS")
+pages = run(sys.argv[2], "120MB")
+print(pages, memory("VmHWM") - base)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_limit_holds(tmp_path: Path) -> None:
+    """150 MB of Parquet, with validation, early stopping and prediction."""
+    rng = np.random.default_rng(0)
+    paths = [tmp_path / "small.parquet", tmp_path / "large.parquet"]
+    for path, n_groups in zip(paths, (1, 12), strict=True):
+        n_rows = 2000 if n_groups == 1 else 100_000
+        names = [*(f"x{i}" for i in range(28)), "y"]
+        schema = pyarrow.schema([(name, pyarrow.float32()) for name in names])
+        with pyarrow.parquet.ParquetWriter(path, schema, compression="none") as writer:
+            for _ in range(n_groups):
+                x = rng.normal(size=(28, n_rows)).astype(np.float32)
+                writer.write_table(pyarrow.table([*x, x[0] * x[1]], schema=schema))
+    command = [sys.executable, "-c", UNDER_A_LIMIT, *map(str, paths)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    n_pages, peak = map(int, done.stdout.split())
+    assert n_pages > 1
+    assert peak <= 1.1 * 120e6

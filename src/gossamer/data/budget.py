@@ -14,6 +14,8 @@ from gossamer.params.memory import write_memory
 # Reading and binning pieces of a table; and for each row, its label as it is read and checked.
 _READING: Final = 48 * 10**6
 _READ_BYTES: Final = 14
+# A Parquet file has a page of each column in memory.
+_COLUMN_PAGE: Final = 1_200_000
 # Small things in training.
 _OVERHEAD: Final = 12 * 10**6
 # Pages begin at multiples of this many rows.
@@ -109,36 +111,38 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         steps = max(self.page_bytes // max(row_bytes * PAGE_STEP, 1), 1)
         return int(min(steps * PAGE_STEP, -(-max(n_rows, 1) // PAGE_STEP) * PAGE_STEP))
 
-    def check_reading(self, n_rows: int, n_outputs: int = 0) -> None:
+    def check_reading(self, n_rows: int, n_file_columns: int, n_outputs: int = 0) -> None:
         """Raise where a table cannot be read within the limit, wherever its bins go.
 
         Args:
             n_rows: Rows of the table.
+            n_file_columns: Columns, where each has a buffer of its own while a file is read.
             n_outputs: Of training data: scores of a row, or fewer. What training takes at least is
                 checked, too.
 
         Raises:
             ParameterError: With the smallest limit that works.
         """
-        needs = {"reading rows": _READING, "their labels": n_rows * _READ_BYTES}
+        needs = reading_needs(n_file_columns) | {"labels": n_rows * _READ_BYTES}
         self.require(f"to read {n_rows:,} rows", needs)
         if n_outputs:
             needs = {"small buffers": _OVERHEAD}
             needs |= row_needs(n_rows, n_outputs, has_hessian=False, has_weight=False)
             self.require(f"to train on {n_rows:,} rows", needs)
 
-    def check_prediction(self, n_rows: int | None, row_bytes: int) -> None:
+    def check_prediction(self, n_rows: int | None, n_file_columns: int, row_bytes: int) -> None:
         """Raise where the predictions of a file do not fit the limit.
 
         Args:
             n_rows: Rows of the file; None: not known before it is read.
+            n_file_columns: Columns, where each has a buffer of its own while a file is read.
             row_bytes: Bytes of a row's predictions.
 
         Raises:
             ParameterError: With the smallest limit that works.
         """
         if n_rows is not None:
-            needs = {"reading rows": _READING, "predictions": n_rows * row_bytes}
+            needs = reading_needs(n_file_columns) | {"predictions": n_rows * row_bytes}
             hint = "Or predict the rows in parts."
             self.require(f"to predict {n_rows:,} rows", needs, hint)
 
@@ -160,6 +164,11 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         """Whether the bins of a sample of rows can be in memory while a tree grows."""
         need = n_sampled * (2 * bins.row_bytes + 4 + state_bytes(n_outputs))
         return need <= (self.cap - held) // 3
+
+
+def reading_needs(n_file_columns: int) -> dict[str, int]:
+    """Return what reading a table in pieces takes."""
+    return {"reading rows": _READING, "columns of the file": n_file_columns * _COLUMN_PAGE}
 
 
 def table_needs(bins: _native.BinMatrix, *, trains: bool) -> dict[str, int]:

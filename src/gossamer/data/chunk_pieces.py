@@ -24,6 +24,8 @@ from gossamer.errors import DataError, message
 
 # Values of sampled rows that are in memory at a time where each look costs a whole pass.
 _SAMPLE_VALUES: Final = 2**24
+# The same where columns are read one by one, which costs nothing.
+_COLUMN_VALUES: Final = 2**20
 
 
 class ChunkPieces(NamedPieces):
@@ -56,6 +58,7 @@ class ChunkPieces(NamedPieces):
         order = range(source.n_columns) if columns is None else columns
         self._order = list(order)
         self.n_columns = len(self._order)
+        self.n_file_columns = self.n_columns if source.is_columnar else 0
         self.names = None if source.names is None else [source.names[c] for c in order]
         self.kinds: Mapping[int, LevelKind] = {}
         self.fields: dict[str, Any] = dict(source.take_fields())
@@ -156,7 +159,7 @@ class ChunkPieces(NamedPieces):
 
     def take_by_columns(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, Values]]:
         """Read some rows, a few columns at a time."""
-        most = PIECE_VALUES if self._source.is_columnar else _SAMPLE_VALUES
+        most = _COLUMN_VALUES if self._source.is_columnar else _SAMPLE_VALUES
         step = max(most // max(len(rows), 1), 1)
         if self._source.names is None or step >= self.n_columns:
             step = self.n_columns

@@ -104,7 +104,12 @@ def check_supported(params: Params, has_categories: bool) -> None:
 
 
 def check_before_reading(
-    n_rows: int, n_columns: int, params: Params, has_categories: bool = False
+    n_rows: int,
+    n_columns: int,
+    params: Params,
+    *,
+    has_categories: bool = False,
+    n_file_columns: int = 0,
 ) -> None:
     """Raise for limits that are too small, and what pages cannot do, before any row is read.
 
@@ -116,7 +121,7 @@ def check_before_reading(
         NotSupportedError: With the name of the parameter that needs memory.
     """
     budget = Budget.of(params)
-    budget.check_reading(n_rows, max(params.num_class, 1))
+    budget.check_reading(n_rows, n_file_columns, max(params.num_class, 1))
     if budget.may_need_pages(n_rows, n_columns, params):
         check_supported(params, has_categories)
 
@@ -173,8 +178,14 @@ def bin_training(
         if isinstance(table, Table):
             return bin_table(table, params, names, categorical, weight)
         return table.bin(params, names, categorical, weight)
-    check_before_reading(table.n_rows, table.n_columns, params, len(categorical) > 0)
     pieces = TablePieces(table) if isinstance(table, Table) else table
+    check_before_reading(
+        pieces.n_rows,
+        pieces.n_columns,
+        params,
+        has_categories=len(categorical) > 0,
+        n_file_columns=pieces.n_file_columns,
+    )
     store = PageStore(params.cache_dir, _source_key(pieces, params, categorical, names))
     stored = store.load()
     if stored is not None and stored.n_rows == pieces.n_rows:
@@ -193,13 +204,14 @@ def bin_training(
 
 def bin_validation(table: Table | Pieces, training: BinnedTable, params: Params) -> BinnedTable:
     """Put a table into the bins of training data, in memory or on disk."""
-    Budget.of(params).check_reading(table.n_rows)
+    pieces = TablePieces(table) if isinstance(table, Table) else table
+    budget = Budget.of(params)
+    budget.check_reading(pieces.n_rows, pieces.n_file_columns)
     like = empty_like(training, table.n_columns)
-    if Budget.of(params).holds_validation(table.n_rows, like.row_bytes):
+    if budget.holds_validation(table.n_rows, like.row_bytes):
         if isinstance(table, Table):
             return bin_like(table, training, params)
         return table.bin_like(training, params)
-    pieces = TablePieces(table) if isinstance(table, Table) else table
     return write_pages(pieces, training.binning, like, params, PageStore(params.cache_dir, None))
 
 

@@ -303,7 +303,8 @@ class TrainedModel(Explaining, Storing):
         if source is not None:
             wants = pred_contrib or options.pred_contrib
             row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
-            Budget(options.max_memory).check_prediction(source.n_rows, row_bytes)
+            n_columns = model.n_columns if source.is_columnar else 0
+            Budget(options.max_memory).check_prediction(source.n_rows, n_columns, row_bytes)
 
             def predict_part(table: Table) -> Any:
                 return self._predict_table(table, options, pred_contrib=wants)
