@@ -24,7 +24,7 @@ def check_disk(folder: Path, n_bytes: int) -> None:
         )
 
 
-def make_parquet(path: Path, n_bytes: int, n_columns: int) -> int:
+def make_parquet(path: Path, n_bytes: int, n_columns: int, n_group: int | None = None) -> int:
     """Write random float32 columns and a target until the file has about `n_bytes`.
 
     Returns:
@@ -33,16 +33,17 @@ def make_parquet(path: Path, n_bytes: int, n_columns: int) -> int:
     import pyarrow
     import pyarrow.parquet
 
+    group = n_group or GROUP
     rng = np.random.default_rng(0)
     names = [f"x{i}" for i in range(n_columns)]
     schema = pyarrow.schema([(name, pyarrow.float32()) for name in [*names, "target"]])
     n_rows = 0
     with pyarrow.parquet.ParquetWriter(path, schema, compression="none") as writer:
         while n_rows == 0 or path.stat().st_size < n_bytes:
-            x = rng.normal(size=(n_columns, GROUP)).astype(np.float32)
-            noise = rng.normal(size=GROUP).astype(np.float32)
+            x = rng.normal(size=(n_columns, group)).astype(np.float32)
+            noise = rng.normal(size=group).astype(np.float32)
             target = x[0] * x[1] + np.sin(2 * x[2]) + np.abs(x[3]) + noise
             columns = [pyarrow.array(column) for column in (*x, target)]
-            writer.write_table(pyarrow.table(columns, schema=schema), row_group_size=GROUP)
-            n_rows += GROUP
+            writer.write_table(pyarrow.table(columns, schema=schema), row_group_size=group)
+            n_rows += group
     return n_rows

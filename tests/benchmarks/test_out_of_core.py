@@ -31,7 +31,7 @@ def test_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_contender_that_fails_has_a_reason() -> None:
-    found = run.call({"contender": "gossamer", "group": ""}, 60.0)
+    found = run.call({"contender": "gossamer"}, 60.0)
     assert "KeyError" in found["error"]
     text = run.format_table({"runs": {"gossamer": found}, "file_mb": 1.0})
     assert "KeyError" in text
