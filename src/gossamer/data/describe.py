@@ -95,8 +95,9 @@ class StorageSummary:
                 f"in memory: {_megabytes(self.bytes_in_buffers)}"
             )
             lines.append(
-                "passes of a tree: as many as levels, or 15 to 40 for 255 leaves; 2 with "
-                "bagging_fraction, GOSS or MVS if the sample fits max_memory"
+                "passes per tree: 15 to 40 for 255 leaves, one per level with "
+                "grow_policy=depthwise; 2 with bagging_fraction, GOSS or MVS if the sample fits "
+                "max_memory"
             )
         if self.passes:
             lines.append(

@@ -124,7 +124,7 @@ class PageStore:
             with tempfile.TemporaryFile(dir=self._folder) as file:
                 yield Writer(file, self, None)
         except OSError as error:
-            if error.errno in _FULL:
+            if error.errno is not None and error.errno in _FULL:
                 raise OSError(
                     error.errno,
                     f"the disk is full: {self.name} could not be written "
