@@ -44,7 +44,8 @@ def training_needs(
         8000
     """
     targets, k = train.targets, objective.n_outputs
-    samples = params.data_sample_strategy != "bagging" or params.bagging_fraction < 1
+    fractions = (params.bagging_fraction, params.pos_bagging_fraction, params.neg_bagging_fraction)
+    samples = params.data_sample_strategy != "bagging" or min(fractions) < 1
     needs = Counter(table_needs(train.table.bins, trains=True))
     needs.update(
         row_needs(
