@@ -33,6 +33,7 @@ GROUPS = {
     "inputs": "benchmarks.inputs.cli",
     "methods": "benchmarks.methods.cli",
     "modes": "benchmarks.modes.cli",
+    "out_of_core": "benchmarks.out_of_core.run",
     "paper": "benchmarks.paper.cli",
     "predict": "benchmarks.predict.cli",
     "tasks": "benchmarks.tasks.cli",

@@ -61,6 +61,8 @@ std::optional<nb::dict> on_disk(const BinMatrix& self) {
   d["pages"] = pages->ranges().size();
   d["buffer_bytes"] = pages->buffer_bytes();
   d["passes"] = pages->n_passes();
+  d["seconds"] = pages->seconds();
+  d["seconds_waited"] = pages->seconds_waited();
   return d;
 }
 

@@ -93,6 +93,9 @@ std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, const Limits& l
   std::vector<std::int32_t> nodes{first.node};
   const std::int64_t n_wanted = shape_.num_leaves - n_leaves;
   const bool alone = !expand_ahead_ || first.forced >= 0 || n_wanted == 1;
+  // A leaf of the tree below the cut shows that this tree reaches lower than the last one: it may use other features.
+  const double scale = last_root_gain_ > 0.0 ? root_gain_ / last_root_gain_ : 0.0;
+  if (first.gain < last_cut_ * scale) last_cut_ = first.gain / (4.0 * scale);
   if (!alone && shape_.depthwise) add_level(std::min(n_wanted, limits.most_nodes), limits, nodes);
   if (!alone && !shape_.depthwise) add_ahead(first.n_rows, limits, nodes);
   for (const std::int32_t node : nodes) {

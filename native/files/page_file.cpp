@@ -13,6 +13,8 @@
 #include <unistd.h>
 #endif
 
+#include "core/timer.h"
+
 namespace gossamer {
 namespace {
 
@@ -207,12 +209,17 @@ void FilePages::for_each(const std::function<void(const RowPage&)>& body) {
   if (n_pages == 0) return;
   // A future waits for its thread when it is destroyed, so that no thread outlives an exception.
   std::future<void> next;
-  read(0, buffers_[0]);
+  const Timer timer(seconds_);
+  {
+    const Timer waiting(seconds_waited_);
+    read(0, buffers_[0]);
+  }
   for (std::int64_t page = 0; page < n_pages; ++page) {
     if (page + 1 < n_pages) {
       next = std::async(std::launch::async, [this, page] { read(page + 1, buffers_[(page + 1) % kBuffers]); });
     }
     body(page_of(page, buffers_[page % kBuffers]));
+    const Timer waiting(seconds_waited_);
     if (page + 1 < n_pages) next.get();
   }
 }

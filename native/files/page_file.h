@@ -88,6 +88,9 @@ class FilePages : public RowPages {
   std::int64_t n_bytes() const { return shape_.n_rows * shape_.bytes_per_row(); }
   std::int64_t buffer_bytes() const { return kBuffers * shape_.page_rows * shape_.bytes_per_row(); }
   std::int64_t n_passes() const { return n_passes_; }
+  // Of all passes so far: how long they took, and how much of that was waiting for pages.
+  double seconds() const { return seconds_; }
+  double seconds_waited() const { return seconds_waited_; }
 
  private:
   static constexpr int kBuffers = 2;
@@ -101,6 +104,8 @@ class FilePages : public RowPages {
   std::vector<RowRange> ranges_;
   Buffer<std::uint8_t> buffers_[kBuffers];
   std::int64_t n_passes_ = 0;
+  double seconds_ = 0.0;
+  double seconds_waited_ = 0.0;
   std::mutex mutex_;  // one pass at a time
 };
 

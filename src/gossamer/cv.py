@@ -31,6 +31,7 @@ from gossamer.errors import (
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster, CVBooster
+from gossamer.model.training.memory import check_folds
 from gossamer.params import TABLE, Params, resolve
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
@@ -122,6 +123,7 @@ def cv(
         # Once for all folds: they take rows of what is binned here.
         built = built_data(train_set, resolved, for_training=True)
         parts = _make_folds(built, resolved, folds, nfold, stratified, shuffle, seed)
+        check_folds(resolved, built, parts)
         makers = [
             _FoldMaker(i, train_set, fold, given, fpreproc, init_model, table)
             for i, fold in enumerate(parts)

@@ -18,6 +18,7 @@ from gossamer.model import Booster
 from gossamer.model.training.checkpoint import Run
 from gossamer.model.training.constant import warn_if_constant
 from gossamer.model.training.evaluate import restore_best
+from gossamer.model.training.pass_report import PassReport
 from gossamer.params import TABLE, Params
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
@@ -124,6 +125,7 @@ def _boost(
 ) -> None:
     """Train round after round."""
     booster = run.booster
+    report = PassReport(booster.training)
     for i in range(run.begin + run.n_done, run.end):
         if run.is_finished:
             break
@@ -131,6 +133,7 @@ def _boost(
             callback(CallbackEnv(booster, run.params, i, run.begin, run.end, None))
         # Gradients, sampled rows, trees, scores: see `Training.train_round`.
         is_finished = booster.update()
+        report.after_round()
         params = booster.resolved_params  # those of this round
         if is_finished and params.verbosity >= 1:
             n_rounds = booster.current_iteration()

@@ -42,6 +42,9 @@ class StorageSummary:
         pages: Pages that the rows are in on disk; 0: the rows are in memory. A pass over the data
             reads all of them.
         bytes_in_buffers: With pages: memory that holds the pages that are worked on.
+        passes: With pages: how often all of them have been read so far.
+        seconds_per_pass: What such a pass took, with the work on the rows; 0: there was none.
+        seconds_waited: As much of it as was spent waiting for the disk.
     """
 
     n_rows: int
@@ -62,6 +65,9 @@ class StorageSummary:
     findings: list[Finding] = field(default_factory=list)
     pages: int = 0
     bytes_in_buffers: int = 0
+    passes: int = 0
+    seconds_per_pass: float = 0.0
+    seconds_waited: float = 0.0
 
     def __str__(self) -> str:
         """Text of a few lines."""
@@ -88,6 +94,16 @@ class StorageSummary:
             lines.append(
                 f"on disk: {self.pages:,} pages, a pass reads {_megabytes(self.bytes_in_rows)}; "
                 f"in memory: {_megabytes(self.bytes_in_buffers)}"
+            )
+            lines.append(
+                "passes per tree: 15 to 40 for 255 leaves, one per level with "
+                "grow_policy=depthwise; 2 with bagging_fraction, GOSS or MVS if the sample fits "
+                "max_memory"
+            )
+        if self.passes:
+            lines.append(
+                f"{self.passes:,} passes so far: {self.seconds_per_pass:.3g} s each, of which "
+                f"{self.seconds_waited:.2g} s waiting for the disk"
             )
         return "\n".join(lines)
 
@@ -143,7 +159,8 @@ def describe_storage(
         return [names[column] for column in columns[features]]
 
     choice = binned.choice or {}
-    pages = _native.on_disk(binned.bins) or {"pages": 0, "buffer_bytes": 0}
+    pages = _native.on_disk(binned.bins) or {}
+    n_passes = pages.get("passes", 0)
     return StorageSummary(
         n_rows=binned.n_rows,
         n_columns=binned.binning.n_columns,
@@ -161,8 +178,11 @@ def describe_storage(
         bytes_in_sparse_columns=facts["bytes_in_sparse_columns"],
         seconds=choice.get("seconds", 0.0),
         findings=list(findings),
-        pages=pages["pages"],
-        bytes_in_buffers=pages["buffer_bytes"],
+        pages=pages.get("pages", 0),
+        bytes_in_buffers=pages.get("buffer_bytes", 0),
+        passes=n_passes,
+        seconds_per_pass=pages["seconds"] / n_passes if n_passes else 0.0,
+        seconds_waited=pages["seconds_waited"] / n_passes if n_passes else 0.0,
     )
 
 

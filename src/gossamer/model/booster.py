@@ -188,6 +188,13 @@ class Booster(TrainedModel):
             return training.n_base_trees + len(training.trees)
         return self.model.forest.n_trees
 
+    def num_passes(self) -> int:
+        """Return how often the training data was read from disk; 0: its bins are in memory.
+
+        Bins are on disk if they do not fit `max_memory`. Passes of other trainings on it count.
+        """
+        return training_of(self, "num_passes()").n_passes()
+
     def num_model_per_iteration(self) -> int:
         """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
         training = self.training

@@ -21,8 +21,8 @@ from gossamer.data.categories.statistic_columns import choose_encoded, choose_so
 from gossamer.data.categories.target_statistics import TargetStatistics
 from gossamer.data.categories.target_sums import class_targets
 from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
-from gossamer.data.storage.on_disk import refuse_on_disk
 from gossamer.errors import DataError, ParameterError, message
+from gossamer.model.training.memory import check_statistics
 from gossamer.objectives import Objective
 from gossamer.params import Params
 from gossamer.params.check_method import splits_by_value
@@ -180,8 +180,6 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     features = np.flatnonzero(binned.binning.is_categorical)
     if wanted == "off" or len(features) == 0:
         return None
-    refuse_on_disk(binned, "cat_target_statistics (other than off)")
-    refuse_on_disk(binned, "cat_target_statistics (other than off)")
     why = _why_not(params, data, objective)
     if why:
         if wanted == "auto":
@@ -193,6 +191,7 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
                 expected="auto or off",
             )
         )
+    check_statistics(params, data, objective, len(features), 0)
     categories, codes = _codes_of_bins(binned, features)
     n_used = [len(np.unique(column)) for column in codes]
     encoded = list(range(len(codes)))
@@ -203,10 +202,13 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     if not sources:
         return None
     n_threads = resolve_threads(params.num_threads, data.n_rows, len(sources))
+    targets = _targets(data, objective)
+    n_statistics = 1 + (1 if targets.ndim == 1 else len(targets))
+    check_statistics(params, data, objective, len(codes), len(sources) * n_statistics)
     statistics, values = TargetStatistics.fit(
         codes,
         n_codes,
-        _targets(data, objective),
+        targets,
         data.targets.weight,
         sources=sources,
         counts=True,

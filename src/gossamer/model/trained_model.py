@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset, Table
 from gossamer.data.categories.levels import Levels
 from gossamer.data.chunks.find_source import whole_table
+from gossamer.data.storage.budget import Budget
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.data.table.columns import Level
 from gossamer.errors import ParameterError, message
@@ -29,7 +30,7 @@ from gossamer.model.inspection.split_values import split_value_histogram
 from gossamer.model.model import Model
 from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
-from gossamer.model.prediction.predict_chunks import by_chunks, find_chunks_of, join
+from gossamer.model.prediction.predict_chunks import find_chunks_of, predict_source
 from gossamer.model.prediction.predictor import Predictor
 from gossamer.model.storing import Storing
 from gossamer.params import Params, resolve
@@ -301,11 +302,14 @@ class TrainedModel(Explaining, Storing):
         source = find_chunks_of(model, data, data_has_header or None)
         if source is not None:
             wants = pred_contrib or options.pred_contrib
+            row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
+            n_columns = model.n_columns if source.is_columnar else 0
+            Budget(options.max_memory).check_prediction(source.n_rows, n_columns, row_bytes)
 
             def predict_part(table: Table) -> Any:
                 return self._predict_table(table, options, pred_contrib=wants)
 
-            return join(by_chunks(model, source, predict_part, options.disable_shape_check))
+            return predict_source(model, source, predict_part, options.disable_shape_check)
         return self._predict_table(data, options, pred_contrib=pred_contrib or options.pred_contrib)
 
     def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:

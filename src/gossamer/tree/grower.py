@@ -15,7 +15,6 @@ from gossamer.cuda.trainer import DeviceTrainer
 from gossamer.data import Targets
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.storage.budget import Budget
-from gossamer.data.storage.on_disk import check_supported
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import default_names
 from gossamer.errors import NotSupportedError, ParameterError, message
@@ -94,6 +93,7 @@ class TreeGrower:
         names: Sequence[str] | None = None,
         feature_weights: npt.NDArray[np.float64] | None = None,
         raw: Values | None = None,
+        held: int = 0,
     ) -> None:
         """Make a grower; nothing is computed yet.
 
@@ -104,8 +104,10 @@ class TreeGrower:
             names: Names of the columns, for parameters that use them.
             feature_weights: Sampling weights of the columns that came with the data.
             raw: The user's own table, where leaves are linear or splits found by value.
+            held: Of `max_memory`, the bytes that are not for histograms and samples.
         """
         self._table = table
+        self._held = held
         self._names = default_names(table.binning.n_columns) if names is None else names
         self._objective = objective
         self._params = params
@@ -124,9 +126,6 @@ class TreeGrower:
                     hint="Leave multi_strategy out, or encode the categories as numbers.",
                 )
             )
-        Budget.of(params).check_training(table.bins, objective.n_outputs)
-        if _native.on_disk(table.bins) is not None:
-            check_supported(params, bool(table.binning.is_categorical.any()))
         self._native = table.make_grower(self.has_vector_leaves)
         self._samples = SampleGrower(table.bins)
         self.device: DeviceTrainer | None = None  # where trees grow; None: on the CPU
@@ -154,6 +153,11 @@ class TreeGrower:
     def set_objective(self, objective: Objective) -> None:
         """Take another objective for the trees to come."""
         self._objective = objective
+        self.set_params(self._params)
+
+    def set_held(self, held: int) -> None:
+        """Leave other memory to histograms and samples from now on, see `max_memory`."""
+        self._held = held
         self.set_params(self._params)
 
     def set_params(self, params: Params) -> None:
@@ -261,7 +265,7 @@ class TreeGrower:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
         settings.max_histogram_bytes = Budget.of(self._params).histogram_bytes(
-            self._table.bins, self._objective.n_outputs, settings.max_histogram_bytes
+            self._table.bins, self._held, settings.max_histogram_bytes
         )
         if self._proposals is not None:
             settings.proposals = self._proposals
@@ -365,7 +369,7 @@ class TreeGrower:
                     self._table.add_tree(tree, output, n_threads)
             return trees
         label = targets.label if self.refits_leaves else None
-        if rows is not None and self._gathers(len(rows)):
+        if rows is not None and self.gathers(len(rows)):
             trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
         else:
             trees = self._native.grow(
@@ -393,12 +397,12 @@ class TreeGrower:
                 settings.extra_key = make_key(self._threshold_seed, Stream.THRESHOLDS, n_round, k)
         return self._settings
 
-    def _gathers(self, n_sampled: int) -> bool:
+    def gathers(self, n_sampled: int) -> bool:
         """Whether the bins of a sample are read from disk once, and the tree grown in memory."""
         if _native.on_disk(self._table.bins) is None or self._costs is not None:
             return False
         budget, n_outputs = Budget.of(self._params), self._objective.n_outputs
-        return budget.holds_sample(self._table.bins, n_sampled, n_outputs)
+        return budget.holds_sample(self._table.bins, n_sampled, n_outputs, self._held)
 
     def stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work so far."""

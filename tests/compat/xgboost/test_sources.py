@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse
 
 import gossamer.compat.xgboost as ours
-from gossamer.errors import DataError
+from gossamer.data.storage.budget import Budget
+from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError
 
 
 def batches_of(xgb: Any, parts: list[dict[str, Any]]) -> Any:
@@ -96,3 +97,91 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ours.DMatrix(f"{path}?format=csv&label_column=5")
     with pytest.raises(DataError, match="no such file"):
         ours.DMatrix(tmp_path / "nothing")
+
+
+def rows_in_batches(n_parts: int = 5, **params: Any) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(20_000, 4))
+    x[rng.random(x.shape) < 0.1] = np.nan
+    y = np.nan_to_num(x[:, 0]) + rng.normal(size=len(x))
+    rows = np.array_split(np.arange(len(x)), n_parts)
+    return x, y, [{"data": x[part], "label": y[part], **params} for part in rows]
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+@pytest.mark.parametrize("kind", ["array", "sparse", "frame"])
+def test_external_memory(
+    kind: str, on_disk: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    x, y, parts = rows_in_batches()
+    as_kind = {
+        "array": lambda part: part,
+        "sparse": lambda part: to_sparse(np.nan_to_num(part)),
+        "frame": lambda part: pandas.DataFrame(part, columns=list("abcd")),
+    }[kind]
+    for part in parts:
+        part["data"] = as_kind(part["data"])
+    whole = ours.QuantileDMatrix(as_kind(x), y, max_bin=64)
+    batches = batches_of(ours, parts)
+    batches.cache_prefix = str(tmp_path / "cache" / "prefix")
+    if on_disk:
+        monkeypatch.setattr(Budget, "holds_table", lambda *_: False)
+        monkeypatch.setattr(Budget, "holds_validation", lambda *_: False)
+    data = ours.ExtMemQuantileDMatrix(batches, max_bin=64)
+    valid = ours.ExtMemQuantileDMatrix(batches_of(ours, parts[:2]), ref=data)
+    assert (data.num_row(), data.num_col()) == whole_shape(whole)
+    assert data.num_nonmissing() == whole.num_nonmissing()
+    assert data.feature_names == whole.feature_names
+    logs: list[Any] = [{}, {}]
+    params = {"max_depth": 4, "eta": 0.3}
+    first = ours.QuantileDMatrix(as_kind(x[:8000]), y[:8000])
+    models = [
+        ours.train(params, d, 5, evals=[(v, "valid")], evals_result=log, verbose_eval=False)
+        for (d, v), log in zip([(whole, first), (data, valid)], logs, strict=True)
+    ]
+    assert logs[0] == logs[1]
+    expected = models[0].predict(whole)
+    np.testing.assert_array_equal(models[1].predict(whole), expected)
+    np.testing.assert_array_equal(models[1].predict(data), expected)
+    assert (tmp_path / "cache").is_dir() == on_disk
+    assert not list(tmp_path.glob("cache/*"))  # the file has no name
+
+
+def to_sparse(part: np.ndarray) -> Any:
+    return scipy.sparse.csr_matrix(part)
+
+
+def whole_shape(data: Any) -> tuple[int, int]:
+    return data.num_row(), data.num_col()
+
+
+def test_external_memory_keeps_weights_and_the_limit() -> None:
+    _, _, parts = rows_in_batches()
+    for part in parts:
+        part["weight"] = np.arange(len(part["label"])) % 3 + 1.0
+    data = ours.ExtMemQuantileDMatrix(batches_of(ours, parts))
+    np.testing.assert_array_equal(data.get_weight(), np.concatenate([p["weight"] for p in parts]))
+    with pytest.raises(ParameterError, match="max_memory is too small"):
+        ours.train({"max_memory": "1MB"}, data, 1)
+
+
+def test_external_memory_refuses_what_needs_a_table(tmp_path: Path) -> None:
+    _, _, parts = rows_in_batches()
+    data = ours.ExtMemQuantileDMatrix(batches_of(ours, parts))
+    calls = {
+        "get_data": data.get_data,
+        "slice": lambda: data.slice([0]),
+        "save_binary": lambda: data.save_binary(tmp_path / "x"),
+        "get_quantile_cut": data.get_quantile_cut,
+        "get_categories": data.get_categories,
+    }
+    for name, call in calls.items():
+        with pytest.raises(NotSupportedError, match=name):
+            call()
+    with pytest.raises(DataTypeError, match="a DataIter"):
+        ours.ExtMemQuantileDMatrix(np.zeros((3, 2)))
+    pandas = pytest.importorskip("pandas")
+    text = [{"data": pandas.DataFrame({"a": ["x", "y"]}), "label": [0, 1]}]
+    with pytest.raises(DataError, match="enable_categorical"):
+        ours.ExtMemQuantileDMatrix(batches_of(ours, text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,16 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pyarrow
+import pyarrow.dataset
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from scipy.sparse import csr_matrix
 from train.test_determinism import CASES, TABLE
 
-from gossamer import Dataset, _native, train
+from gossamer import Booster, Dataset, Sequence, _native, cv, train
+from gossamer.data.builders import from_subset
 from gossamer.data.dataset import built_data
+from gossamer.data.request import Request
 from gossamer.data.storage.budget import Budget
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.files import model_file
+from gossamer.model.training.pass_report import PassReport
+from gossamer.model.training.training import Training
 from gossamer.params import resolve
 from gossamer.params.memory import machine_memory, parse_memory, write_memory
 
@@ -146,17 +155,67 @@ def test_categories_and_rollback(pages_of: PagesOf) -> None:
 # ---- passes ----
 
 
-def test_few_passes_over_the_data(pages_of: PagesOf) -> None:
+def passes_per_tree(skipped: int = 0, **params: Any) -> list[float]:
+    """The passes of each tree in some rounds, on average over the trees of a round."""
+    data = Dataset(X, params.pop("label", Y))
+    settings = {"num_leaves": 255, "min_data_in_leaf": 5, "max_memory": "1GB", "verbosity": -1}
+    booster = Booster({**settings, **params}, data)
+    passes = [booster.num_passes()]
+    for _ in range(skipped + 5):
+        booster.update()
+        passes.append(booster.num_passes())
+    assert data.describe().passes == booster.num_passes()
+    per_round = np.diff(passes)[skipped:] / booster.num_model_per_iteration()
+    return [float(n) for n in per_round]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"objective": "binary", "label": Y > 0},
+        {"extra_trees": True},
+        {"feature_fraction": 0.5},
+        {"feature_fraction_bynode": 0.5},
+        {"boosting": "dart", "drop_rate": 0.0},
+        {"min_data_in_leaf": 50},
+    ],
+    ids=str,
+)
+def test_few_passes_over_the_data(params: dict[str, Any], pages_of: PagesOf) -> None:
     pages_of(8192)
-    params = {"num_leaves": 255, "min_data_in_leaf": 5, "max_memory": "1GB", "verbosity": -1}
-    n_rounds, passes = 3, {}
-    for name, more in {"all": {}, "sample": {"bagging_fraction": 0.2}}.items():
-        data = Dataset(X, Y, params=params)
-        before = on_disk(data)["passes"]
-        train({**params, **more}, data, n_rounds)
-        passes[name] = (on_disk(data)["passes"] - before) / n_rounds
-    assert passes["all"] <= 40
-    assert passes["sample"] <= 2
+    assert max(passes_per_tree(**params)) <= 40
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"bagging_fraction": 0.2},
+        {"bagging_fraction": 0.2, "bagging_freq": 3},
+        # (GOSS takes all rows in the first 1 / learning_rate rounds)
+        {"data_sample_strategy": "goss", "learning_rate": 0.5, "skipped": 2},
+        {"data_sample_strategy": "mvs", "bagging_fraction": 0.2},
+        {
+            "bagging_fraction": 0.2,
+            "objective": "multiclass",
+            "num_class": 3,
+            "label": Y.round() % 3,
+        },
+        {"bagging_fraction": 0.2, "objective": "mae"},
+        {"bagging_fraction": 0.2, "num_parallel_tree": 4},
+        {"bagging_fraction": 0.2, "boosting": "rf"},
+    ],
+    ids=str,
+)
+def test_two_passes_for_a_tree_of_a_sample(params: dict[str, Any], pages_of: PagesOf) -> None:
+    pages_of(8192)
+    passes = passes_per_tree(**params)
+    assert min(passes) > 0
+    assert max(passes) <= 2
+
+
+def test_in_memory_there_are_no_passes() -> None:
+    assert passes_per_tree() == [0.0] * 5
 
 
 def test_depthwise_growth_takes_a_pass_per_level(pages_of: PagesOf) -> None:
@@ -197,6 +256,83 @@ def test_files_give_the_same_model(parquet: Path, pages_of: PagesOf) -> None:
     data = from_file(parquet, max_memory="1GB")
     np.testing.assert_array_equal(trees_of(data, max_memory="1GB"), expected)
     assert on_disk(data) is not None
+
+
+class Rows(Sequence):
+    batch_size = 3000
+
+    def __getitem__(self, index: Any) -> Any:
+        return X[index]
+
+    def __len__(self) -> int:
+        return N_ROWS
+
+
+def make_chunks() -> Iterator[np.ndarray]:
+    for begin in range(0, N_ROWS, 7000):
+        yield X[begin : begin + 7000]
+
+
+def write_feather(path: Path) -> Path:
+    columns = {f"x{i}": X[:, i] for i in range(X.shape[1])}
+    pyarrow.feather.write_feather(pyarrow.table({**columns, "y": Y}), path)
+    return path
+
+
+def write_csv(path: Path) -> Path:
+    np.savetxt(path, np.column_stack([Y, X]), delimiter=",", header="y,a,b,c,d,e,f", comments="")
+    return path
+
+
+def write_svm(path: Path) -> Path:
+    lines = [
+        " ".join([repr(float(y)), *(f"{i}:{float(v)!r}" for i, v in enumerate(row) if v == v)])
+        for y, row in zip(Y[:9000], X[:9000], strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+SOURCES: dict[str, Callable[[Path], tuple[Any, Any]]] = {
+    "Feather": lambda path: (write_feather(path / "rows.feather"), "y"),
+    "CSV": lambda path: (write_csv(path / "rows.csv"), "y"),
+    "LibSVM": lambda path: (write_svm(path / "rows.svm"), None),
+    "two files": lambda path: (
+        [write_feather(path / "a.arrow"), write_feather(path / "b.arrow")],
+        "y",
+    ),
+    "Arrow data set": lambda path: (
+        pyarrow.dataset.dataset(write_feather(path / "a.arrow"), format="feather"),
+        "y",
+    ),
+    "Sequence": lambda _: (Rows(), Y),
+    "Sequences": lambda _: ([Rows(), Rows()], np.concatenate([Y, Y])),
+    "generator function": lambda _: (make_chunks, Y),
+    "chunks": lambda _: (list(make_chunks()), Y),
+    "sparse chunks": lambda _: ([csr_matrix(np.nan_to_num(x)) for x in make_chunks()], Y),
+    "Arrow batches": lambda _: (
+        lambda: pyarrow.table({"a": X[:, 0], "b": X[:, 1]}).to_batches(4000),
+        Y,
+    ),
+    "frame": lambda _: (pandas.DataFrame(X), Y),
+    "sparse": lambda _: (csr_matrix(np.nan_to_num(X)), Y),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_gives_the_same_model(name: str, pages_of: PagesOf, tmp_path: Path) -> None:
+    table, label = SOURCES[name](tmp_path)
+
+    def run(**params: Any) -> str:
+        data = Dataset(table, label)
+        settings = {"num_leaves": 15, "verbosity": -1, **params}
+        text = train(settings, data, 3).model_to_string()
+        assert (on_disk(data) is not None) == bool(params)
+        return text
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
 
 
 def test_a_cache_is_used_again_until_something_changes(
@@ -341,6 +477,89 @@ def test_a_cache_dir_that_is_a_file(parquet: Path, pages_of: PagesOf, tmp_path: 
         from_file(parquet, max_memory="1GB", cache_dir=str(tmp_path / "file")).construct()
 
 
+SMALL_DISK = """
+import resource, sys
+import numpy as np
+from gossamer import Dataset
+from gossamer.data.storage.budget import Budget
+Budget.holds_table = lambda *_: False
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+params = {"max_memory": "1GB", "cache_dir": sys.argv[2], "cat_target_statistics": "off"}
+source = sys.argv[1] or np.random.default_rng(0).normal(size=(30_000, 8))
+try:
+    Dataset(source, label="y" if sys.argv[1] else None, params=params).construct()
+except OSError as error:
+    print(error.errno, error)
+"""
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_disk_that_is_full_half_way(is_file: bool, parquet: Path, tmp_path: Path) -> None:
+    """Files of this process may have 100 KB; the pages have 240 KB."""
+    folder = tmp_path / "cache"
+    command = [sys.executable, "-c", SMALL_DISK, str(parquet) if is_file else "", str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(f"{errno.EFBIG} [Errno {errno.EFBIG}] the disk is full: ")
+    assert "choose another folder with cache_dir" in done.stdout
+    assert list(folder.iterdir()) == []
+
+
+NO_PERMISSION = """
+import os, sys
+import numpy as np
+from gossamer import Dataset
+from gossamer.data.storage.budget import Budget
+Budget.holds_table = lambda *_: False
+params = {"max_memory": "1GB", "cache_dir": sys.argv[1]}
+data = Dataset(np.zeros((9, 2)) + np.arange(9)[:, None], params=params)
+if os.geteuid() == 0:
+    os.seteuid(65534)
+try:
+    data.construct()
+except PermissionError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_folder_that_may_not_be_written_to(is_there: bool, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0o500)
+    folder = closed if is_there else closed / "cache"
+    command = [sys.executable, "-c", NO_PERMISSION, str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "cache_dir cannot be written to; choose another folder" in done.stdout
+    assert str(folder) in done.stdout
+
+
+def test_a_page_that_cannot_be_read(tmp_path: Path) -> None:
+    """A file that is open for writing only answers every read with an error."""
+    plan = built_data(Dataset(X, Y)).table.bins
+    layout = _native.page_layout(plan, np.empty(0, np.int32))
+    descriptor = os.open(tmp_path / "pages", os.O_WRONLY | os.O_CREAT)
+    writer = _native.PageWriter(layout, N_ROWS, 8192, descriptor)
+    assert writer.add(X, 1)
+    found = writer.finish(), writer.has_missing()
+    bins = _native.open_pages(layout, N_ROWS, 8192, *found, descriptor, "the file")
+    with pytest.raises(OSError, match="page 0 of the file could not be read") as error:
+        bins.copy_column(0)
+    assert error.value.errno == errno.EBADF
+
+
+def test_a_file_that_is_replaced_during_training(
+    parquet: Path, pages_of: PagesOf, tmp_path: Path
+) -> None:
+    """Another process may write the same cache at any time: a training keeps its own file."""
+    expected = trees_of(from_file(parquet))
+    pages_of(8192)
+    data, path = cached(parquet, tmp_path)
+    other = path.with_suffix(".other")
+    other.write_bytes(b"something else")
+    other.replace(path)
+    np.testing.assert_array_equal(trees_of(data, max_memory="1GB"), expected)
+
+
 KILLED = """
 import os, signal, sys
 from gossamer import Dataset, _native
@@ -355,6 +574,24 @@ _native.PageWriter = Killed
 params = {"max_memory": "1GB", "cache_dir": sys.argv[2], "cat_target_statistics": "off"}
 Dataset(sys.argv[1], label="y", params=params).construct()
 """
+
+
+def test_a_process_that_is_killed_between_two_pages(
+    parquet: Path, pages_of: PagesOf, tmp_path: Path
+) -> None:
+    script = KILLED.replace(
+        "def finish(self):", "def has_missing(self): ...\n    def add(self, rows, n):"
+    )
+    script = script.replace("os.kill(", "super().add(rows, n)\n        os.kill(")
+    command = [sys.executable, "-c", script, parquet, tmp_path / "cache"]
+    assert subprocess.run(command, check=False).returncode == -9
+    (left,) = (tmp_path / "cache").iterdir()
+    assert left.stat().st_size > 0
+    pages_of(8192)
+    data, _ = cached(parquet, tmp_path)
+    np.testing.assert_array_equal(
+        trees_of(data, max_memory="1GB"), trees_of(from_file(parquet, max_memory="1GB"))
+    )
 
 
 def test_a_killed_process_leaves_no_cache(parquet: Path, pages_of: PagesOf, tmp_path: Path) -> None:
@@ -398,6 +635,47 @@ def test_what_needs_memory_is_refused_by_name(name: str, value: Any, pages_of: P
     data = Dataset(X, np.column_stack([Y, Y]) if name == "multi_strategy" else Y)
     with pytest.raises(NotSupportedError, match=name):
         train({name: value, "max_memory": "1GB"}, data, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("multi_strategy", "multi_output_tree"), ("max_conflict_rate", 0.1)]
+)
+def test_what_needs_memory_is_refused_before_any_row_is_read(
+    name: str, value: Any, parquet: Path, pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any) -> None:
+        raise AssertionError("rows were read")
+
+    pages_of(8192)
+    monkeypatch.setattr("gossamer.data.files.columnar.ColumnarFiles.read", read)
+    with pytest.raises(NotSupportedError, match=name):
+        train({name: value, "max_memory": "1GB"}, Dataset(parquet, label="y"), 1)
+    monkeypatch.setattr("gossamer.data.storage.on_disk.plan_chunked", read)
+    with pytest.raises(NotSupportedError, match=name):
+        train({name: value, "max_memory": "1GB"}, Dataset(X, Y), 1)
+
+
+def test_a_table_that_fits_for_certain_may_use_everything() -> None:
+    """100 bytes of bins and state for each row, and 48 MB for reading."""
+    params = resolve({"max_memory": "60MB"})
+    assert not Budget.of(params).may_need_pages(100_000, 32, params)
+    assert Budget.of(params).may_need_pages(130_000, 32, params)
+    data = Dataset(X, np.column_stack([Y, Y]))
+    train({"multi_strategy": "multi_output_tree", "max_memory": "70MB", "verbosity": -1}, data, 1)
+
+
+def test_a_training_on_pages_refuses_before_it_makes_scores(
+    pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages_of(8192)
+    data = Dataset(X, Y, params={"max_memory": "1GB"}, free_raw_data=False).construct()
+
+    def make_scored(*_: Any) -> None:
+        raise AssertionError("scores were made")
+
+    monkeypatch.setattr("gossamer.model.training.make_scored", make_scored)
+    with pytest.raises(NotSupportedError, match="multi_strategy"):
+        train({"multi_strategy": "multi_output_tree"}, data, 1)
 
 
 def test_target_statistics_are_refused(parquet: Path, pages_of: PagesOf) -> None:
@@ -444,6 +722,132 @@ def test_a_limit_that_is_too_small_names_the_smallest_that_works() -> None:
     train({"max_memory": smallest, "verbosity": -1}, Dataset(X, Y), 1)
 
 
+SMALLEST = re.compile(r"expected at least (\d+MB)")
+
+
+def smallest(run: Callable[[str], Any], too_small: str = "10MB") -> str:
+    """Return the limit that the error of a limit names, and use it; one less is too small."""
+    with pytest.raises(ParameterError, match=SMALLEST) as error:
+        run(too_small)
+    found = SMALLEST.search(str(error.value))
+    assert found is not None
+    run(found[1])
+    with pytest.raises(ParameterError, match=SMALLEST):
+        run(f"{int(found[1][:-2]) - 2}MB")
+    return str(error.value)
+
+
+def many_rows(n_rows: int = 1_000_000) -> tuple[np.ndarray, np.ndarray]:
+    table = np.arange(n_rows, dtype=np.float32).reshape(-1, 1) % 1000
+    return table, table[:, 0] % 7
+
+
+def test_the_error_names_the_largest_terms() -> None:
+    table, label = many_rows(2_000_000)
+    on_pages = Dataset(table, label, params={"max_memory": "76MB"}).construct()
+    assert on_disk(on_pages) is not None
+
+    def run(max_memory: str) -> Any:
+        params = {"max_memory": max_memory, "verbosity": -1, "num_leaves": 4}
+        return train(params, on_pages, 1, keep_training_booster=True)
+
+    text = smallest(run, "40MB")
+    assert "to train on 2,000,000 rows" in text
+    assert "rows of leaves (24MB), scores (16MB)" in text
+    # Binary log loss has hessians.
+    booster = run("90MB")
+    assert booster.training is not None
+    with pytest.raises(ParameterError, match=r"gradients \(16MB\)"):
+        binary = Dataset(table, label > 3, params={"max_memory": "76MB"}).construct()
+        train({"objective": "binary", "max_memory": "70MB"}, binary, 1)
+
+
+def test_reading_is_refused_before_any_row_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, label = many_rows()
+
+    def plan(*_: Any) -> None:
+        raise AssertionError("rows were read")
+
+    monkeypatch.setattr("gossamer.data.storage.on_disk.plan_chunked", plan)
+    with pytest.raises(ParameterError, match="to read 1,000,000 rows"):
+        Dataset(table, label, params={"max_memory": "50MB"}).construct()
+
+
+def test_validation_data_counts() -> None:
+    table, label = many_rows()
+
+    def run(max_memory: str) -> Any:
+        params = {"max_memory": max_memory, "verbosity": -1, "num_leaves": 4}
+        data = Dataset(table, label, params={"max_memory": "66MB"})
+        valid = data.create_valid(table, label)
+        return train(params, data, 1, [valid])
+
+    train({"max_memory": "66MB", "verbosity": -1, "num_leaves": 4}, Dataset(table, label), 1)
+    text = smallest(run, "62MB")
+    assert "validation data" in text
+
+
+def test_target_statistics_count() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 900, (1_000_000, 2))
+    label = codes[:, 0] % 7 + codes[:, 1] % 5
+
+    def run(max_memory: str) -> Any:
+        data = Dataset(codes, label, categorical_feature=[0, 1])
+        params = {"max_memory": max_memory, "verbosity": -1, "cat_target_statistics": "on"}
+        return train(params, data, 1)
+
+    with pytest.raises(ParameterError, match="for target statistics") as error:
+        run("97MB")
+    found = SMALLEST.search(str(error.value))
+    assert found is not None
+    run(found[1])
+
+
+def test_predictions_of_files_count(parquet: Path) -> None:
+    booster = train({"cat_target_statistics": "off", "verbosity": -1}, from_file(parquet), 2)
+    expected = booster.predict(parquet)
+    text = smallest(lambda limit: booster.predict(parquet, pred_contrib=True, max_memory=limit))
+    assert f"to predict {N_ROWS:,} rows" in text
+    np.testing.assert_array_equal(booster.predict(parquet, max_memory="1GB"), expected)
+
+
+def test_folds_and_subsets_count(pages_of: PagesOf) -> None:
+    table, label = many_rows(400_000)
+    pages_of(8192)
+    data = Dataset(table, label, params={"max_memory": "60MB"}).construct()
+    assert on_disk(data) is not None
+
+    def run(max_memory: str) -> Any:
+        params = {"max_memory": max_memory, "verbosity": -1, "num_leaves": 4}
+        return cv(params, data, 1, nfold=3, stratified=False)
+
+    assert "for 3 folds" in smallest(run, "60MB")
+    wide = Dataset(np.tile(X, (1, 4)), Y, params={"max_memory": "49MB"}).construct()
+    wide.subset(np.arange(1000)).construct()
+    built = built_data(wide)
+    few = replace(built, source=replace(built.source, params=resolve({"max_memory": "1MB"})))
+    request = Request(None, {}, "auto", None, resolve({}), resolve({}))
+    with pytest.raises(ParameterError, match="to copy 30,000 rows"):
+        from_subset.build(request, few, np.arange(N_ROWS))
+
+
+def test_histograms_leave_memory_to_validation_data(pages_of: PagesOf) -> None:
+    """With less memory more histograms are built again; the model is the same."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(20_000, 60))
+    label = wide[:, :9].sum(axis=1)
+
+    def run(**params: Any) -> str:
+        data = Dataset(wide, label)
+        settings = {"num_leaves": 63, "verbosity": -1, **params}
+        return train(settings, data, 2, [data.create_valid(wide, label)]).model_to_string()
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="49MB") == expected
+
+
 def test_without_need_nothing_is_on_disk() -> None:
     data = Dataset(X, Y, params={"max_memory": "1GB"}).construct()
     assert on_disk(data) is None
@@ -457,9 +861,115 @@ def test_the_model_says_nothing_about_the_machine(pages_of: PagesOf, tmp_path: P
     assert "cache_dir" not in model
 
 
+def test_training_reports_passes_and_hints_at_samples(
+    pages_of: PagesOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    pages_of(8192)
+    params = {"num_leaves": 255, "min_data_in_leaf": 5, "max_memory": "1GB", "verbosity": -1}
+    hard = np.sin(37 * np.nan_to_num(X[:, 0])) + np.cos(23 * np.nan_to_num(X[:, 1]))
+    with caplog.at_level("INFO", logger="gossamer"):
+        train({**params, "max_depth": 0}, Dataset(X, hard), 3)
+    (told,) = [text for text in caplog.messages if "passes over" in text]
+    assert re.search(r"^\d+ passes over 30,000 rows in 1 rounds, [\d,]+ rows per second", told)
+    n_passes = int(told.split()[0])
+    hints = [text for text in caplog.messages if "bagging_fraction=0.2" in text]
+    assert len(hints) == (1 if n_passes >= 20 else 0)
+    caplog.clear()
+    with caplog.at_level("INFO", logger="gossamer"):
+        train({**params, "bagging_fraction": 0.2}, Dataset(X, hard), 1)
+        train({"verbosity": -1}, Dataset(X, hard), 1)
+    assert not [text for text in caplog.messages if "bagging_fraction" in text]
+
+
+def test_the_hint_comes_where_a_sample_is_ten_times_as_fast(
+    pages_of: PagesOf, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages_of(8192)
+    data = Dataset(X, Y, params={"max_memory": "1GB"})
+    booster = Booster({"max_memory": "1GB", "verbosity": -1}, data)
+    assert booster.training is not None
+    for n_passes, has_hint in ((19, False), (21, True)):
+        caplog.clear()
+        report = PassReport(booster.training)
+        monkeypatch.setattr(Training, "n_passes", lambda _, n=n_passes: n)
+        with caplog.at_level("INFO", logger="gossamer"):
+            report.after_round()
+        monkeypatch.undo()
+        pages_of(8192)
+        assert ("bagging_fraction=0.2" in caplog.text) == has_hint
+
+
+def test_binning_reports_rows_per_second(
+    parquet: Path,
+    pages_of: PagesOf,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pages_of(8192)
+    monkeypatch.setattr("gossamer.data.storage.on_disk.REPORT_SECONDS", 0.0)
+    with caplog.at_level("INFO", logger="gossamer"):
+        from_file(parquet, max_memory="1GB").construct()
+    first = caplog.messages[0]
+    assert re.search(r"of 30,000 rows are in bins on disk, [\d,]+ rows per second, \d+ sec", first)
+    assert "rows per second" in caplog.messages[-1]
+
+
 def test_describe_says_what_is_on_disk(pages_of: PagesOf) -> None:
     pages_of(8192)
     summary = Dataset(X, Y, params={"max_memory": "1GB"}).describe()
     assert summary.pages == 4
     assert summary.bytes_in_buffers == 2 * 8192 * 8
     assert "on disk: 4 pages, a pass reads 0.2 MB" in str(summary)
+    assert "2 with bagging_fraction" in str(summary)
+    assert summary.passes == 0
+    data = Dataset(X, Y)
+    train({"max_memory": "1GB", "verbosity": -1}, data, 1)
+    after = data.describe()
+    assert after.passes > 0
+    assert after.seconds_per_pass > after.seconds_waited > 0
+    assert f"{after.passes} passes so far: " in str(after)
+
+
+UNDER_A_LIMIT = """
+import re, sys
+from pathlib import Path
+import numpy as np
+import gossamer as gs
+
+def memory(field):
+    return int(re.search(field + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+def run(path, max_memory):
+    params = {"max_memory": max_memory, "num_leaves": 63, "verbosity": -1, "num_threads": 2,
+              "early_stopping_round": 2}
+    data = gs.Dataset(path, label="y", params=params)
+    booster = gs.train(params, data, 3, [data.create_valid(path, label="y")])
+    assert len(booster.predict(path)) == data.num_data()
+    return data.describe().pages
+
+run(sys.argv[1], "1GB")  # what is loaded when it is first used does not count
+Path("/proc/self/clear_refs").write_text("5")
+base = memory("VmRSS")
+pages = run(sys.argv[2], "120MB")
+print(pages, memory("VmHWM") - base)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_limit_holds(tmp_path: Path) -> None:
+    """150 MB of Parquet, with validation, early stopping and prediction."""
+    rng = np.random.default_rng(0)
+    paths = [tmp_path / "small.parquet", tmp_path / "large.parquet"]
+    for path, n_groups in zip(paths, (1, 12), strict=True):
+        n_rows = 2000 if n_groups == 1 else 100_000
+        names = [*(f"x{i}" for i in range(28)), "y"]
+        schema = pyarrow.schema([(name, pyarrow.float32()) for name in names])
+        with pyarrow.parquet.ParquetWriter(path, schema, compression="none") as writer:
+            for _ in range(n_groups):
+                x = rng.normal(size=(28, n_rows)).astype(np.float32)
+                writer.write_table(pyarrow.table([*x, x[0] * x[1]], schema=schema))
+    command = [sys.executable, "-c", UNDER_A_LIMIT, *map(str, paths)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    n_pages, peak = map(int, done.stdout.split())
+    assert n_pages > 1
+    assert peak <= 1.1 * 120e6

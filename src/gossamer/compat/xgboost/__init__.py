@@ -11,6 +11,7 @@ from gossamer.compat.xgboost.config import config_context, get_config, set_confi
 from gossamer.compat.xgboost.core import build_info
 from gossamer.compat.xgboost.cv import cv
 from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.external import ExtMemQuantileDMatrix
 from gossamer.compat.xgboost.plotting import plot_importance, plot_tree, to_graphviz
 from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
 from gossamer.compat.xgboost.sources import DataIter
@@ -34,6 +35,7 @@ __all__ = [
     "Categories",
     "DMatrix",
     "DataIter",
+    "ExtMemQuantileDMatrix",
     "QuantileDMatrix",
     "XGBClassifier",
     "XGBModel",

@@ -8,6 +8,7 @@ from gossamer import _native
 from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.categories import Categories
 from gossamer.compat.xgboost.dmatrix import DMatrix
+from gossamer.compat.xgboost.external import ExtMemQuantileDMatrix
 from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
 from gossamer.compat.xgboost.sources import DataIter
 from gossamer.errors import GossamerError as XGBoostError
@@ -17,6 +18,7 @@ __all__ = [
     "Categories",
     "DMatrix",
     "DataIter",
+    "ExtMemQuantileDMatrix",
     "QuantileDMatrix",
     "XGBoostError",
     "build_info",

@@ -202,7 +202,7 @@ def params_for(given: Mapping[str, Any], data: DMatrix) -> dict[str, Any]:
     if data.max_bin is not None:
         given = {"max_bin": data.max_bin, **given}
     params = translate(given, data.feature_names, data.num_col())
-    return params | {"zero_as_missing": data.is_sparse}
+    return {**data.storage, **params, "zero_as_missing": data.is_sparse}
 
 
 def translate(

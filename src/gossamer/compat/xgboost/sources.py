@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import parse_qsl
 
 import numpy as np
 
 from gossamer.compat.xgboost import binary_file
+from gossamer.compat.xgboost.table import check_numeric, read_table, shape_of, to_dense
+from gossamer.data.chunks.program_source import FunctionSource
 from gossamer.data.files.svm import SvmFiles
 from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.data.table.sparse import is_sparse
@@ -22,10 +24,14 @@ _NOT_BY_ROW: Final = ("feature_names", "feature_types", "feature_weights")
 
 
 class DataIter(ABC):
-    """Gives a table batch by batch; batches are put together in memory.
+    """Gives a table batch by batch.
+
+    A `DMatrix` puts batches together in memory; an `ExtMemQuantileDMatrix` reads them again and
+    again, one at a time.
 
     Args:
-        cache_prefix: Has no effect.
+        cache_prefix: For `ExtMemQuantileDMatrix`: bins that do not fit in memory go to the folder
+            that this path is in; None: to a temporary file.
         release_data: Has no effect.
         on_host: Has no effect.
         min_cache_page_bytes: Has no effect.
@@ -68,24 +74,26 @@ class DataIter(ABC):
         """
 
 
-def collect(batches: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the table that batches make up, and its fields by name.
+def each_batch(batches: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Read all batches from the first on: the table of each, and its fields by name."""
+    found: list[tuple[Any, dict[str, Any]]] = []
+
+    def input_data(*, data: Any, **fields: Any) -> None:
+        found.append((data, {name: value for name, value in fields.items() if value is not None}))
+
+    batches.reset()
+    while batches.next(input_data):
+        yield from found
+        found.clear()
+
+
+def join_fields(batches: Any, given: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Put the fields of batches together.
 
     Raises:
         DataError: If there is no batch, or batches have different fields.
     """
-    tables: list[Any] = []
-    given: list[dict[str, Any]] = []
-
-    def input_data(*, data: Any, **fields: Any) -> None:
-        tables.append(data)
-        given.append({name: value for name, value in fields.items() if value is not None})
-
-    batches.reset()
-    while batches.next(input_data):
-        pass
-    batches.reset()
-    if not tables:
+    if not given:
         raise DataError(message("there are no batches", got=type(batches).__name__))
     for i, fields in enumerate(given):
         if fields.keys() != given[0].keys():
@@ -96,13 +104,60 @@ def collect(batches: Any) -> tuple[Any, dict[str, Any]]:
                     expected=f"{sorted(given[0])}",
                 )
             )
-    found = {
+    return {
         name: given[0][name]
         if name in _NOT_BY_ROW
         else np.concatenate([np.asarray(fields[name]) for fields in given])
         for name in given[0]
     }
-    return _stack(tables), found
+
+
+def collect(batches: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the table that batches make up, and its fields by name.
+
+    Raises:
+        DataError: If there is no batch, or batches have different fields.
+    """
+    read = list(each_batch(batches))
+    batches.reset()
+    found = join_fields(batches, [fields for _, fields in read])
+    return _stack([table for table, _ in read]), found
+
+
+class BatchSource(FunctionSource):
+    """The rows of a `DataIter`, read again for each pass: one batch is in memory at a time.
+
+    Args:
+        batches: Gives the batches.
+        missing: A number that stands for missing values, beside NaN.
+        enable_categorical: Whether columns of categories are welcome.
+
+    Attributes:
+        fields: Labels, weights, ... by name, from a first pass.
+    """
+
+    def __init__(self, batches: Any, missing: Any, enable_categorical: bool) -> None:
+        self._batches, self._missing = batches, missing
+        given: list[dict[str, Any]] = []
+        n_rows = 0
+        for data, fields in each_batch(batches):
+            if not enable_categorical:
+                check_numeric(data)
+            n_rows += shape_of(read_table(data, None))[0]
+            given.append(fields)
+        self.fields = join_fields(batches, given)
+        super().__init__(self._tables, f"the {type(batches).__name__}")
+        self.n_rows = n_rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return cast(int, self.n_rows), self.n_columns
+
+    def _tables(self) -> Iterator[Any]:
+        for data, _ in each_batch(self._batches):
+            table = read_table(data, self._missing)
+            yield to_dense(table) if is_sparse(table) else table
 
 
 def _stack(tables: Sequence[Any]) -> Any:

@@ -15,6 +15,7 @@ from gossamer.data.chunks.source import Source
 from gossamer.data.labels.roles import match_columns, refuse_names
 from gossamer.data.labels.row_fields import check_fields
 from gossamer.data.request import Request, join_fields, known_names
+from gossamer.data.storage.on_disk import check_before_reading
 from gossamer.data.table.matrix import Values, check_not_empty
 from gossamer.params.check_method import keeps_raw_values
 
@@ -41,6 +42,10 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
                 is_named=source.is_named,
             )
         check_not_empty(source.n_rows or 1, len(columns))
+    if reference is None and source.n_rows is not None:
+        width = source.n_columns if columns is None else len(columns)
+        n_file_columns = width if source.is_columnar else 0
+        check_before_reading(source.n_rows, width, params, n_file_columns=n_file_columns)
     known = None if reference is None else reference.columns.levels or NO_LEVELS
     pieces = ChunkedSource(source, columns, read, known)
     fields = request.with_fields(pieces.fields)

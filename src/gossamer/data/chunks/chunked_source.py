@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ from gossamer.errors import DataError, message
 
 # Values of sampled rows that are in memory at a time where each look costs a whole pass.
 _SAMPLE_VALUES: Final = 2**24
+# The same where columns are read one by one, which costs nothing.
+_COLUMN_VALUES: Final = 2**20
 
 
 class ChunkedSource(NamedChunkedTable):
@@ -62,6 +64,7 @@ class ChunkedSource(NamedChunkedTable):
         order = range(source.n_columns) if columns is None else columns
         self._order = list(order)
         self.n_columns = len(self._order)
+        self.n_file_columns = self.n_columns if source.is_columnar else 0
         self.names = None if source.names is None else [source.names[c] for c in order]
         self.kinds: Mapping[int, LevelKind] = {}
         self.fields: dict[str, Any] = dict(source.take_fields())
@@ -101,13 +104,13 @@ class ChunkedSource(NamedChunkedTable):
             return
         wanted = sorted(set(wanted or self._order[:1]))
         place = {column: i for i, column in enumerate(wanted)}
-        parts: dict[int, list[Column]] = {column: [] for column in in_fields}
+        fields = {column: _FieldValues(source.n_rows) for column in in_fields}
         n_rows = 0
         for chunk in source.read(None if source.names is None else wanted):
             n_rows += n_rows_of(chunk)
             at = place if source.names is not None else {c: c for c in wanted}
-            for column in parts:
-                parts[column].append(column_of(chunk, at[column], self._where(column)))
+            for column, values in fields.items():
+                values.add(column_of(chunk, at[column], self._where(column)))
             for i, finder in finders.items():
                 if may_be_text(chunk):
                     column = self._order[i]
@@ -120,7 +123,7 @@ class ChunkedSource(NamedChunkedTable):
             self.n_rows = n_rows
         self._check_rows(n_rows)
         for field, columns in self._fields.items():
-            self.fields[field] = values_of(field, [_join(parts[c]) for c in columns])
+            self.fields[field] = values_of(field, [fields[c].join() for c in columns])
         if find_levels:
             self.levels, self.kinds = levels_found(finders)
 
@@ -162,7 +165,7 @@ class ChunkedSource(NamedChunkedTable):
 
     def take_by_columns(self, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, Values]]:
         """Read some rows, a few columns at a time."""
-        most = CHUNK_VALUES if self._source.is_columnar else _SAMPLE_VALUES
+        most = _COLUMN_VALUES if self._source.is_columnar else _SAMPLE_VALUES
         step = max(most // max(len(rows), 1), 1)
         if self._source.names is None or step >= self.n_columns:
             step = self.n_columns
@@ -230,7 +233,41 @@ def take_chunk_rows(chunk: Any, rows: npt.NDArray[np.int64]) -> Any:
     return take_rows_of(chunk, rows)
 
 
-def _join(parts: Sequence[Column]) -> npt.NDArray[Any]:
-    """The values of a field in all rows; levels as what they stand for."""
-    arrays = [plain_values(part) for part in parts]
-    return np.concatenate(arrays) if arrays else np.empty(0)
+class _FieldValues:
+    """The values of a field in all rows; levels as what they stand for.
+
+    Args:
+        n_rows: Rows of the source; None: not known. Where it is, numbers are in memory once only.
+    """
+
+    def __init__(self, n_rows: int | None) -> None:
+        self._n_rows, self._n_added = n_rows, 0
+        self._whole: npt.NDArray[Any] | None = None
+        self._parts: list[npt.NDArray[Any]] = []
+
+    def add(self, column: Column) -> None:
+        """Add the values of the next rows."""
+        part = plain_values(column)
+        begin, end = self._n_added, self._n_added + len(part)
+        self._n_added = end
+        fits = self._n_rows is not None and end <= self._n_rows
+        if self._parts or not fits or part.dtype.kind not in "biuf":
+            self._parts = [*self._take_whole(begin), *self._parts, part]
+            return
+        if self._whole is None:
+            self._whole = np.empty(cast(int, self._n_rows), part.dtype)
+        # As `np.concatenate` would have it.
+        dtype = np.result_type(self._whole.dtype, part.dtype)
+        self._whole = self._whole.astype(dtype, copy=False)
+        self._whole[begin:end] = part
+
+    def _take_whole(self, end: int) -> list[npt.NDArray[Any]]:
+        """What is in one array so far, which becomes the first part."""
+        whole, self._whole = self._whole, None
+        return [] if whole is None else [whole[:end]]
+
+    def join(self) -> npt.NDArray[Any]:
+        """Return all values."""
+        if self._whole is not None:
+            return self._whole[: self._n_added]
+        return np.concatenate(self._parts) if self._parts else np.empty(0)

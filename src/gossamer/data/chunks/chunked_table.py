@@ -37,10 +37,13 @@ class ChunkedTable(ABC):
     Attributes:
         n_rows: Number of rows.
         n_columns: Number of columns.
+        n_file_columns: As many where columns of a file are read one by one, each with a buffer of
+            its own; otherwise 0.
     """
 
     n_rows: int
     n_columns: int
+    n_file_columns: int = 0
 
     @abstractmethod
     def read(self) -> Iterator[Values]:

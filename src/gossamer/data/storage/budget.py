@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,18 +11,22 @@ from gossamer.errors import ParameterError, message
 from gossamer.params import Params
 from gossamer.params.memory import write_memory
 
-# What reading and binning pieces of a table takes; and for each row, its label as it is read.
+# Reading and binning pieces of a table; and for each row, its label as it is read and checked.
 _READING: Final = 48 * 10**6
-_READ_BYTES: Final = 20
+_READ_BYTES: Final = 14
+# A Parquet file has a page of each column in memory.
+_COLUMN_PAGE: Final = 1_200_000
 # Small things in training.
 _OVERHEAD: Final = 12 * 10**6
 # Pages begin at multiples of this many rows.
 PAGE_STEP: Final = 8192
-_LARGEST_PAGE: Final = 16 * 2**20
-_PAGE_BUFFERS: Final = 2
+_SMALL_PAGE, _LARGE_PAGE = 4 * 2**20, 16 * 2**20
+_LARGE_LIMIT: Final = 300 * 10**6  # from here on pages are large
 # A histogram of a large leaf has two 64-bit sums and a 32-bit count in each cell.
 _CELL_BYTES: Final = 20
 _FEWEST_HISTOGRAMS: Final = 6
+# Bytes of a row's label; of its number in its leaf, twice; of its rounded gradient.
+_LABEL, _IN_LEAF, _ROUNDED = 4, 8, 4
 
 
 @dataclass(frozen=True)
@@ -45,79 +50,195 @@ class Budget:
         """Return the limit that parameters ask for."""
         return cls(params.max_memory)
 
+    def require(self, what: str, needs: Mapping[str, int], hint: str = "") -> None:
+        """Raise where something needs more memory than there may be.
+
+        Args:
+            what: What the memory is too small for, such as "to train on 100 rows".
+            needs: Bytes by what they are for.
+            hint: What to do other than to raise the limit.
+
+        Raises:
+            ParameterError: With the smallest limit that works, and what takes the most.
+
+        Example:
+            >>> Budget(10**7).require("to train", {"scores": 8 * 10**6, "labels": 4 * 10**6})
+            Traceback (most recent call last):
+            ...
+            gossamer.errors.ParameterError: max_memory is too small to train: got '10MB', \
+expected at least 12MB. It is for scores (8MB) and labels (4MB).
+        """
+        need = sum(needs.values())
+        if self.cap == 0 or need <= self.cap:
+            return
+        largest = sorted(needs.items(), key=lambda item: -item[1])
+        listed = [f"{name} ({write_memory(n)})" for name, n in largest if n > 10**6]
+        terms = " and ".join([", ".join(listed[:-1]), listed[-1]] if listed[1:] else listed)
+        raise ParameterError(
+            message(
+                f"max_memory is too small {what}",
+                got=write_memory(self.cap),
+                expected=f"at least {write_memory(need)}",
+                hint=f"It is for {terms}. {hint}".strip(),
+            )
+        )
+
     def holds_table(self, n_rows: int, row_bytes: int, n_outputs: int = 1) -> bool:
         """Whether training data can be in memory: its bins by row and by column, and scores."""
-        if self.cap == 0:
-            return True
-        return self.table_need(n_rows, row_bytes, n_outputs) <= self.cap
+        need = _READING + n_rows * (2 * row_bytes + 4 + state_bytes(n_outputs))
+        return self.cap == 0 or need <= self.cap
 
-    def table_need(self, n_rows: int, row_bytes: int, n_outputs: int) -> int:
-        """Return the bytes that training with all bins in memory takes, without histograms."""
-        return _READING + n_rows * (2 * row_bytes + 4 + state_bytes(n_outputs))
+    def may_need_pages(self, n_rows: int, n_columns: int, params: Params) -> bool:
+        """Whether bins may be too large for memory, as far as is known before any is found.
+
+        Each column is counted with a lane of its own; columns that share lanes take less.
+        """
+        is_wide = params.max_bin > 255 or len(params.max_bin_by_feature) > 0
+        row_bytes = widest_row(n_columns) * (2 if is_wide else 1)
+        return not self.holds_table(n_rows, row_bytes, max(params.num_class, 1))
 
     def holds_validation(self, n_rows: int, row_bytes: int) -> bool:
         """Whether validation data can be in memory: an eighth of the limit is for its bins."""
         return self.cap == 0 or n_rows * row_bytes <= self.cap // 8
 
+    @property
+    def page_bytes(self) -> int:
+        """The size of a page, about: two of them are in memory, and large ones are faster."""
+        return _SMALL_PAGE if self.cap < _LARGE_LIMIT else _LARGE_PAGE
+
     def page_rows(self, n_rows: int, row_bytes: int) -> int:
         """Return the rows of a page."""
-        size = min(_LARGEST_PAGE, self.cap // 32)
-        steps = max(size // max(row_bytes * PAGE_STEP, 1), 1)
+        steps = max(self.page_bytes // max(row_bytes * PAGE_STEP, 1), 1)
         return int(min(steps * PAGE_STEP, -(-max(n_rows, 1) // PAGE_STEP) * PAGE_STEP))
 
-    def check_training(self, bins: _native.BinMatrix, n_outputs: int) -> None:
-        """Raise where a training cannot stay within the limit.
+    def check_reading(self, n_rows: int, n_file_columns: int, n_outputs: int = 0) -> None:
+        """Raise where a table cannot be read within the limit, wherever its bins go.
+
+        Args:
+            n_rows: Rows of the table.
+            n_file_columns: Columns, where each has a buffer of its own while a file is read.
+            n_outputs: Of training data: scores of a row, or fewer. What training takes at least is
+                checked, too.
 
         Raises:
             ParameterError: With the smallest limit that works.
         """
-        if self.cap == 0:
-            return
-        on_disk = _native.on_disk(bins)
-        need = _FEWEST_HISTOGRAMS * _CELL_BYTES * bins.n_cells
-        if on_disk is None:
-            need += self.table_need(bins.n_rows, bins.row_bytes, n_outputs)
-        else:
-            need += _OVERHEAD + bins.n_rows * state_bytes(n_outputs)
-            need += _PAGE_BUFFERS * PAGE_STEP * bins.row_bytes
-            need = max(need, _READING + bins.n_rows * _READ_BYTES)
-        if need <= self.cap:
-            return
-        hint = "Scores, labels and gradients of all rows are in memory."
-        if on_disk is None:
-            hint = "The bins are in memory: pass max_memory to Dataset before it is constructed."
-        raise ParameterError(
-            message(
-                f"max_memory is too small to train on {bins.n_rows} rows with {n_outputs} outputs",
-                got=write_memory(self.cap),
-                expected=f"at least {write_memory(need)}",
-                hint=hint,
-            )
-        )
+        needs = reading_needs(n_file_columns) | {"labels": n_rows * _READ_BYTES}
+        self.require(f"to read {n_rows:,} rows", needs)
+        if n_outputs:
+            needs = {"small buffers": _OVERHEAD}
+            needs |= row_needs(n_rows, n_outputs, has_hessian=False, has_weight=False)
+            self.require(f"to train on {n_rows:,} rows", needs)
 
-    def _rest(self, bins: _native.BinMatrix, n_outputs: int) -> int:
-        """Bytes that are left for histograms and samples when bins are on disk."""
-        pages = _native.on_disk(bins)
-        held = 2 * bins.n_rows * bins.row_bytes if pages is None else pages["buffer_bytes"]
-        return max(self.cap - _OVERHEAD - bins.n_rows * state_bytes(n_outputs) - held, 0)
+    def check_prediction(self, n_rows: int | None, n_file_columns: int, row_bytes: int) -> None:
+        """Raise where the predictions of a file do not fit the limit.
 
-    def histogram_bytes(self, bins: _native.BinMatrix, n_outputs: int, most: int) -> int:
-        """Return how much histograms may take; with less, more of them are built again."""
+        Args:
+            n_rows: Rows of the file; None: not known before it is read.
+            n_file_columns: Columns, where each has a buffer of its own while a file is read.
+            row_bytes: Bytes of a row's predictions.
+
+        Raises:
+            ParameterError: With the smallest limit that works.
+        """
+        if n_rows is not None:
+            needs = reading_needs(n_file_columns) | {"predictions": n_rows * row_bytes}
+            hint = "Or predict the rows in parts."
+            self.require(f"to predict {n_rows:,} rows", needs, hint)
+
+    def histogram_bytes(self, bins: _native.BinMatrix, held: int, most: int) -> int:
+        """Return how much histograms may take; with less, more of them are built again.
+
+        Args:
+            bins: The training data.
+            held: Bytes that everything else takes, see `training_needs`.
+            most: As much as they would take without a limit.
+        """
         if self.cap == 0:
             return most
-        least = _FEWEST_HISTOGRAMS * _CELL_BYTES * bins.n_cells
-        return min(max(self._rest(bins, n_outputs) // 2, least), most)
+        return min(max((self.cap - held) // 2, fewest_histograms(bins)), most)
 
-    def holds_sample(self, bins: _native.BinMatrix, n_sampled: int, n_outputs: int) -> bool:
+    def holds_sample(
+        self, bins: _native.BinMatrix, n_sampled: int, n_outputs: int, held: int
+    ) -> bool:
         """Whether the bins of a sample of rows can be in memory while a tree grows."""
         need = n_sampled * (2 * bins.row_bytes + 4 + state_bytes(n_outputs))
-        return need <= self._rest(bins, n_outputs) // 3
+        return need <= (self.cap - held) // 3
+
+
+def reading_needs(n_file_columns: int) -> dict[str, int]:
+    """Return what reading a table in pieces takes."""
+    return {"reading rows": _READING, "columns of the file": n_file_columns * _COLUMN_PAGE}
+
+
+def table_needs(bins: _native.BinMatrix, *, trains: bool) -> dict[str, int]:
+    """Return what the bins of a data set take in memory, and histograms if it is trained on."""
+    on_disk = _native.on_disk(bins)
+    if on_disk is not None:
+        needs = {"pages": int(on_disk["buffer_bytes"])}
+    elif trains:
+        needs = {"bins by row and by column": bins.n_rows * (2 * bins.row_bytes + 4)}
+    else:
+        needs = {"bins": bins.n_rows * bins.row_bytes}
+    if trains:
+        needs |= {"histograms": fewest_histograms(bins), "small buffers": _OVERHEAD}
+    return needs
+
+
+def fewest_histograms(bins: _native.BinMatrix) -> int:
+    """Return the bytes of as many histograms as a tree cannot do without."""
+    return _FEWEST_HISTOGRAMS * _CELL_BYTES * int(bins.n_cells)
+
+
+def row_needs(
+    n_rows: int,
+    n_outputs: int,
+    *,
+    n_targets: int = 1,
+    has_hessian: bool = True,
+    has_weight: bool = True,
+    has_start: bool = False,
+    samples: bool = False,
+) -> dict[str, int]:
+    """Return what the rows of a training take, without their bins.
+
+    Args:
+        n_rows: Number of rows.
+        n_outputs: Scores of a row.
+        n_targets: Labels of a row.
+        has_hessian: Whether there are hessians.
+        has_weight: Whether there are weights.
+        has_start: Whether there are scores to start from.
+        samples: Whether trees are grown on samples of the rows.
+
+    Example:
+        >>> row_needs(1000, 1, has_hessian=False, has_weight=False)
+        {'scores': 8000, 'gradients': 4000, 'labels': 4000, 'rows of leaves': 12000}
+    """
+    needs = {
+        "scores": 8 * n_outputs * (2 if has_start else 1),
+        "gradients": 4 * n_outputs * (2 if has_hessian else 1),
+        "labels": _LABEL * n_targets,
+        "weights": 4 if has_weight else 0,
+        "rows of leaves": _IN_LEAF + _ROUNDED,
+        "sampled rows": 12 if samples else 0,  # their numbers, and what they are chosen by
+    }
+    return {name: n_rows * size for name, size in needs.items() if size}
+
+
+def widest_row(n_columns: int) -> int:
+    """Return the lanes of a row whose columns share none.
+
+    Groups have 32 lanes, and the last one as many as the next power of two.
+
+    Example:
+        >>> widest_row(28), widest_row(33), widest_row(3)
+        (32, 33, 4)
+    """
+    full, left = divmod(n_columns, 32)
+    return 32 * full + (1 << (left - 1).bit_length() if left else 0)
 
 
 def state_bytes(n_outputs: int) -> int:
-    """Return what a row takes in training, without its bins.
-
-    Scores of 8 bytes, gradients and hessians of 4 for each output; the label, the weight and the
-    row's number in its leaf (twice), each 4; the quantised gradient 4.
-    """
-    return 16 * n_outputs + 20
+    """Return what a row takes at most in training without sampling, besides its bins."""
+    return sum(row_needs(1, n_outputs).values())

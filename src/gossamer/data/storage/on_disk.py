@@ -29,6 +29,8 @@ from gossamer.logger import info
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
+# Long work says how far it is as often as this.
+REPORT_SECONDS = 10.0
 # What the bins follow from, besides the rows.
 _KEY_PARAMS: Final = (
     "max_bin",
@@ -42,7 +44,6 @@ _KEY_PARAMS: Final = (
     "enable_bundle",
     "bundle_order",
     "header",
-    "max_memory",  # pages have a size that follows from it
 )
 
 
@@ -94,12 +95,45 @@ def check_supported(params: Params, has_categories: bool) -> None:
     for name, value, expected in asked:
         raise NotSupportedError(
             message(
-                f"{name} cannot be used when the bins do not fit max_memory and are on disk",
+                f"{name} needs the bins in memory, which may not fit max_memory",
                 got=value,
                 expected=f"{name}={expected}",
                 hint="Or raise max_memory until the bins fit.",
             )
         )
+
+
+def check_before_reading(
+    n_rows: int,
+    n_columns: int,
+    params: Params,
+    *,
+    has_categories: bool = False,
+    n_file_columns: int = 0,
+) -> None:
+    """Raise for limits that are too small, and what pages cannot do, before any row is read.
+
+    Bins that fit because columns share lanes are only known after the work: what needs memory is
+    refused unless every column could have a lane of its own.
+
+    Raises:
+        ParameterError: With the smallest limit that works.
+        NotSupportedError: With the name of the parameter that needs memory.
+    """
+    budget = Budget.of(params)
+    budget.check_reading(n_rows, n_file_columns, max(params.num_class, 1))
+    if budget.may_need_pages(n_rows, n_columns, params):
+        check_supported(params, has_categories)
+
+
+def check_training(params: Params, table: BinnedTable) -> None:
+    """Raise if the bins of a data set are on disk, and parameters of a training need memory.
+
+    Raises:
+        NotSupportedError: With the name of the parameter.
+    """
+    if _native.on_disk(table.bins) is not None:
+        check_supported(params, bool(table.binning.is_categorical.any()))
 
 
 def refuse_on_disk(binned: BinnedTable, user: str) -> None:
@@ -145,6 +179,13 @@ def bin_training(
             return bin_table(table, params, names, categorical, weight)
         return table.bin(params, names, categorical, weight)
     pieces = ChunkedMatrix(table) if isinstance(table, Table) else table
+    check_before_reading(
+        pieces.n_rows,
+        pieces.n_columns,
+        params,
+        has_categories=len(categorical) > 0,
+        n_file_columns=pieces.n_file_columns,
+    )
     store = PageStore(params.cache_dir, _source_key(pieces, params, categorical, names))
     stored = store.load()
     if stored is not None and stored.n_rows == pieces.n_rows:
@@ -165,12 +206,14 @@ def bin_validation(
     table: Table | ChunkedTable, training: BinnedTable, params: Params
 ) -> BinnedTable:
     """Put a table into the bins of training data, in memory or on disk."""
+    pieces = ChunkedMatrix(table) if isinstance(table, Table) else table
+    budget = Budget.of(params)
+    budget.check_reading(pieces.n_rows, pieces.n_file_columns)
     like = empty_like(training, table.n_columns)
-    if Budget.of(params).holds_validation(table.n_rows, like.row_bytes):
+    if budget.holds_validation(table.n_rows, like.row_bytes):
         if isinstance(table, Table):
             return bin_like(table, training, params)
         return table.bin_like(training, params)
-    pieces = ChunkedMatrix(table) if isinstance(table, Table) else table
     return write_pages(pieces, training.binning, like, params, PageStore(params.cache_dir, None))
 
 
@@ -189,8 +232,25 @@ def _source_key(
         "names": list(names),
         "categorical": list(categorical),
         "levels": pieces.levels.to_json() if pieces.levels else [],
+        "page_bytes": Budget.of(params).page_bytes,
         "params": {name: params[name] for name in _KEY_PARAMS},
     }
+
+
+def _reported(pieces: ChunkedTable) -> Iterator[Values]:
+    """Read a table piece by piece, and say now and then how far it is."""
+    start = said = time.perf_counter()
+    n_done = 0
+    for piece in pieces.read():
+        yield piece
+        n_done += piece.n_rows if isinstance(piece, _native.SparseMatrix) else len(piece)
+        now = time.perf_counter()
+        if now - said >= REPORT_SECONDS:
+            said, rate = now, n_done / (now - start)
+            info(
+                f"{n_done:,} of {pieces.n_rows:,} rows are in bins on disk, {rate:,.0f} rows per "
+                f"second, {(pieces.n_rows - n_done) / rate:,.0f} seconds left."
+            )
 
 
 def write_pages(
@@ -212,7 +272,7 @@ def write_pages(
     with store.create() as file:
         while True:
             writer = _native.PageWriter(layout, pieces.n_rows, page_rows, file.start())
-            if all(writer.add(piece, n_threads) for piece in pieces.read()):
+            if all(writer.add(piece, n_threads) for piece in _reported(pieces)):
                 break
             layout = _native.page_layout(layout, writer.misfits())
         checksums = writer.finish()

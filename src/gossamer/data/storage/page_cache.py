@@ -28,6 +28,8 @@ from gossamer.errors import GossamerError
 
 VERSION: Final = 1
 _MARK: Final = b"gossamer"
+# No space left; the user's share of the disk is used up; a file may not be so large.
+_FULL: Final = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +124,12 @@ class PageStore:
             with tempfile.TemporaryFile(dir=self._folder) as file:
                 yield Writer(file, self, None)
         except OSError as error:
-            if error.errno == errno.ENOSPC:
+            if error.errno is not None and error.errno in _FULL:
                 raise OSError(
-                    errno.ENOSPC,
-                    f"the disk is full: {self.name} could not be written. Nothing is left of it; "
-                    "choose another folder with cache_dir",
+                    error.errno,
+                    f"the disk is full: {self.name} could not be written "
+                    f"({os.strerror(error.errno)}). Nothing is left of it; choose another folder "
+                    "with cache_dir",
                 ) from None
             if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and self._folder is not None:
                 raise type(error)(

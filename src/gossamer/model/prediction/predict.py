@@ -72,6 +72,7 @@ class PredictOptions:
     early_stop: EarlyStop | None = None
     pred_contrib: bool = False
     validate_features: bool | None = None
+    max_memory: int = 0
 
     @classmethod
     def from_arguments(
@@ -106,6 +107,7 @@ class PredictOptions:
             if params.pred_early_stop
             else None,
             params.predict_contrib,
+            max_memory=params.max_memory,
         )
 
     def table_of(self, model: Model, data: object) -> Table:
@@ -121,6 +123,14 @@ class PredictOptions:
         first = min(self.first_round, n_rounds)
         last = n_rounds if self.last_round is None else min(self.last_round, n_rounds)
         return first, last
+
+    def row_bytes(self, model: Model) -> int:
+        """Return the bytes of a row's predictions."""
+        if self.pred_leaf:
+            first, last = tree_range(model, self)
+            return 4 * (last - first)
+        width = model.n_columns + 1 if self.pred_contrib else 1
+        return 8 * width * model.objective.n_outputs
 
 
 def as_number(name: str, value: object, expected: str = "a number of rounds") -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gossamer.data import Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS
@@ -46,25 +47,62 @@ def by_chunks(
     Raises:
         DataError: If columns are missing.
     """
+    while True:
+        try:
+            done = list(_results(model, source, work, disable_shape_check))
+        except ColumnsChanged:
+            continue
+        if not done:
+            raise DataError(message(f"{source.what} has no rows"))
+        return done
+
+
+def predict_source(
+    model: Model,
+    source: Source,
+    work: Callable[[Table], Any],
+    disable_shape_check: bool = False,
+) -> Any:
+    """Predict each chunk of a source; where the number of rows is known, results are not copied.
+
+    Raises:
+        DataError: If columns are missing.
+    """
+    n_rows = source.n_rows
+    if source.can_change or not n_rows:
+        return join(by_chunks(model, source, work, disable_shape_check))
+    whole: npt.NDArray[Any] | None = None
+    parts: list[Any] = []
+    end = 0
+    for part in _results(model, source, work, disable_shape_check):
+        if not isinstance(part, np.ndarray):
+            parts.append(part)
+            continue
+        if whole is None:
+            whole = np.empty((n_rows, *part.shape[1:]), part.dtype)
+        begin, end = end, end + len(part)
+        if end > n_rows:
+            raise rows_changed(source, end, n_rows)
+        whole[begin:end] = part
+    return join(parts) if whole is None else whole
+
+
+def _results(
+    model: Model, source: Source, work: Callable[[Table], _T], disable_shape_check: bool
+) -> Iterator[_T]:
+    """Do something with each chunk of a source, and count its rows."""
     source.be_like(model.n_columns)
     columns = None
     if source.names is not None and disable_shape_check:
         columns = list(range(min(source.n_columns, model.n_columns)))
     else:
         columns = find_features(model, source)
-    while True:
-        try:
-            n_rows, done = 0, []
-            for table in _tables(model, source, columns):
-                done.append(work(table))
-                n_rows += table.n_rows
-        except ColumnsChanged:
-            continue
-        if not done:
-            raise DataError(message(f"{source.what} has no rows"))
-        if source.n_rows not in (None, n_rows):
-            raise rows_changed(source, n_rows, source.n_rows)
-        return done
+    n_rows = 0
+    for table in _tables(model, source, columns):
+        yield work(table)
+        n_rows += table.n_rows
+    if source.n_rows not in (None, n_rows):
+        raise rows_changed(source, n_rows, source.n_rows)
 
 
 def find_features(model: Model, source: Source) -> list[int] | None:

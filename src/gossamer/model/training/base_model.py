@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from gossamer.model.prediction.predict import predict_scores
 from gossamer.objectives import Custom, Objective
 from gossamer.params import Params
 from gossamer.tree import Tree
+
+if TYPE_CHECKING:
+    from gossamer.model.training.training import Training
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,17 @@ class BaseModel:
                     "a Dataset with reference= to the data that the model was trained on.",
                 )
             )
+
+    def check_training(self, training: Training) -> None:
+        """Refuse a model that this training cannot continue.
+
+        Raises:
+            DataError: If so.
+        """
+        self.check_mode(training.boosting.averages)
+        self.check_derived(training.params)
+        self.check_values_per_leaf(training.n_outputs // training.trees_per_set)
+        self.check_parallel(training.params.num_parallel_tree)
 
     def check_mode(self, averages: bool) -> None:
         """Check that scores are sums of trees, before and after.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from gossamer import _native
 from gossamer.data.dataset import given_rows
 from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model.change.edit import (
@@ -19,6 +21,7 @@ from gossamer.model.files.check import check_forest
 from gossamer.model.model import Model
 from gossamer.model.training.one_at_a_time import one_at_a_time
 from gossamer.model.training.training import Training
+from gossamer.params.check_method import splits_by_value
 from gossamer.tree import Forest, Tree
 
 
@@ -42,7 +45,7 @@ def change_leaf(training: Training, tree_id: int, leaf_id: int, value: Any) -> N
     arrays = {**vars(Tree.from_arrays(training.trees[t])), "leaf_value": values}
     tree: Any = Tree(**arrays)
     if tree.n_leaves > 1:
-        tree = training.native_tree(arrays, tree.n_values)
+        tree = _native_tree(training, arrays, tree.n_values)
     training.trees[t] = tree
     training.replay()
 
@@ -150,10 +153,16 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
     trees = []
     for t in range(forest.n_trees):
         tree: Any = forest.tree(t)
-        trees.append(training.native_tree(vars(tree), n_values) if tree.n_leaves > 1 else tree)
+        trees.append(_native_tree(training, vars(tree), n_values) if tree.n_leaves > 1 else tree)
     training.trees = trees
     training.start = start
     training.is_started = bool(state["is_started"])
     training.states = list(state["states"])
     training.boosting.restore(state["mode"])
     training.replay()
+
+
+def _native_tree(training: Training, arrays: Mapping[str, Any], n_values: int) -> _native.Tree:
+    """Return a tree of a training from its arrays by name."""
+    by_value = splits_by_value(training.params)
+    return _native.make_tree(training.train.table.bins, dict(arrays), n_values, by_value)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.errors import GossamerError, message
+from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.scored_set import ScoredSet
 from gossamer.objectives import LARGEST_GRADIENT, Gradients, Objective
 from gossamer.params import Params
@@ -100,7 +101,12 @@ class Prepared:
         return trees
 
     def grow_on_device(
-        self, params: Params, objective: Objective, train: ScoredSet, n_round: int
+        self,
+        params: Params,
+        boosting: Boosting,
+        objective: Objective,
+        train: ScoredSet,
+        n_round: int,
     ) -> list[Any] | None:
         """Do the whole round on a GPU.
 
@@ -109,7 +115,9 @@ class Prepared:
             the CPU.
         """
         device, loss = self.grower.device, objective.device_loss
-        if device is None or loss is None or params.num_parallel_tree > 1:
+        if device is None or loss is None or not boosting.adds_trees:
+            return None
+        if params.num_parallel_tree > 1:
             return None
         if self.sampler.weighs_rows or self.gradients.has_hessian != objective.has_hessian(
             self.targets
@@ -170,7 +178,11 @@ class Prepared:
 
 
 def prepare(
-    params: Params, train: ScoredSet, objective: Objective, before: TreeGrower | None = None
+    params: Params,
+    train: ScoredSet,
+    objective: Objective,
+    before: TreeGrower | None = None,
+    held: int = 0,
 ) -> Prepared:
     """Make sampler, gradients and grower of training data.
 
@@ -179,13 +191,15 @@ def prepare(
         train: The training data.
         objective: The loss, made for this data.
         before: A grower of the same table, whose sorted columns are used again.
+        held: Of `max_memory`, the bytes that are not for histograms and samples.
     """
     data, labels = train.data, train.targets
     weights = data.columns.weights
     if before is not None:
         grower = before.with_fields(objective, weights)
+        grower.set_held(held)
     else:
-        grower = TreeGrower(train.table, params, objective, data.names, weights, train.raw)
+        grower = TreeGrower(train.table, params, objective, data.names, weights, train.raw, held)
     targets = objective.prepare(labels)
     heaviest = 1.0 if targets.weight is None else float(targets.weight.max())
     sampler = make_row_sampler(params, targets, objective.n_outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from threading import RLock
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.built import BuiltData, GivenRows
+from gossamer.data.storage.on_disk import check_training
 from gossamer.errors import (
     NotSupportedError,
     ParameterError,
@@ -25,12 +26,18 @@ from gossamer.model.derived import DerivedTables, check_options, derive
 from gossamer.model.model import Model
 from gossamer.model.training.base_model import BaseModel
 from gossamer.model.training.boosting import Boosting
+from gossamer.model.training.current_model import current_model
 from gossamer.model.training.dart import Dart
 from gossamer.model.training.fixed_params import check_fixed
+from gossamer.model.training.memory import check_training_memory, training_needs
 from gossamer.model.training.one_at_a_time import one_at_a_time
 from gossamer.model.training.prepared import prepare
 from gossamer.model.training.random_forest import RandomForest
-from gossamer.model.training.scored_set import ScoredSet, evaluate_scores, make_scored
+from gossamer.model.training.scored_set import (
+    ScoredSet,
+    evaluate_scores,
+    make_scored,
+)
 from gossamer.objectives import (
     Custom,
     make_custom,
@@ -39,9 +46,7 @@ from gossamer.objectives import (
 from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
-from gossamer.params.check_method import splits_by_value
 from gossamer.threads import resolve_threads
-from gossamer.tree import Forest
 
 _MODES: Final[dict[str, type[Boosting]]] = {
     "gbdt": Boosting,
@@ -75,6 +80,7 @@ class Training:
         """
         if data.source.own.linear_tree and "linear_tree" not in params.given:
             params = params.replace(linear_tree=True)
+        check_training(params, data.table)
         self.lock = RLock()
         self.params = params
         self._most_threads: int | None = None
@@ -82,9 +88,10 @@ class Training:
         self.objective = make_objective(params, data.targets, given)
         self.metrics = make_metrics(params, self.objective, data.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
+        held = self._check_memory(data)
         self.boosting = _MODES[params.boosting](params)
-        self.train = self._scored(data, given, "training", table)
         self.valid: list[ScoredSet] = []
+        self.train = self._scored(data, given, "training", table)
         self.start = np.zeros(self.n_outputs)
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
         # them, see `Boosting.weigh`.
@@ -97,15 +104,24 @@ class Training:
         self._derived: DerivedTables | None = None
         if base is None:
             self._derive()
-        self.prepared = prepare(params, self.train, self.objective)
+        self.prepared = prepare(params, self.train, self.objective, held=held)
         self._reset_states()
         self._model: Model | None = None
         if base is not None:
-            base.check_mode(self.boosting.averages)
-            base.check_derived(params)
-            base.check_values_per_leaf(self.n_outputs // self.trees_per_set)
-            base.check_parallel(params.num_parallel_tree)
+            base.check_training(self)
             self._recount()
+
+    def _check_memory(self, train: BuiltData, valid: Sequence[BuiltData] = ()) -> int:
+        """Return the bytes of `max_memory` that are not for histograms and samples.
+
+        Raises:
+            ParameterError: If the limit is too small.
+        """
+        if self.params.max_memory == 0:
+            return 0
+        continues = self.base is not None
+        needs = training_needs(self.params, self.objective, train, valid, continues=continues)
+        return check_training_memory(self.params, train, needs)
 
     def _reset_states(self) -> None:
         """Forget what the objective has learned.
@@ -176,9 +192,7 @@ class Training:
         if self.base is not None:  # random choices go on where the model's ended
             n_round += self.base.model.forest.n_rounds
         objective, state = self.objective.for_round(n_round, self.states[-1]), self.states[-1]
-        trees = None
-        if self.boosting.adds_trees:
-            trees = prepared.grow_on_device(self.params, objective, train, n_round)
+        trees = prepared.grow_on_device(self.params, self.boosting, objective, train, n_round)
         if trees is None:
             scores = self.boosting.begin_round(self, n_round)
             targets, gradients = prepared.targets, prepared.gradients
@@ -251,14 +265,19 @@ class Training:
         changed._model = None
         vars(self).update(vars(changed))
 
-    def native_tree(self, arrays: Mapping[str, Any], n_values: int) -> _native.Tree:
-        """Return a tree of this training from its arrays by name."""
-        by_value = splits_by_value(self.params)
-        return _native.make_tree(self.train.table.bins, dict(arrays), n_values, by_value)
-
     def stage_stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work of all trees so far."""
         return self.prepared.grower.stats()
+
+    def n_passes(self) -> int:
+        """Return how often the training data was read from disk; 0: its bins are in memory."""
+        pages = _native.on_disk(self.train.table.bins)
+        return 0 if pages is None else int(pages["passes"])
+
+    def could_sample(self, share: float) -> bool:
+        """Whether trees use all rows, and a sample of them would be read from disk just once."""
+        n_sampled = int(share * self.train.data.n_rows)
+        return not self.prepared.sampler.is_on and self.prepared.grower.gathers(n_sampled)
 
     # ---- data sets ----
 
@@ -283,6 +302,8 @@ class Training:
             "Make it with reference=train_set, or train_set.create_valid().",
         )
         self._check_labels(data.targets, name)
+        every = [*(scored.data for scored in self.valid), data]
+        self.prepared.grower.set_held(self._check_memory(self.train.data, every))
         scored = self._with_derived(self._scored(data, given, name, table))
         if self.is_started:
             self.boosting.start_scores(self, scored)
@@ -377,6 +398,7 @@ class Training:
 
     def _take_data(self, data: BuiltData, given: Dataset, table: GivenRows | None) -> None:
         before = self.train
+        check_training(self.params, data.table)
         data.check_same_bins(
             before.data,
             "the new training data has other bins than the data so far",
@@ -398,7 +420,8 @@ class Training:
             self._derive()
         is_same = self.train.table is before.table and self.train.raw is before.raw
         grower = self.prepared.grower if is_same else None
-        self.prepared = prepare(self.params, self.train, self.objective, grower)
+        held = self._check_memory(data, [scored.data for scored in self.valid])
+        self.prepared = prepare(self.params, self.train, self.objective, grower, held)
         self._reset_states()
 
     @one_at_a_time
@@ -473,29 +496,5 @@ class Training:
     @one_at_a_time
     def to_model(self) -> Model:
         """Return the model so far."""
-        model, n_columns = self._model, self.train.table.binning.n_columns
-        n_base, names = self.n_base_trees, self.train.data.names
-        if model is not None and model.forest.n_trees == n_base + len(self.trees):
-            return model
-        if model is not None and not self.boosting.rescales:
-            forest = model.forest.extend(self.trees[model.forest.n_trees - n_base :])
-        elif self.base is not None:
-            forest = self.base.model.forest.extend(self.trees)
-        else:
-            n_parallel = self.params.num_parallel_tree
-            forest = Forest.from_trees(self.trees, self.n_outputs, n_columns, n_parallel)
-        table_names = self.train.data.columns.table_names
-        if table_names is None and self.base is not None:
-            table_names = self.base.model.table_names
-        self._model = Model(
-            self.objective.for_prediction(),
-            names if self.base is None else self.base.names(names),
-            self.start.copy() if self.base is None else self.base.model.start,
-            self.boosting.weigh(forest),
-            self.params.to_dict(given_only=True),
-            self.train.data.columns.levels,
-            self.boosting.averages,
-            None if self._derived is None else self._derived.derived,
-            table_names=table_names,
-        )
+        self._model = current_model(self, self._model, self._derived)
         return self._model

@@ -1,0 +1,49 @@
+"""A Parquet file of numbers, written a group of rows at a time."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+GROUP = 200_000  # rows
+
+
+def check_disk(folder: Path, n_bytes: int) -> None:
+    """Exit where a disk has less than three times the size of a file: XGBoost's cache is as large.
+
+    Raises:
+        SystemExit: If so.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < 3 * n_bytes:
+        raise SystemExit(
+            f"{folder} has {free / 1e9:.1f} GB left; the file and the caches may take "
+            f"{3 * n_bytes / 1e9:.1f} GB"
+        )
+
+
+def make_parquet(path: Path, n_bytes: int, n_columns: int, n_group: int | None = None) -> int:
+    """Write random float32 columns and a target until the file has about `n_bytes`.
+
+    Returns:
+        The number of rows.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    group = n_group or GROUP
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(n_columns)]
+    schema = pyarrow.schema([(name, pyarrow.float32()) for name in [*names, "target"]])
+    n_rows = 0
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="none") as writer:
+        while n_rows == 0 or path.stat().st_size < n_bytes:
+            x = rng.normal(size=(n_columns, group)).astype(np.float32)
+            noise = rng.normal(size=group).astype(np.float32)
+            target = x[0] * x[1] + np.sin(2 * x[2]) + np.abs(x[3]) + noise
+            columns = [pyarrow.array(column) for column in (*x, target)]
+            writer.write_table(pyarrow.table(columns, schema=schema), row_group_size=group)
+            n_rows += group
+    return n_rows

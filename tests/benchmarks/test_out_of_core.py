@@ -1,0 +1,42 @@
+"""The benchmark of data that is larger than memory runs, and its figures make sense."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from benchmarks.out_of_core import make, run
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make, "GROUP", 30_000)
+    options = ["--gb", "0.001", "--columns", "6", "--max-memory", "56MB", "--rounds", "2"]
+    options += ["--folder", str(tmp_path), "--no-group", "--out", str(tmp_path / "out")]
+    contenders = ["gossamer", "gossamer_depthwise", "gossamer_bagging", "gossamer_in_memory"]
+    assert run.main([*options, "--contenders", *contenders]) == 0
+    document = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert document["rows"] % 30_000 == 0
+    for name in contenders:
+        figures = document["runs"][name]
+        assert len(figures["round_s"]) == 2
+        assert figures["peak_mb"] > 0
+    assert document["runs"]["gossamer_in_memory"]["passes"] == [0, 0]
+    assert "| gossamer_bagging |" in (tmp_path / "out" / "results.md").read_text()
+
+
+def test_a_contender_that_fails_has_a_reason() -> None:
+    found = run.call({"contender": "gossamer"}, 60.0)
+    assert "KeyError" in found["error"]
+    text = run.format_table({"runs": {"gossamer": found}, "file_mb": 1.0})
+    assert "KeyError" in text
+
+
+def test_a_disk_that_is_too_small(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="GB left"):
+        make.check_disk(tmp_path, 10**18)
