@@ -673,7 +673,7 @@ def test_a_training_on_pages_refuses_before_it_makes_scores(
     def make_scored(*_: Any) -> None:
         raise AssertionError("scores were made")
 
-    monkeypatch.setattr("gossamer.model.training.make_scored", make_scored)
+    monkeypatch.setattr("gossamer.model.training.training.make_scored", make_scored)
     with pytest.raises(NotSupportedError, match="multi_strategy"):
         train({"multi_strategy": "multi_output_tree"}, data, 1)
 
