@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import reprlib
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 
 class _NothingGot:
@@ -63,6 +64,28 @@ class ParameterIndexError(ParameterError, IndexError):
 
 class ParameterTypeError(ParameterError, TypeError):
     """An argument is of a type that cannot be used; also a `TypeError`, as in LightGBM."""
+
+
+def import_needed(module: str, what: str, extra: str) -> Any:
+    """Return a module of a package that is installed on demand.
+
+    Args:
+        module: Its name.
+        what: What needs the package.
+        extra: The extra of Gossamer that installs it.
+
+    Raises:
+        ImportError: If the package is not installed.
+
+    Example:
+        >>> import_needed("json", "this example", "all").loads("[1]")
+        [1]
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f'{what} needs {package}: pip install "gossamer[{extra}]"') from error
 
 
 def shorten(reason: object, most: int = 300) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.table.matrix import without_mask
+from gossamer.data.labels.fields import as_numbers
 from gossamer.errors import DataError, ParameterError, message
 
 Floats = npt.NDArray[np.float64]
@@ -302,19 +302,7 @@ def _check_eps(eps: object) -> float:
 
 def _as_floats(numbers: object, name: str, most_dims: int | None = 1) -> Floats:
     """A contiguous array; one-dimensional, or of any shape with `most_dims` None."""
-    try:
-        array = without_mask(np.asanyarray(numbers))
-    except (ValueError, TypeError) as error:
-        raise DataError(message(f"{name} cannot be made an array ({error})")) from None
-    # An empty list is an array of floats.
-    if array.dtype.kind not in "biuf":
-        raise DataError(
-            message(
-                f"{name} must be numeric",
-                got=str(array.dtype),
-                expected="floats, integers or truth values",
-            )
-        )
+    array = as_numbers(numbers, name)
     if most_dims is not None and array.ndim != most_dims:
         raise DataError(message(f"{name} has shape {array.shape}", expected="one dimension"))
     with np.errstate(over="ignore"):  # a long double may become infinite

@@ -13,6 +13,31 @@ from typing import Any, ClassVar, Final
 from gossamer.callbacks.env import CallbackEnv
 from gossamer.callbacks.log import LogEvaluation
 from gossamer.errors import escape_controls
+from gossamer.metrics import EvalResult
+
+
+@dataclass
+class BestSoFar:
+    """The best value of a metric so far, and the round that reached it.
+
+    Example:
+        >>> best = BestSoFar()
+        >>> best.note(EvalResult("valid", "auc", 0.9, True), 1)
+        (0.9, 1)
+        >>> best.note(EvalResult("valid", "auc", 0.8, True), 2)
+        (0.9, 1)
+    """
+
+    value: float | None = None
+    round: int = 0
+
+    def note(self, result: EvalResult, round: int) -> tuple[float, int]:
+        """Look at the result of a round; return the best value so far, and its round."""
+        sign = -1 if result.maximize else 1
+        value = result.metric_value
+        if self.value is None or sign * value < sign * self.value:
+            self.value, self.round = value, round
+        return self.value, self.round
 
 
 @dataclass(eq=False)
@@ -82,7 +107,7 @@ class _AutomaticBar:
 
     _begin: float = field(default_factory=time.monotonic)
     _bar: Any = None
-    _best: tuple[float, int] | None = None
+    _best: BestSoFar = field(default_factory=BestSoFar)
 
     def __call__(self, env: CallbackEnv) -> None:
         n_done = env.iteration - env.begin_iteration + 1
@@ -102,13 +127,9 @@ class _AutomaticBar:
         if not results:
             return ""
         result = results[-1]
-        sign = -1 if result.maximize else 1
-        value = result.metric_value
-        if self._best is None or sign * value < sign * self._best[0]:
-            self._best = value, env.iteration + 1
-        best, at = self._best
+        best, at = self._best.note(result, env.iteration + 1)
         name = escape_controls(f"{result.dataset_name} {result.metric_name}")
-        return f"{name} {value:.5g}, best {best:.5g} at {at}"
+        return f"{name} {result.metric_value:.5g}, best {best:.5g} at {at}"
 
     def close(self) -> None:
         """Take the bar away."""

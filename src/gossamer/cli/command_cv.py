@@ -36,16 +36,7 @@ Examples:
 @click.option("--out", "-o", metavar="FILE", help="Write the models of all folds to a file.")
 @output_options
 @click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    arguments: tuple[str, ...],
-    sets: tuple[str, ...],
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
-    **_: Any,
-) -> None:
+def command(ctx: click.Context, /, as_json: bool, quiet: bool, **options: Any) -> None:
     """Cross-validate: train on all parts of a file but one, evaluate on that; each in turn.
 
     Options and parameters are those of `gossamer train`. Classes keep their shares in every fold,
@@ -53,7 +44,7 @@ def command(
     """
     from gossamer.cv import cv
 
-    settings = gather(ctx, arguments, sets, config)
+    settings = gather(ctx, options["arguments"], options["sets"], options["config"])
     console = Console(is_quiet=quiet, as_json=as_json)
     if settings.out is not None:
         check_folder(settings.out)

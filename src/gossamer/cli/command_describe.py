@@ -11,13 +11,7 @@ import click
 from gossamer.cli.column_facts import describe_columns
 from gossamer.cli.findings import find_in_source, findings_text
 from gossamer.cli.models import DATA_SUFFIXES, classes_of, load_model
-from gossamer.cli.options import (
-    Console,
-    header_option,
-    output_options,
-    text_options,
-    text_options_of,
-)
+from gossamer.cli.options import Console, table_options, text_options_of
 from gossamer.cli.read import find_column, notes_of, open_table, read_column
 from gossamer.cli.task import find_task, is_present
 from gossamer.cli.terminal import Style, fit_lines, format_size
@@ -38,9 +32,7 @@ Examples:
 @click.command("describe", epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--target", "-t", metavar="COL", help="Say what would be learnt from this column.")
-@header_option
-@text_options
-@output_options
+@table_options
 def command(
     files: tuple[str, ...],
     target: str | None,

@@ -11,14 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.cli.models import classes_of, gives_probabilities, load_model, text_columns
-from gossamer.cli.options import (
-    Console,
-    header_option,
-    output_options,
-    text_options,
-    text_options_of,
-    threads_option,
-)
+from gossamer.cli.options import Console, table_options, text_options_of, threads_option
 from gossamer.cli.read import check_folder, open_table, read_table
 from gossamer.cli.terminal import Style
 from gossamer.cli.text_table import format_number, format_table
@@ -58,9 +51,7 @@ Examples:
 @click.option("--class", "class_name", metavar="NAME", help="Of several classes, this one.")
 @click.option("--plot", metavar="FILE", help="Draw it (.png, .svg, .pdf): importance or --pdp.")
 @threads_option
-@header_option
-@text_options
-@output_options
+@table_options
 def command(
     model: str,
     files: tuple[str, ...],

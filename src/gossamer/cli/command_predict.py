@@ -21,9 +21,7 @@ from gossamer.cli.models import (
 from gossamer.cli.options import (
     Console,
     columns_option,
-    header_option,
-    output_options,
-    text_options,
+    table_options,
     text_options_of,
     threads_option,
 )
@@ -70,9 +68,7 @@ pieces, so that it may be larger than memory.
     "--rounds", type=click.IntRange(min=1), metavar="N", help="Use the first N rounds of the model."
 )
 @threads_option
-@header_option
-@text_options
-@output_options
+@table_options
 def command(
     model: str,
     files: tuple[str, ...],

@@ -7,13 +7,7 @@ from typing import Any
 import click
 
 from gossamer.cli.models import classes_of, load_model, text_columns
-from gossamer.cli.options import (
-    Console,
-    header_option,
-    output_options,
-    text_options,
-    text_options_of,
-)
+from gossamer.cli.options import Console, table_options, text_options_of
 from gossamer.cli.read import check_folder, find_column, open_table, read_column, read_table
 from gossamer.cli.task import Task, is_present
 from gossamer.data.chunks.source import ChosenRows
@@ -37,9 +31,7 @@ Pass rows that the model was not trained on: on its training rows any model look
     "--out", "-o", default="report.html", show_default=True, metavar="FILE", help="The page."
 )
 @click.option("--title", help="What stands on top.")
-@header_option
-@text_options
-@output_options
+@table_options
 def command(
     model: str,
     files: tuple[str, ...],

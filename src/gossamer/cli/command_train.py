@@ -71,22 +71,13 @@ Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
 @click.option("--resume", metavar="FILE", help="Go on from this checkpoint, and write it on.")
 @output_options
 @click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    arguments: tuple[str, ...],
-    sets: tuple[str, ...],
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
-    **_: Any,
-) -> None:
+def command(ctx: click.Context, /, as_json: bool, quiet: bool, **options: Any) -> None:
     """Train a model on a file: Parquet, Feather, Arrow, CSV or LibSVM.
 
     What kind of model is found out from the target: two values are two classes, text or a few
     whole numbers several, anything else is regression; with --query it is ranking.
     """
-    settings = gather(ctx, arguments, sets, config)
+    settings = gather(ctx, options["arguments"], options["sets"], options["config"])
     console = Console(is_quiet=quiet, as_json=as_json)
     was_interrupted = run(settings, console)
     if was_interrupted:

@@ -77,6 +77,11 @@ def parameter_options(command: F) -> F:
     return command
 
 
+def table_options(command: F) -> F:
+    """What commands that read a table share: `header_option`, `text_options`, `output_options`."""
+    return header_option(text_options(output_options(command)))
+
+
 def threads_option(command: F) -> F:
     """`--threads`."""
     return click.option(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import click
 
 from gossamer.callbacks import CallbackEnv
+from gossamer.callbacks.progress import BestSoFar
 from gossamer.errors import escape_controls
 
 
@@ -28,7 +29,7 @@ class TrainingBar:
     label: str = "training"
     is_shown: bool = True
     _bar: Any = None
-    _best: tuple[float, int] | None = None
+    _best: BestSoFar = field(default_factory=BestSoFar)
     _shown: float = 0.0
 
     def __call__(self, env: CallbackEnv) -> None:
@@ -61,13 +62,9 @@ class TrainingBar:
             return None
         last = results[-1].dataset_name
         result = next(result for result in results if result.dataset_name == last)
-        sign = -1 if result.maximize else 1
-        value = result.metric_value
-        if self._best is None or sign * value < sign * self._best[0]:
-            self._best = value, env.iteration + 1
-        best, at = self._best
+        best, at = self._best.note(result, env.iteration + 1)
         name = escape_controls(f"{last} {result.metric_name}")
-        return f"{name} {value:.5g} (best {best:.5g} at {at})"
+        return f"{name} {result.metric_value:.5g} (best {best:.5g} at {at})"
 
     def close(self) -> None:
         """End the line."""

@@ -21,6 +21,7 @@ from gossamer.errors import (
 from gossamer.logger import warn
 from gossamer.metrics import EvalResult
 from gossamer.model import formats
+from gossamer.model.change import refit_booster
 from gossamer.model.change.edit import change_leaf_of, shuffle_rounds_of
 from gossamer.model.class_names import check_class_names
 from gossamer.model.files.pickled import (
@@ -262,6 +263,8 @@ class Booster(TrainedModel):
                 training.use_function(fobj)
             return training.train_round()
 
+    refit = refit_booster.refit
+
     def rollback_one_iter(self) -> Booster:
         """Take the last round back."""
         training_of(self, "rollback_one_iter()").rollback()
@@ -452,11 +455,6 @@ class Booster(TrainedModel):
         booster = cls.__new__(cls)
         booster._clear()
         booster._use(model)
-        return booster
-
-    def _replaced(self, params: dict[str, Any], model: Model) -> Booster:
-        booster = copy.copy(self)
-        booster.params, booster.model = params, model
         return booster
 
     def _with(self, model: Model) -> Booster:

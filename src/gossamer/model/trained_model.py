@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, ClassVar, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data import Dataset, Table
+from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
-from gossamer.data.chunks.find_source import whole_table
 from gossamer.data.storage.budget import Budget
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.data.table.columns import Level
 from gossamer.errors import ParameterError, message
 from gossamer.model import formats
 from gossamer.model.change.edit import leaf_values
-from gossamer.model.change.refit import refit
-from gossamer.model.explaining import Explaining
+from gossamer.model.change.join import join_models, take_rounds
+from gossamer.model.files import export
+from gossamer.model.formats.objects import model_of
 from gossamer.model.given_params import given_params
+from gossamer.model.inspection import explain
 from gossamer.model.inspection.importance import feature_importance
 from gossamer.model.inspection.shap_values import shap_values
 from gossamer.model.inspection.split_values import split_value_histogram
 from gossamer.model.model import Model
+from gossamer.model.prediction.arguments import n_rounds_of, predict_options
 from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
 from gossamer.model.prediction.predict_chunks import find_chunks_of, predict_source
 from gossamer.model.prediction.predictor import Predictor
-from gossamer.model.storing import Storing
-from gossamer.params import Params, resolve
+from gossamer.params import Params
 
 Self = TypeVar("Self", bound="TrainedModel")
 
 
-class TrainedModel(Explaining, Storing):
+class TrainedModel(ABC):
     """A model: predictions, facts and importance of its trees; what it was trained on is gone.
 
     Attributes:
@@ -46,11 +47,13 @@ class TrainedModel(Explaining, Storing):
         best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
             for.
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
+        text_format: The format of `model_to_string`, unless another is asked for.
     """
 
     params: dict[str, Any]
     best_iteration: int
     best_score: dict[str, dict[str, float]]
+    text_format: ClassVar[str] = "gossamer"
 
     @property
     @abstractmethod
@@ -63,8 +66,17 @@ class TrainedModel(Explaining, Storing):
         """The parameters, checked and complete."""
 
     @abstractmethod
-    def _replaced(self: Self, params: dict[str, Any], model: Model) -> Self:
-        """Return a copy of this with another model."""
+    def _become(self, model: Model) -> None:
+        """Let go of the data, and be this model."""
+
+    @classmethod
+    @abstractmethod
+    def _of(cls: type[Self], model: Model) -> Self:
+        """Make a booster of a model."""
+
+    @abstractmethod
+    def _with(self: Self, model: Model) -> Self:
+        """Make a booster of a model that was made of this one: with the same parameters."""
 
     # ---- facts ----
 
@@ -188,7 +200,7 @@ class TrainedModel(Explaining, Storing):
             Counts and edges of the bins, or the table.
 
         Example:
-            >>> from gossamer import Booster
+            >>> from gossamer import Booster, Dataset
             >>> data = Dataset(np.arange(100.0).reshape(-1, 1), label=np.arange(100) > 50)
             >>> booster = Booster({"objective": "binary", "num_leaves": 2}, data)
             >>> booster.update()
@@ -207,7 +219,7 @@ class TrainedModel(Explaining, Storing):
             start_iteration: First round.
 
         Example:
-            >>> from gossamer import Booster
+            >>> from gossamer import Booster, Dataset
             >>> x = np.arange(100.0).reshape(-1, 1)
             >>> booster = Booster({}, Dataset(x, label=x[:, 0]))
             >>> booster.update(), booster.update()
@@ -217,7 +229,7 @@ class TrainedModel(Explaining, Storing):
             (1, 2)
         """
         model = self.model
-        n_rounds, wanted = model.forest.n_rounds, self._n_rounds(num_iteration)
+        n_rounds, wanted = model.forest.n_rounds, n_rounds_of(self, num_iteration)
         first = min(max(as_number("start_iteration", start_iteration), 0), n_rounds)
         last = min(first + wanted, n_rounds) if wanted > 0 else n_rounds
         return model.rounds(first, last)
@@ -290,14 +302,16 @@ class TrainedModel(Explaining, Storing):
             a sparse table a compressed-row matrix (compressed columns of such a table), or a list
             with one for each class.
         """
-        n_rounds = self._n_rounds(num_iteration)
+        n_rounds = n_rounds_of(self, num_iteration)
         model = self.model
         if not (pred_leaf or pred_contrib) and says_nothing_of_one_row(kwargs) and is_one_row(data):
             wanted = (start_iteration, n_rounds, raw_score, self.resolved_params)
             found = self._one_row.predict(model, wanted, data)
             if found is not None:
                 return found
-        options = self._options(start_iteration, num_iteration, kwargs, raw_score, pred_leaf)
+        options = predict_options(
+            self, start_iteration, num_iteration, kwargs, raw_score, pred_leaf
+        )
         options = replace(options, validate_features=validate_features)
         source = find_chunks_of(model, data, data_has_header or None)
         if source is not None:
@@ -344,7 +358,7 @@ class TrainedModel(Explaining, Storing):
             raw_score: Whether to return raw scores.
 
         Example:
-            >>> from gossamer import Booster
+            >>> from gossamer import Booster, Dataset
             >>> table = np.arange(100.0).reshape(-1, 1)
             >>> booster = Booster({"objective": "binary"}, Dataset(table, label=table[:, 0] > 50))
             >>> is_finished = booster.update()
@@ -352,103 +366,76 @@ class TrainedModel(Explaining, Storing):
             >>> predict_row([90.0]) > predict_row([10.0])
             True
         """
-        options = self._options(start_iteration, num_iteration, {}, raw_score)
+        options = predict_options(self, start_iteration, num_iteration, {}, raw_score)
         return Predictor(self.model, options)
 
-    def _options(
-        self,
-        start_iteration: int,
-        num_iteration: int | None,
-        kwargs: Mapping[str, Any],
-        raw_score: bool = False,
-        pred_leaf: bool = False,
-    ) -> PredictOptions:
-        n_rounds = self._n_rounds(num_iteration)
-        return PredictOptions.from_arguments(
-            start_iteration, n_rounds, raw_score, pred_leaf, kwargs, self.resolved_params
-        )
+    # ---- explanations and files: functions of a trained model, with modules of their own ----
 
-    def _n_rounds(self, num_iteration: int | None) -> int:
-        """Number of rounds to use: those asked for, the best, or 0 for all."""
-        if num_iteration is None:
-            return self.best_iteration
-        return as_number("num_iteration", num_iteration)
+    shap_values = explain.shap_values
+    shap_interactions = explain.shap_interactions
+    to_shap = explain.to_shap
+    to_explanation = explain.to_explanation
+    permutation_importance = explain.permutation_importance
+    partial_dependence = explain.partial_dependence
+    report = explain.report
+    save_model = export.save_model
+    model_to_string = export.model_to_string
+    to_c = export.to_c
+    compile = export.compile
+    to_onnx = export.to_onnx
+    to_treelite = export.to_treelite
+    dump_model = export.dump_model
+    trees_to_dataframe = export.trees_to_dataframe
 
-    def refit(
-        self: Self,
-        data: Any,
-        label: Any,
-        decay_rate: float = 0.9,
-        reference: Dataset | None = None,
-        weight: Any = None,
-        group: Any = None,
-        init_score: Any = None,
-        feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | Literal["auto"] = "auto",
-        dataset_params: Mapping[str, Any] | None = None,
-        free_raw_data: bool = True,
-        validate_features: bool | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Learn the leaf values again on other data; the splits stay.
-
-        Round after round, a leaf's value becomes `decay_rate` times the old one plus `1 -
-        decay_rate` times what its rows of the new data ask for, shrunk by `learning_rate`. What
-        the model starts from changes in the same way. Leaves that no row falls into keep their
-        value. See docs/control.md.
+    @classmethod
+    def from_model(cls: type[Self], model: Any) -> Self:
+        """Take over a trained model of another library (docs/interchange.md).
 
         Args:
-            data: Rows x columns, as for `predict`.
-            label: Labels, as for `Dataset`.
-            decay_rate: Share of the old value that is kept, from 0 to 1.
-            reference: As for `Dataset`.
-            weight: Weights, as for `Dataset`.
-            group: Rows of each query, as for `Dataset`.
-            init_score: Scores to start from, as for `Dataset`.
-            feature_name: As for `Dataset`.
-            categorical_feature: As for `Dataset`.
-            dataset_params: Parameters of the `Dataset`.
-            free_raw_data: Has no effect: the data is not kept.
-            validate_features: As for `predict`.
-            **kwargs: Parameters that replace those the model was trained with, such as
-                `lambda_l2`; `objective` for a model with an objective of one's own.
-
-        Returns:
-            A new model; this one is not changed.
+            model: The other library's model or estimator.
 
         Raises:
-            ParameterError: If `decay_rate` is not between 0 and 1.
-            DataError: If the data does not fit the model.
-
-        Example:
-            >>> from gossamer import Booster
-            >>> x = np.arange(100.0).reshape(-1, 1)
-            >>> booster = Booster({"num_leaves": 2}, Dataset(x, label=x[:, 0] > 50))
-            >>> booster.update()
-            False
-            >>> moved = booster.refit(x, 10 * (x[:, 0] > 50), decay_rate=0.0)
-            >>> bool(moved.predict([[99.0]]) > booster.predict([[99.0]]))
-            True
+            ParameterError: If it is of no library that is known.
+            NotSupportedError: If it has something that trees here do not have.
         """
-        params = given_params(self.params)
-        data = whole_table(data)
-        if validate_features is False and isinstance(feature_name, str):
-            feature_name = self.feature_name()
-        new_set = Dataset(
-            data,
-            label,
-            reference=reference,
-            weight=weight,
-            group=group,
-            init_score=init_score,
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
-            params=dataset_params,
-            free_raw_data=False,
-        )
-        resolved = resolve(params).replace(**kwargs)
-        model = refit(self.model, resolved, new_set, data, decay_rate, validate_features)
-        return self._replaced({**params, **kwargs}, model)
+        return cls._of(model_of(model))
+
+    def model_from_string(self: Self, model_str: str) -> Self:
+        """Become the model that `model_to_string` wrote, or another library's text."""
+        self._become(formats.from_text(model_str))
+        return self
+
+    # ---- parts and sums ----
+
+    def __getitem__(self: Self, rounds: int | slice) -> Self:
+        """Return a model of some rounds: `booster[:50]`, `booster[10:20]`, `booster[-1]`.
+
+        What scores start from belongs to the first round: parts of a model add up to the whole.
+        The part keeps the parameters; it cannot be trained.
+
+        Raises:
+            IndexError: If there is no such round.
+            TypeError: If this is neither a number nor a slice.
+            ValueError: If a slice has a step.
+        """
+        return self._with(take_rounds(self.used_model(-1), rounds))
+
+    def __iter__(self: Self) -> Iterator[Self]:
+        """Return the rounds one by one, each as a model; together they add up to this one."""
+        whole = self.used_model(-1)
+        return (self._with(whole.rounds(i, i + 1)) for i in range(whole.forest.n_rounds))
+
+    def __add__(self: Self, other: object) -> Self:
+        """Return a model whose raw scores are those of both added up.
+
+        Raises:
+            DataError: If the other's columns, or levels of text and categories, differ.
+            NotSupportedError: If scores of one are means (`boosting=rf`).
+            ParameterError: If the other's outputs, objective or trees of a round differ.
+        """
+        if not isinstance(other, TrainedModel):
+            return NotImplemented
+        return self._with(join_models(self.used_model(-1), other.used_model(-1)))
 
 
 def model_to_continue(init_model: object) -> Model:

@@ -12,7 +12,7 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
 from gossamer.objectives.base import Gradients, read_number
-from gossamer.objectives.survival import TimeLink, Times, bad_row, check_columns
+from gossamer.objectives.survival import TimeLink, Times, bad_row, check_bounds, check_columns
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
@@ -151,14 +151,8 @@ def _check_label(targets: Targets, name: str) -> None:
         return
     lower, upper = targets.label.reshape(2, -1)
     is_bad = ~((lower >= 0) & (upper > 0) & (lower <= upper))
-    if is_bad.any():
-        raise bad_row(
-            is_bad,
-            lambda row: (float(lower[row]), float(upper[row])),
-            AFT.name,
-            name,
-            "0 <= lower bound <= upper bound, the upper one above 0 (inf: right-censored)",
-        )
+    expected = "0 <= lower bound <= upper bound, the upper one above 0 (inf: right-censored)"
+    check_bounds(is_bad, lower, upper, AFT.name, name, expected)
     if np.isinf(upper).all() and not lower.any():
         raise DataError(
             message(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import reprlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -48,6 +49,21 @@ class Gradients:
     gradient: npt.NDArray[np.float32]
     hessian: npt.NDArray[np.float32] | None
     has_hessian: bool
+
+    def fill(
+        self, loop: Callable[..., None], score: Any, targets: Targets, n_threads: int, *numbers: Any
+    ) -> None:
+        """Let a native loop over all rows fill in the derivatives.
+
+        Args:
+            loop: Takes scores, labels, weights, the numbers, gradients, hessians and threads.
+            score: Scores, class-major.
+            targets: Labels and weights.
+            n_threads: Number of threads.
+            *numbers: What the loss depends on.
+        """
+        rows = (score, targets.label, targets.weight)
+        loop(*rows, *numbers, self.gradient, self.hessian, n_threads)
 
     @classmethod
     def empty(

@@ -106,17 +106,14 @@ class Binary(TwoClasses):
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:
         """Fill in the derivatives."""
-        assert out.hessian is not None
-        _native.gradients_binary(
+        out.fill(
+            _native.gradients_binary,
             score,
-            targets.label,
-            targets.weight,
+            targets,
+            n_threads,
             self.sigmoid,
             self.weight_negative,
             self.weight_positive,
-            out.gradient,
-            out.hessian,
-            n_threads,
         )
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:

@@ -13,7 +13,13 @@ from gossamer import _native
 from gossamer.data import Targets
 from gossamer.errors import DataError, message
 from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP, Gradients
-from gossamer.objectives.survival import TimeLink, bad_row, check_columns, signed_times
+from gossamer.objectives.survival import (
+    TimeLink,
+    bad_row,
+    check_bounds,
+    check_columns,
+    signed_times,
+)
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
@@ -102,11 +108,5 @@ def _check_label(targets: Targets, name: str) -> None:
         return
     lower, upper = targets.label.reshape(2, -1)
     is_bad = ~((lower > 0) & ((lower == upper) | np.isinf(upper)))
-    if is_bad.any():
-        raise bad_row(
-            is_bad,
-            lambda row: (float(lower[row]), float(upper[row])),
-            Cox.name,
-            name,
-            "(time, time), or (time, inf) for a row that is censored then, times above 0",
-        )
+    expected = "(time, time), or (time, inf) for a row that is censored then, times above 0"
+    check_bounds(is_bad, lower, upper, Cox.name, name, expected)

@@ -69,17 +69,7 @@ class Gaussian(Objective):
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:
         """Fill in the derivatives."""
-        assert out.hessian is not None
-        _native.gradients_normal(
-            score,
-            targets.label,
-            targets.weight,
-            self.floor,
-            self.scale,
-            out.gradient,
-            out.hessian,
-            n_threads,
-        )
+        out.fill(_native.gradients_normal, score, targets, n_threads, self.floor, self.scale)
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return mean and standard deviation, rows x 2."""

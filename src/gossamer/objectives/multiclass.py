@@ -71,16 +71,7 @@ class Multiclass(Objective):
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:
         """Fill in the derivatives."""
-        assert out.hessian is not None
-        _native.gradients_softmax(
-            score,
-            targets.label,
-            targets.weight,
-            self.n_outputs,
-            out.gradient,
-            out.hessian,
-            n_threads,
-        )
+        out.fill(_native.gradients_softmax, score, targets, n_threads, self.n_outputs)
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return the probabilities, rows x classes."""

@@ -61,15 +61,7 @@ class Quantiles(Objective):
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:
         """Fill in the derivatives."""
-        _native.gradients_quantiles(
-            score,
-            targets.label,
-            targets.weight,
-            np.array(self.alphas),
-            out.gradient,
-            out.hessian,
-            n_threads,
-        )
+        out.fill(_native.gradients_quantiles, score, targets, n_threads, np.array(self.alphas))
 
     def to_predictions(self, score: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
         """Return the quantiles of each row in increasing order, rows x quantiles."""

@@ -67,6 +67,4 @@ class Regression(Objective):
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
     ) -> None:
         """Fill in the derivatives."""
-        _native.gradients_l2(
-            score, targets.label, targets.weight, out.gradient, out.hessian, n_threads
-        )
+        out.fill(_native.gradients_l2, score, targets, n_threads)

@@ -100,3 +100,29 @@ def bad_row(
             expected=expected,
         )
     )
+
+
+def check_bounds(
+    is_bad: npt.NDArray[np.bool_],
+    lower: npt.NDArray[Any],
+    upper: npt.NDArray[Any],
+    objective: str,
+    name: str,
+    expected: str,
+) -> None:
+    """Raise if the bounds of the time of some row do not fit an objective.
+
+    Args:
+        is_bad: Whether they do not fit, by row.
+        lower: Lower bounds.
+        upper: Upper bounds.
+        objective: Name of the objective.
+        name: Name of the data set.
+        expected: What bounds should be.
+
+    Raises:
+        DataError: If any row is bad.
+    """
+    if is_bad.any():
+        bounds = np.column_stack([lower, upper])
+        raise bad_row(is_bad, lambda row: tuple(bounds[row].tolist()), objective, name, expected)

@@ -35,30 +35,26 @@ def check_linear(params: Params) -> None:
                 "instead, or leave linear_tree out.",
             )
         )
-    if params.zero_as_missing:
-        raise ParameterError(
-            message(
-                "linear_tree needs the value of every zero, zero_as_missing takes it away",
-                got=True,
-                expected="zero_as_missing=false",
-                hint="Put NaN where a zero means missing.",
-            )
-        )
-    if params.boosting == "dart":
-        raise ParameterError(
-            message(
-                "linear_tree does not fit boosting=dart, which weighs the values of leaves anew",
-                got=params.boosting,
-                expected="gbdt or rf",
-                hint="Leave one of the two out.",
-            )
-        )
-    if params.multi_strategy == "multi_output_tree":
-        raise ParameterError(
-            message(
-                "linear_tree does not fit vector leaves: multi_strategy",
-                got=params.multi_strategy,
-                expected="one_output_per_tree",
-                hint="With one tree per output every leaf has a model of its own.",
-            )
-        )
+    refused = {
+        "zero_as_missing": (
+            True,
+            "linear_tree needs the value of every zero, zero_as_missing takes it away",
+            "zero_as_missing=false",
+            "Put NaN where a zero means missing.",
+        ),
+        "boosting": (
+            "dart",
+            "linear_tree does not fit boosting=dart, which weighs the values of leaves anew",
+            "gbdt or rf",
+            "Leave one of the two out.",
+        ),
+        "multi_strategy": (
+            "multi_output_tree",
+            "linear_tree does not fit vector leaves: multi_strategy",
+            "one_output_per_tree",
+            "With one tree per output every leaf has a model of its own.",
+        ),
+    }
+    for name, (value, what, expected, hint) in refused.items():
+        if params[name] == value:
+            raise ParameterError(message(what, got=value, expected=expected, hint=hint))

@@ -80,30 +80,27 @@ def check_method(params: Params) -> None:
                     hint=f"Leave {name} out, or leave tree_method out.",
                 )
             )
-    if params.multi_strategy == "multi_output_tree":
-        raise ParameterError(
-            message(
-                f"multi_strategy=multi_output_tree cannot be combined with tree_method={method}",
-                got=params.multi_strategy,
-                expected="one_output_per_tree",
-                hint="Trees with several values per leaf need tree_method=hist.",
-            )
-        )
-    if params.monotone_constraints and params.monotone_constraints_method != "basic":
-        raise ParameterError(
-            message(
-                f"monotone_constraints_method does not fit tree_method={method}",
-                got=params.monotone_constraints_method,
-                expected="basic",
-                hint="The other methods look at leaves bin by bin: use tree_method=hist.",
-            )
-        )
-    if params.cat_target_statistics == "on":
-        raise ParameterError(
-            message(
-                f"cat_target_statistics does not fit tree_method={method}",
-                got=params.cat_target_statistics,
-                expected="auto or off",
-                hint="Statistics of categories need tree_method=hist.",
-            )
-        )
+    refused = {
+        "multi_strategy": (
+            params.multi_strategy == "multi_output_tree",
+            "multi_strategy=multi_output_tree cannot be combined with",
+            "one_output_per_tree",
+            "Trees with several values per leaf need tree_method=hist.",
+        ),
+        "monotone_constraints_method": (
+            params.monotone_constraints and params.monotone_constraints_method != "basic",
+            "monotone_constraints_method does not fit",
+            "basic",
+            "The other methods look at leaves bin by bin: use tree_method=hist.",
+        ),
+        "cat_target_statistics": (
+            params.cat_target_statistics == "on",
+            "cat_target_statistics does not fit",
+            "auto or off",
+            "Statistics of categories need tree_method=hist.",
+        ),
+    }
+    for name, (is_refused, what, expected, hint) in refused.items():
+        if is_refused:
+            what = f"{what} tree_method={method}"
+            raise ParameterError(message(what, got=params[name], expected=expected, hint=hint))

@@ -2,16 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError, import_needed, message
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Pair = tuple[float, float]
+Texts = Mapping[str, str | None]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Look:
+    """How a plot looks: what plots of our own take as keywords.
+
+    Attributes:
+        title: Title; None: none.
+        xlabel: Label of the x axis; None: none.
+        ylabel: Label of the y axis; None: none.
+        figsize: Width and height of the new figure in inches; None: as the plot needs.
+        dpi: Its resolution.
+        grid: Whether to draw a grid.
+    """
+
+    title: str | None
+    xlabel: str | None
+    ylabel: str | None
+    figsize: Pair | None = None
+    dpi: int | None = None
+    grid: bool = True
+
+    @classmethod
+    def take(cls, options: dict[str, Any], texts: Texts, grid: str = "grid") -> Look:
+        """Take these options out of others, which are passed on elsewhere.
+
+        Args:
+            options: Options by name; those of the look are removed.
+            texts: Default title and labels.
+            grid: What the option `grid` is called.
+
+        Example:
+            >>> options = {"title": "Ages", "num_iteration": 3}
+            >>> look = Look.take(options, {"title": None, "xlabel": "auto", "ylabel": None})
+            >>> look.title, look.xlabel, options
+            ('Ages', 'auto', {'num_iteration': 3})
+        """
+        names = {each.name: each.name for each in fields(cls)} | {"grid": grid}
+        given = {ours: options.pop(name) for ours, name in names.items() if name in options}
+        return cls(**{**texts, **given})
+
+
+def takes_look(texts: Texts, grid: str = "grid") -> Callable[[F], F]:
+    """Show the options of `Look`, which a function has among its `**kwargs`, in its signature.
+
+    Args:
+        texts: Default title and labels.
+        grid: What the option `grid` is called.
+    """
+    look = [
+        inspect.Parameter(
+            grid if each.name == "grid" else each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=texts.get(each.name, each.default),
+            annotation=each.type,
+        )
+        for each in fields(Look)
+    ]
+
+    def decorate(function: F) -> F:
+        own = inspect.signature(function)
+        *first, others = own.parameters.values()
+        vars(function)["__signature__"] = own.replace(parameters=[*first, *look, others])
+        return function
+
+    return decorate
 
 
 def make_axes(ax: Axes | None, figsize: Pair | None, dpi: int | None, function: str) -> Axes:
@@ -40,10 +109,7 @@ def need_matplotlib(module: str, function: str) -> Any:
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(f'{function} needs matplotlib: pip install "gossamer[plot]"') from error
+    return import_needed(module, function, "plot")
 
 
 def check_pair(pair: Any, name: str) -> Any:
@@ -107,3 +173,10 @@ def label_axes(
         ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def label_rows(ax: Axes, look: Look) -> None:
+    """Write the texts around a plot with one row per column, which needs no line on the left."""
+    grid: Literal["x"] | None = "x" if look.grid else None
+    label_axes(ax, title=look.title, xlabel=look.xlabel, ylabel=look.ylabel, grid=grid)
+    ax.spines["left"].set_visible(False)

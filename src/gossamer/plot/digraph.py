@@ -38,10 +38,8 @@ def create_tree_digraph(
 
     Args:
         booster: A `Booster` or a fitted estimator.
-        tree_index: Number of the tree, from 0. With several outputs a round has a tree for each.
-        show_info: What is written in the boxes beside the condition or the value: "split_gain",
-            "internal_value", "internal_count", "internal_weight", "leaf_count", "leaf_weight",
-            "data_percentage".
+        tree_index: As for `plot_tree`.
+        show_info: As for `plot_tree`.
         precision: Decimals; None: all.
         orientation: "horizontal" grows to the right, "vertical" downwards.
         example_case: A table of one row: its path is blue.

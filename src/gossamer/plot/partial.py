@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from gossamer.errors import ParameterError, message
 from gossamer.model.inspection.partial import PartialDependence
-from gossamer.plot.axes import Pair, label_axes, make_axes, name_places
+from gossamer.plot.axes import Look, label_axes, make_axes, name_places, takes_look
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW
 from gossamer.plot.tree_text import shorten
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_TEXTS: Final = {"title": "Partial dependence", "xlabel": "@feature@", "ylabel": "auto"}
+
+
+@takes_look(_TEXTS, "show_grid")
 def plot_partial_dependence(
     booster: Any,
     data: Any,
@@ -26,17 +30,9 @@ def plot_partial_dependence(
     output: int | None = None,
     n_lines: int = 50,
     ax: Axes | None = None,
-    title: str | None = "Partial dependence",
-    xlabel: str | None = "@feature@",
-    ylabel: str | None = "auto",
-    figsize: Pair | None = None,
-    dpi: int | None = None,
-    show_grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
     """Draw the partial dependence of predictions on a column, or as colours on two of them.
-
-    It needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
         booster: A `Booster` or a fitted estimator.
@@ -47,13 +43,9 @@ def plot_partial_dependence(
         output: Which class or target, from 0; only where there are several.
         n_lines: How many rows to draw at most, evenly spread over the data.
         ax: matplotlib axes to draw on; None makes new ones.
-        title: Title; None: none.
-        xlabel: Label of the x axis; `@feature@` stands for the column's name; None: none.
-        ylabel: Label of the y axis; "auto" says what is drawn; None: none.
-        figsize: Width and height of the new figure in inches.
-        dpi: Its resolution.
-        show_grid: Whether to draw a grid behind curves.
-        **kwargs: Passed on to `Booster.partial_dependence`: `grid`, `raw_score`, ...
+        **kwargs: The plot's `title`, `xlabel`, `ylabel` (None: none; `@feature@` is the column's
+            name, "auto" says what is drawn), `figsize` in inches, `dpi`, and `show_grid`; others
+            are passed on to `Booster.partial_dependence`: `grid`, `raw_score`, ...
 
     Returns:
         The axes.
@@ -76,6 +68,7 @@ def plot_partial_dependence(
             message("kind is not known", got=kind, expected="'average', 'individual' or 'both'")
         )
     model = find_booster(booster, "plot_partial_dependence")
+    look = Look.take(kwargs, _TEXTS, "show_grid")
     average = model.partial_dependence(data, feature, **kwargs)
     is_map = len(average.names) == 2
     if is_map and kind != "average":
@@ -84,7 +77,7 @@ def plot_partial_dependence(
         )
     mean = _one_output(average, average.values, output)
     what = "raw score" if kwargs.get("raw_score") else "prediction"
-    ax = make_axes(ax, figsize, dpi, "plot_partial_dependence")
+    ax = make_axes(ax, look.figsize, look.dpi, "plot_partial_dependence")
     if is_map:
         _draw_map(ax, average, mean, f"mean {what}")
     else:
@@ -98,10 +91,10 @@ def plot_partial_dependence(
     auto = "@second@" if is_map else ("" if kind == "individual" else "mean ") + what
     label_axes(
         ax,
-        title=title,
-        xlabel=xlabel,
-        ylabel=auto if ylabel == "auto" else ylabel,
-        grid="both" if show_grid and not is_map else None,
+        title=look.title,
+        xlabel=look.xlabel,
+        ylabel=auto if look.ylabel == "auto" else look.ylabel,
+        grid="both" if look.grid and not is_map else None,
         names={"@feature@": names[0], "@second@": names[-1]},
     )
     return ax

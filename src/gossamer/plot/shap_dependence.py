@@ -9,7 +9,7 @@ import numpy as np
 from gossamer.errors import DataError, message
 from gossamer.model.inspection.changed_columns import find_column
 from gossamer.model.inspection.partial import category_labels
-from gossamer.plot.axes import Pair, label_axes, make_axes, name_places
+from gossamer.plot.axes import Look, label_axes, make_axes, name_places, takes_look
 from gossamer.plot.colour_scale import draw_scale
 from gossamer.plot.models import find_booster
 from gossamer.plot.shap_data import Explained, Floats, explain
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _MOST_NAMED: Final = 10  # categories with a colour of their own
 
 
+_TEXTS: Final = {"title": None, "xlabel": "@feature@", "ylabel": "Shapley value of @feature@"}
+
+
+@takes_look(_TEXTS)
 def plot_shap_dependence(
     booster: Any,
     data: Any,
@@ -32,17 +36,9 @@ def plot_shap_dependence(
     max_rows: int | None = 2000,
     background: Any = None,
     ax: Axes | None = None,
-    title: str | None = None,
-    xlabel: str | None = "@feature@",
-    ylabel: str | None = "Shapley value of @feature@",
-    figsize: Pair | None = None,
-    dpi: int | None = None,
-    grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
     """Draw a point for each row: its value in a column, and what that adds to the raw score.
-
-    It needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
         booster: A `Booster` or a fitted estimator.
@@ -53,13 +49,8 @@ def plot_shap_dependence(
         max_rows: How many rows to use at most, evenly spread over the data; None: all.
         background: As for `Booster.shap_values`.
         ax: matplotlib axes to draw on; None makes new ones.
-        title: Title; None: none.
-        xlabel: Label of the x axis; `@feature@` stands for the column's name; None: none.
-        ylabel: Label of the y axis, likewise; None: none.
-        figsize: Width and height of the new figure in inches.
-        dpi: Its resolution.
-        grid: Whether to draw a grid.
-        **kwargs: Passed on to `Booster.shap_values`: `num_iteration`, `num_threads`, ...
+        **kwargs: As for `plot_shap_summary`. `@feature@` in a label is the
+            column's name.
 
     Returns:
         The axes.
@@ -82,6 +73,7 @@ def plot_shap_dependence(
     model = find_booster(booster, "plot_shap_dependence")
     column = find_column(model.model, feature)
     other = None if color_by is None else find_column(model.model, color_by)
+    look = Look.take(kwargs, _TEXTS)
     found = explain(model, data, max_rows, background, kwargs)
     y = found.values[:, found.output(output), column]
     at = found.column(column)
@@ -93,17 +85,17 @@ def plot_shap_dependence(
                 hint="Leave these rows out.",
             )
         )
-    ax = make_axes(ax, figsize, dpi, "plot_shap_dependence")
+    ax = make_axes(ax, look.figsize, look.dpi, "plot_shap_dependence")
     is_categorical = found.is_categorical(column)
     x = _places(ax, found, column, at, y, is_categorical)
     ax.axhline(0.0, color=LINE, linewidth=1, zorder=1)
     _draw_points(ax, found, x, y, other)
     label_axes(
         ax,
-        title=title,
-        xlabel=xlabel,
-        ylabel=ylabel,
-        grid="both" if grid else None,
+        title=look.title,
+        xlabel=look.xlabel,
+        ylabel=look.ylabel,
+        grid="both" if look.grid else None,
         names={"@feature@": name},
     )
     return ax

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.errors import ParameterError, message
-from gossamer.plot.axes import Pair, label_axes, make_axes
+from gossamer.plot.axes import Look, label_rows, make_axes, takes_look
 from gossamer.plot.colour_scale import draw_scale
 from gossamer.plot.models import find_booster
 from gossamer.plot.shap_data import Explained, Floats, explain, strongest
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _MOST_STACKED: Final = 10
 
 
+_TEXTS: Final = {"title": "Shapley values", "xlabel": "auto", "ylabel": None}
+
+
+@takes_look(_TEXTS)
 def plot_shap_summary(
     booster: Any,
     data: Any,
@@ -31,17 +35,9 @@ def plot_shap_summary(
     max_rows: int | None = 2000,
     background: Any = None,
     ax: Axes | None = None,
-    title: str | None = "Shapley values",
-    xlabel: str | None = "auto",
-    ylabel: str | None = None,
-    figsize: Pair | None = None,
-    dpi: int | None = None,
-    grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
     """Draw the Shapley values of many rows, the column that matters most on top.
-
-    It needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
         booster: A `Booster` or a fitted estimator.
@@ -55,13 +51,8 @@ def plot_shap_summary(
         max_rows: How many rows to use at most, evenly spread over the data; None: all.
         background: As for `Booster.shap_values`.
         ax: matplotlib axes to draw on; None makes new ones.
-        title: Title; None: none.
-        xlabel: Label of the x axis; "auto" says what is drawn; None: none.
-        ylabel: Label of the y axis; None: none.
-        figsize: Width and height of the new figure in inches; None: as the columns need.
-        dpi: Its resolution.
-        grid: Whether to draw a grid.
-        **kwargs: Passed on to `Booster.shap_values`: `num_iteration`, `num_threads`, ...
+        **kwargs: The plot's `title`, `xlabel`, `ylabel` (None: none), `figsize` in inches, `dpi`
+            and `grid`; others are passed on to `Booster.shap_values`: `num_iteration`, ...
 
     Returns:
         The axes.
@@ -83,6 +74,7 @@ def plot_shap_summary(
     if kind not in ("beeswarm", "bar"):
         raise ParameterError(message("kind is not known", got=kind, expected="'beeswarm' or 'bar'"))
     model = find_booster(booster, "plot_shap_summary")
+    look = Look.take(kwargs, _TEXTS)
     found = explain(model, data, max_rows, background, kwargs)
     is_stacked = kind == "bar" and output is None and 1 < found.n_outputs <= _MOST_STACKED
     values = found.values if is_stacked else found.values[:, [found.output(output)]]
@@ -92,9 +84,10 @@ def plot_shap_summary(
         raise ParameterError(
             message("there is nothing to draw: no column moves a prediction of this model")
         )
-    if ax is None and figsize is None:
-        figsize = (7.0, 1.3 + max(len(columns), 2) * (0.36 if kind == "beeswarm" else 0.3))
-    ax = make_axes(ax, figsize, dpi, "plot_shap_summary")
+    if ax is None and look.figsize is None:
+        height = 1.3 + max(len(columns), 2) * (0.36 if kind == "beeswarm" else 0.3)
+        look.figsize = (7.0, height)
+    ax = make_axes(ax, look.figsize, look.dpi, "plot_shap_summary")
     if kind == "bar":
         _draw_bars(ax, strength[:, columns])
     else:
@@ -104,10 +97,9 @@ def plot_shap_summary(
     ax.set_yticks(range(len(columns)), labels=names, parse_math=False)
     ax.set_ylim(len(columns) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
-    if xlabel == "auto":
-        xlabel = "mean |Shapley value|" if kind == "bar" else "Shapley value (raw score)"
-    label_axes(ax, title=title, xlabel=xlabel, ylabel=ylabel, grid="x" if grid else None)
-    ax.spines["left"].set_visible(False)
+    if look.xlabel == "auto":
+        look.xlabel = "mean |Shapley value|" if kind == "bar" else "Shapley value (raw score)"
+    label_rows(ax, look)
     return ax
 
 

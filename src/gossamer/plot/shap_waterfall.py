@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model.prediction.predict import fitting_table
-from gossamer.plot.axes import Pair, label_axes, make_axes
+from gossamer.plot.axes import Look, label_rows, make_axes, takes_look
 from gossamer.plot.models import find_booster
 from gossamer.plot.shap_data import Explained, explain, strongest
 from gossamer.plot.style import HIGH, INK, LINE, LOW, MUTED
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_TEXTS: Final = {"title": "auto", "xlabel": "Raw score", "ylabel": None}
+
+
+@takes_look(_TEXTS)
 def plot_shap_waterfall(
     booster: Any,
     data: Any,
@@ -28,17 +32,9 @@ def plot_shap_waterfall(
     background: Any = None,
     precision: int | None = 3,
     ax: Axes | None = None,
-    title: str | None = "auto",
-    xlabel: str | None = "Raw score",
-    ylabel: str | None = None,
-    figsize: Pair | None = None,
-    dpi: int | None = None,
-    grid: bool = True,
     **kwargs: Any,
 ) -> Axes:
     """Draw the way from what is expected of all rows to the raw score of one, column by column.
-
-    It needs matplotlib: `pip install "gossamer[plot]"`.
 
     Args:
         booster: A `Booster` or a fitted estimator.
@@ -50,13 +46,7 @@ def plot_shap_waterfall(
         background: As for `Booster.shap_values`.
         precision: Decimals; None: all.
         ax: matplotlib axes to draw on; None makes new ones.
-        title: Title; "auto" says which row it is; None: none.
-        xlabel: Label of the x axis; None: none.
-        ylabel: Label of the y axis; None: none.
-        figsize: Width and height of the new figure in inches; None: as the columns need.
-        dpi: Its resolution.
-        grid: Whether to draw a grid.
-        **kwargs: Passed on to `Booster.shap_values`: `num_iteration`, `num_threads`, ...
+        **kwargs: As for `plot_shap_summary`.
 
     Returns:
         The axes.
@@ -78,21 +68,22 @@ def plot_shap_waterfall(
     model = find_booster(booster, "plot_shap_waterfall")
     table = fitting_table(model.model, data, False)
     number = _check_row(row, table.n_rows)
+    look = Look.take(kwargs, _TEXTS)
     found = explain(model, table.take_rows(np.array([number])), None, background, kwargs)
     which = found.output(output)
     names, sizes = _steps(found, which, max_num_features)
     # From the bottom, where all rows are alike, to the top.
     ends = found.expected[which] + np.cumsum(sizes[::-1])[::-1]
-    if ax is None and figsize is None:
-        figsize = (7.0, 1.5 + max(len(names), 2) * 0.36)
-    ax = make_axes(ax, figsize, dpi, "plot_shap_waterfall")
+    if ax is None and look.figsize is None:
+        look.figsize = (7.0, 1.5 + max(len(names), 2) * 0.36)
+    ax = make_axes(ax, look.figsize, look.dpi, "plot_shap_waterfall")
     _draw_steps(ax, ends, sizes, float(found.expected[which]), precision)
     ax.set_yticks(range(len(names)), labels=names, parse_math=False)
     ax.tick_params(axis="y", length=0)
-    if title == "auto":
-        title = f"Prediction of row {number}" + (f", output {which}" if found.n_outputs > 1 else "")
-    label_axes(ax, title=title, xlabel=xlabel, ylabel=ylabel, grid="x" if grid else None)
-    ax.spines["left"].set_visible(False)
+    if look.title == "auto":
+        of = f", output {which}" if found.n_outputs > 1 else ""
+        look.title = f"Prediction of row {number}{of}"
+    label_rows(ax, look)
     return ax
 
 

@@ -6,12 +6,24 @@ import os
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gossamer.errors import ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.report.gather import gather
 from gossamer.report.page import make_page
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from gossamer.model.inspection.report_options import ReportOptions
+
+_DEFAULTS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("group", "query", "evals_result", "title", "class_names", "trees")),
+    "num_iteration": None,
+    "max_rows": 100_000,
+    "n_features": 6,
+}
 
 
 def write_report(
@@ -19,18 +31,7 @@ def write_report(
     path: str | os.PathLike[str] | None = None,
     data: Any = None,
     label: Any = None,
-    *,
-    group: Any = None,
-    query: Any = None,
-    evals_result: Any = None,
-    title: str | None = None,
-    class_names: Any = None,
-    num_iteration: int | None = None,
-    max_rows: int = 100_000,
-    n_features: int = 6,
-    trees: Any = None,
-    target: str | None = None,
-    source: str | None = None,
+    **options: Unpack[ReportOptions],
 ) -> Path | ReportPage:
     """Write a page about a model that needs nothing else to be read (docs/report.md).
 
@@ -42,24 +43,13 @@ def write_report(
         data: Rows to explain and to predict, as for `predict`, or a `Dataset` that has kept its
             raw data. Best are rows that the model was not trained on.
         label: Their labels, as for `Dataset`; of an estimator, as for `fit`.
-        group: For ranking: the rows of each query.
-        query: For ranking, instead of `group`: the id of its query for each row.
-        evals_result: What `record_evaluation` filled during training, or what `cv` returned.
-        title: Heading of the page.
-        class_names: Names of the classes, in the order of their numbers.
-        num_iteration: Number of rounds, as for `predict`.
-        max_rows: Rows of the data that are looked at, chosen at random if there are more.
-        n_features: Columns whose partial dependence is drawn.
-        trees: Numbers of the trees that can be explored; None: the first ones that fit.
-        target: What is predicted, for the top of the page.
-        source: Where the rows come from, for the top of the page.
+        **options: `title`, `class_names`, `num_iteration`, ...; see `ReportOptions`.
 
     Returns:
         The path of the file; without a path the page itself.
 
     Raises:
-        ParameterError: If the path cannot be a file, or an argument is not usable.
-        DataError: If the data do not fit the model, or the labels the data.
+        GossamerError: As `Booster.report` does.
 
     Example:
         >>> import tempfile
@@ -70,23 +60,7 @@ def write_report(
         'report.html'
     """
     file = None if path is None else _check_path(path)
-    given = gather(
-        booster,
-        data,
-        label,
-        group=group,
-        query=query,
-        evals_result=evals_result,
-        title=title,
-        class_names=class_names,
-        num_iteration=num_iteration,
-        max_rows=max_rows,
-        n_features=n_features,
-        trees=trees,
-        target=target,
-        source=source,
-    )
-    page = ReportPage(make_page(given))
+    page = ReportPage(make_page(gather(booster, data, label, **{**_DEFAULTS, **options})))
     return page if file is None else page.save(file)
 
 

@@ -32,15 +32,11 @@ def check_vector_leaves(params: Params) -> None:
     Raises:
         NotSupportedError: If there are costs, factors or forced splits.
     """
-    for name in _ONE_OUTPUT:
-        if params[name]:
-            raise NotSupportedError(
-                message(
-                    f"{name} does not go together with multi_strategy=multi_output_tree",
-                    got=params[name],
-                    hint="Leave one of them out.",
-                )
-            )
+    found = next((name for name in _ONE_OUTPUT if params[name]), None)
+    if found is not None:
+        what = f"{found} does not go together with multi_strategy=multi_output_tree"
+        hint = "Leave one of them out."
+        raise NotSupportedError(message(what, got=params[found], hint=hint))
 
 
 def make_limits(

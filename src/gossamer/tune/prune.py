@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 from gossamer.callbacks import CallbackEnv, EvalResult
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError, import_needed, message
 
 
 def import_optuna() -> Any:
@@ -16,10 +15,7 @@ def import_optuna() -> Any:
     Raises:
         ImportError: If it is not installed.
     """
-    try:
-        return import_module("optuna")
-    except ImportError as error:
-        raise ImportError('gossamer.tune needs optuna: pip install "gossamer[tune]"') from error
+    return import_needed("optuna", "gossamer.tune", "tune")
 
 
 @dataclass(eq=False)

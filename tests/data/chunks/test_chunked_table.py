@@ -13,7 +13,7 @@ from scipy import sparse
 
 import gossamer as gs
 from gossamer.data.chunks import chunked_frame, chunked_table
-from gossamer.data.chunks.chunked_table import ChunkedTable, bin_chunked, bin_chunked_like
+from gossamer.data.chunks.chunked_table import ChunkedTable, bin_chunked_like
 from gossamer.data.dataset import built_data
 from gossamer.data.storage.binned import bin_like, bin_table
 from gossamer.data.table.matrix import as_table
@@ -83,7 +83,7 @@ def test_bins_are_those_of_the_whole(params: dict[str, Any], step: int, is_spars
     resolved = resolve({**params, "num_threads": 2})
     names = [f"c{i}" for i in range(matrix.shape[1])]
     expected = bin_table(as_table(table), resolved, names, [3])
-    check_same(bin_chunked(ChunkedMatrix(table, step), resolved, names, [3]), expected)
+    check_same(ChunkedMatrix(table, step).bin(resolved, names, [3]), expected)
 
 
 def test_gaps_that_the_sample_of_a_sparse_table_does_not_have() -> None:
@@ -92,7 +92,7 @@ def test_gaps_that_the_sample_of_a_sparse_table_does_not_have() -> None:
     table = matrix.tocsr()
     params = resolve({"bin_construct_sample_cnt": 100, "data_random_seed": 4})
     names = [f"c{i}" for i in range(8)]
-    found = bin_chunked(ChunkedMatrix(table, 100), params, names)
+    found = ChunkedMatrix(table, 100).bin(params, names)
     check_same(found, bin_table(as_table(table), params, names))
     assert found.bins.has_missing().any()
 
@@ -108,7 +108,7 @@ def test_gaps_that_the_example_of_a_sparse_table_does_not_have(
     matrix[59_999, 59_999 % 12] = np.nan
     table = matrix.tocsr()
     params, names = resolve({}), [f"c{i}" for i in range(12)]
-    found = bin_chunked(ChunkedMatrix(table, 5_000), params, names)
+    found = ChunkedMatrix(table, 5_000).bin(params, names)
     check_same(found, bin_table(as_table(table), params, names))
     assert found.bins.has_missing().sum() == 1
     assert len(found.bins.storage()["bundled"]) == 12
@@ -120,7 +120,7 @@ def test_weights() -> None:
     params = resolve({"weighted_bins": True, "max_bin": 15, "bin_construct_sample_cnt": 800})
     names = ["a", "b", "c"]
     expected = bin_table(as_table(matrix), params, names, (), weight)
-    check_same(bin_chunked(ChunkedMatrix(matrix, 100), params, names, (), weight), expected)
+    check_same(ChunkedMatrix(matrix, 100).bin(params, names, (), weight), expected)
 
 
 def test_what_does_not_fit_a_bundle_is_moved_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_what_does_not_fit_a_bundle_is_moved_out(monkeypatch: pytest.MonkeyPatch
     matrix[rows, rows % 12] = 1.0 + rows % 3
     matrix[59_990:, :6] = 2.0
     params, names = resolve({}), [f"c{i}" for i in range(12)]
-    found = bin_chunked(ChunkedMatrix(matrix, 5_000), params, names)
+    found = ChunkedMatrix(matrix, 5_000).bin(params, names)
     check_same(found, bin_table(as_table(matrix), params, names))
 
 
@@ -154,7 +154,7 @@ def test_any_pieces(seed: int, step: int, is_sparse: bool, n_sample: int) -> Non
     params = resolve({"bin_construct_sample_cnt": n_sample, "min_data_in_bin": 1})
     names = [f"c{i}" for i in range(13)]
     expected = bin_table(as_table(table), params, names, [3])
-    check_same(bin_chunked(ChunkedMatrix(table, step), params, names, [3]), expected)
+    check_same(ChunkedMatrix(table, step).bin(params, names, [3]), expected)
 
 
 def test_the_native_binner_counts_rows() -> None:

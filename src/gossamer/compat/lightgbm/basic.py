@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import gossamer.model
 from gossamer.callbacks import EvalResult
@@ -49,6 +49,8 @@ class Booster(gossamer.model.Booster):
         ['tree', 'version=v4']
     """
 
+    text_format: ClassVar[str] = "lightgbm"
+
     def __init__(
         self,
         params: Mapping[str, Any] | None = None,
@@ -68,13 +70,3 @@ class Booster(gossamer.model.Booster):
         adopted = cls.__new__(cls)
         vars(adopted).update(vars(booster))
         return adopted
-
-    def model_to_string(
-        self,
-        num_iteration: int | None = None,
-        start_iteration: int = 0,
-        importance_type: str = "split",
-        format: str = "lightgbm",
-    ) -> str:
-        """Return the model as LightGBM's text, or in another `format`; see `save_model`."""
-        return super().model_to_string(num_iteration, start_iteration, importance_type, format)

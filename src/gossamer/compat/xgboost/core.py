@@ -5,24 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gossamer import _native
-from gossamer.compat.xgboost.booster import Booster
-from gossamer.compat.xgboost.categories import Categories
-from gossamer.compat.xgboost.dmatrix import DMatrix
-from gossamer.compat.xgboost.external import ExtMemQuantileDMatrix
-from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
-from gossamer.compat.xgboost.sources import DataIter
-from gossamer.errors import GossamerError as XGBoostError
-
-__all__ = [
-    "Booster",
-    "Categories",
-    "DMatrix",
-    "DataIter",
-    "ExtMemQuantileDMatrix",
-    "QuantileDMatrix",
-    "XGBoostError",
-    "build_info",
-]
+from gossamer.compat.xgboost.booster import Booster as Booster
+from gossamer.compat.xgboost.categories import Categories as Categories
+from gossamer.compat.xgboost.dmatrix import DMatrix as DMatrix
+from gossamer.compat.xgboost.external import ExtMemQuantileDMatrix as ExtMemQuantileDMatrix
+from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix as QuantileDMatrix
+from gossamer.compat.xgboost.sources import DataIter as DataIter
 
 
 def build_info() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -12,8 +12,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def warn_of_positions(function: Callable[P, T]) -> Callable[P, T]:
+def warn_of_positions(
+    function: Callable[P, T], order: Sequence[str] | None = None
+) -> Callable[P, T]:
     """Let a function take its keyword-only arguments by position, in their order.
+
+    Args:
+        function: The function.
+        order: The order, where the function has some of these arguments in `**kwargs`.
 
     Example:
         >>> @warn_of_positions
@@ -28,7 +34,8 @@ def warn_of_positions(function: Callable[P, T]) -> Callable[P, T]:
     """
     parameters = inspect.signature(function).parameters.values()
     n_positional = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters)
-    keywords = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    own = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    keywords = own if order is None else list(order)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> T:

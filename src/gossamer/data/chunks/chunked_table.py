@@ -80,7 +80,7 @@ class ChunkedTable(ABC):
         weight: npt.NDArray[np.float32] | None = None,
     ) -> BinnedTable:
         """Find the bins of the table and fill them: training data; see `bin_table`."""
-        return bin_chunked(self, params, names, categorical, weight)
+        return fill_chunked(self, plan_chunked(self, params, names, categorical, weight), params)
 
     def bin_like(self, training: BinnedTable, params: Params) -> BinnedTable:
         """Put the table into the bins of training data: validation data; see `bin_like`."""
@@ -108,17 +108,6 @@ class NamedChunkedTable(ChunkedTable):
     names: list[str] | None
     levels: Levels
     kinds: Mapping[int, LevelKind]
-
-
-def bin_chunked(
-    pieces: ChunkedTable,
-    params: Params,
-    names: Sequence[str],
-    categorical: Sequence[int] = (),
-    weight: npt.NDArray[np.float32] | None = None,
-) -> BinnedTable:
-    """Find the bins of a table and fill them: training data; see `bin_table`."""
-    return fill_chunked(pieces, plan_chunked(pieces, params, names, categorical, weight), params)
 
 
 def plan_chunked(

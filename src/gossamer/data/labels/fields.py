@@ -161,7 +161,7 @@ def check_feature_weights(weights: object, n_columns: int) -> npt.NDArray[np.flo
     """
     if weights is None:
         return None
-    values = _as_numbers(weights, "feature_weights")
+    values = as_numbers(weights, "feature_weights")
     if values.shape != (n_columns,):
         raise DataError(
             message(
@@ -200,7 +200,7 @@ def check_init_score(init_score: object, n_rows: int) -> npt.NDArray[np.float64]
     """
     if init_score is None:
         return None
-    values = _as_numbers(init_score, "init_score")
+    values = as_numbers(init_score, "init_score")
     fits = values.ndim in (1, 2) and values.size > 0
     if not fits or (values.size % n_rows if values.ndim == 1 else len(values) != n_rows):
         raise DataError(
@@ -233,7 +233,20 @@ def _from_records(label: object) -> object:
     return np.column_stack([time, np.where(event, time, np.inf)])
 
 
-def _as_numbers(values: object, name: str) -> npt.NDArray[Any]:
+def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
+    """Return an array of floats, integers or booleans.
+
+    Args:
+        values: What the user gave.
+        name: What errors call it.
+
+    Raises:
+        DataError: If it is something else.
+
+    Example:
+        >>> as_numbers([1, 2], "weights")
+        array([1, 2])
+    """
     try:
         array = without_mask(np.asanyarray(values))
     except (ValueError, TypeError) as error:
@@ -254,7 +267,7 @@ def _as_numbers(values: object, name: str) -> npt.NDArray[Any]:
 
 def _as_rows(values: object, n_rows: int, name: str, most_dims: int = 1) -> npt.NDArray[Any]:
     """An array of one number per row, or with `most_dims` 2 of several."""
-    array = _as_numbers(values, name)
+    array = as_numbers(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in range(1, most_dims + 1) or 0 in array.shape[1:]:

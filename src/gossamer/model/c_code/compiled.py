@@ -9,7 +9,6 @@ import tempfile
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -162,12 +161,7 @@ class CompiledModel:
         """Return itself; see `close`."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 

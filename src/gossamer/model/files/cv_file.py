@@ -44,17 +44,8 @@ def from_bytes(content: bytes, source: str = "the file") -> tuple[list[Model], i
         arrays, facts = files.from_bytes(content)
     except files.BrokenFile as error:
         raise ModelFileError(message(f"{source} cannot be read: {shorten(error)}")) from None
-    if facts.get("format") != FORMAT:
-        raise ModelFileError(
-            message(
-                f"{source} holds no models of cv()",
-                got=facts.get("format"),
-                expected=repr(FORMAT),
-                hint="Booster(model_file=...) reads a single model."
-                if facts.get("format") == model_file.FORMAT
-                else "",
-            )
-        )
+    hints = {model_file.FORMAT: "Booster(model_file=...) reads a single model."}
+    model_file.check_format(facts, FORMAT, f"{source} holds no models of cv()", hints)
     if facts.get("version") != VERSION:
         raise ModelFileError(
             message(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -120,17 +121,8 @@ def from_parts(
     Raises:
         ModelFileError: If they are not those of a model of this version.
     """
-    if facts.get("format") != format:
-        raise ModelFileError(
-            message(
-                f"{source} is no model",
-                got=facts.get("format"),
-                expected=repr(format),
-                hint="CVBooster(model_file=...) reads the models of cv()."
-                if facts.get("format") == "gossamer cv models"
-                else "",
-            )
-        )
+    hints = {"gossamer cv models": "CVBooster(model_file=...) reads the models of cv()."}
+    check_format(facts, format, f"{source} is no model", hints)
     if type(facts.get("version")) is not int or facts["version"] not in VERSIONS:
         raise ModelFileError(
             message(
@@ -285,3 +277,23 @@ def from_text(text: str) -> Model:
     except files.BrokenFile as error:
         raise ModelFileError(message(f"the string is damaged ({error})")) from None
     return from_bytes(content, source="the string")
+
+
+def check_format(
+    facts: Mapping[str, Any], expected: str, what: str, hints: Mapping[str, str]
+) -> None:
+    """Check what kind of file this is.
+
+    Args:
+        facts: The facts of the file.
+        expected: The format that it must have.
+        what: What is wrong if it has another.
+        hints: What to do with files of other formats.
+
+    Raises:
+        ModelFileError: If it has another format.
+    """
+    found = facts.get("format")
+    if found != expected:
+        hint = hints.get(found, "") if isinstance(found, str) else ""
+        raise ModelFileError(message(what, got=found, expected=repr(expected), hint=hint))

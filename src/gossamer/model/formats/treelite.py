@@ -36,12 +36,7 @@ _CUSTOM_LINKS: Final = ("exp", "sigmoid", "softplus")
 
 
 def write(model: Model) -> bytes:
-    """Return the bytes of Treelite's file (`treelite.Model.deserialize`).
-
-    Raises:
-        ImportError: If the treelite package is not installed.
-        NotSupportedError: If the model has something that Treelite has not.
-    """
+    """Return the bytes of Treelite's file (`treelite.Model.deserialize`); see `to_treelite`."""
     content: bytes = to_treelite(model).serialize_bytes()
     return content
 

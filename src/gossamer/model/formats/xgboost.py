@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import Any, Final
 
 from gossamer.errors import ParameterError, message
@@ -29,19 +30,13 @@ def matches(content: bytes) -> bool:
     return _BEGIN.match(head) is not None and _LEARNER.search(head) is not None
 
 
+# (Content, what errors call it) -> the model, and what XGBoost keeps next to it; see `read_with`.
+read_with_facts: Final = partial(read_with, json.loads)
+
+
 def read(content: bytes, source: str) -> Model:
-    """Read a model, and check all of it.
-
-    Raises:
-        ModelFileError: If it is damaged.
-        NotSupportedError: If it has what trees here do not have.
-    """
+    """Read a model; see `read_with`."""
     return read_with_facts(content, source)[0]
-
-
-def read_with_facts(content: bytes, source: str) -> tuple[Model, Facts]:
-    """Read a model, and what XGBoost keeps beside it."""
-    return read_with(json.loads, content, source)
 
 
 def write(model: Model, facts: Facts | None = None) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from gossamer.model.formats import ubjson
@@ -24,25 +25,15 @@ def matches(content: bytes) -> bool:
     return _BEGIN.match(content[:64]) is not None
 
 
-def read(content: bytes, source: str) -> Model:
-    """Read a model, and check all of it.
+# (Content, what errors call it) -> the model, and what XGBoost keeps next to it; see `read_with`.
+read_with_facts: Final = partial(read_with, ubjson.loads)
 
-    Raises:
-        ModelFileError: If it is damaged.
-        NotSupportedError: If it has what trees here do not have.
-    """
+
+def read(content: bytes, source: str) -> Model:
+    """Read a model; see `read_with`."""
     return read_with_facts(content, source)[0]
 
 
-def read_with_facts(content: bytes, source: str) -> tuple[Model, Facts]:
-    """Read a model, and what XGBoost keeps beside it."""
-    return read_with(ubjson.loads, content, source)
-
-
 def write(model: Model, facts: Facts | None = None) -> bytes:
-    """Return a model as XGBoost's UBJSON.
-
-    Raises:
-        NotSupportedError: If XGBoost's trees cannot hold it.
-    """
+    """Return a model as XGBoost's UBJSON; raises as `xgboost.write` does."""
     return ubjson.dumps(to_document(model, facts))

@@ -159,33 +159,22 @@ class XGBModel(XGBParameters):
             feature_weights=feature_weights,
         )
 
-    def _fit(
-        self,
-        x: Any,
-        y: Any,
-        *,
-        sample_weight: Any,
-        base_margin: Any,
-        eval_set: Any,
-        verbose: bool | int | None,
-        xgb_model: Any,
-        sample_weight_eval_set: Any,
-        base_margin_eval_set: Any,
-        feature_weights: Any,
-        qid: Any = None,
-        eval_qid: Any = None,
-    ) -> XGBModel:
+    def _fit(self, x: Any, y: Any, **given: Any) -> XGBModel:
+        """Train the model; `given` has the other arguments of `fit`, and `qid` and `eval_qid`."""
+        xgb_model, eval_set = given["xgb_model"], given["eval_set"]
+        sample_weight, base_margin = given["sample_weight"], given["base_margin"]
+        qid = given.get("qid")
         base = xgb_model.get_booster() if isinstance(xgb_model, XGBModel) else xgb_model
         self.__dict__.pop("_Booster", None)  # should this fail half-way, nothing old is left over
         values, target = check_training(self, self._read(x), y, y_numeric=self._y_numeric)
         label = self._learn_labels(target)
-        weights = feature_weights if feature_weights is not None else self.feature_weights
+        weights = given["feature_weights"]
+        weights = self.feature_weights if weights is None else weights
         dtrain = self._rows(values, label, sample_weight, base_margin, qid, weights)
         pairs = _read_pairs(eval_set, None, None)
-        each = (
-            _per_set("sample_weight_eval_set", sample_weight_eval_set, len(pairs)),
-            _per_set("base_margin_eval_set", base_margin_eval_set, len(pairs)),
-            _per_set("eval_qid", eval_qid, len(pairs)),
+        each = tuple(
+            _per_set(name, given.get(name), len(pairs))
+            for name in ("sample_weight_eval_set", "base_margin_eval_set", "eval_qid")
         )
         levels = values.levels if isinstance(values, Table) else None
         evals: list[tuple[DMatrix, str]] = []
@@ -209,7 +198,7 @@ class XGBModel(XGBParameters):
             obj=functions,
             early_stopping_rounds=self.early_stopping_rounds,
             evals_result=history,
-            verbose_eval=verbose,
+            verbose_eval=given["verbose"],
             xgb_model=base,
             callbacks=self.callbacks,
             custom_metric=as_metric(metrics) if metrics else None,

@@ -61,10 +61,7 @@ class XGBRFRegressor(_Forest, XGBRegressor):
 
 
 class XGBRFClassifier(_Forest, XGBClassifier):
-    """A random forest that predicts a class.
-
-    The arguments are those of `XGBModel`; each tree sees 0.8 of the rows, and each node 0.8 of
-    the columns, unless others are given.
+    """A random forest that predicts a class; the arguments are those of `XGBRFRegressor`.
 
     Example:
         >>> import numpy as np

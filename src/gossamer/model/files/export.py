@@ -1,0 +1,233 @@
+"""Methods of `Booster` that write it, or hand it over, as functions of a trained model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gossamer.errors import ParameterError, message
+from gossamer.files import write_atomically
+from gossamer.model import formats
+from gossamer.model.c_code import CompiledModel, c_header, c_source, compile_model
+from gossamer.model.inspection.dump import dump_model as dump
+from gossamer.model.inspection.dump import trees_to_dataframe as nodes_to_dataframe
+from gossamer.model.model import Model
+from gossamer.model.prediction.predict import as_number
+
+if TYPE_CHECKING:
+    from gossamer.model.trained_model import TrainedModel
+
+Trained = TypeVar("Trained", bound="TrainedModel")
+
+
+def save_model(
+    booster: Trained,
+    filename: str | os.PathLike[str],
+    num_iteration: int | None = None,
+    start_iteration: int = 0,
+    importance_type: str = "split",
+    format: str | None = None,
+) -> Trained:
+    """Write the model to a file (docs/model_format.md).
+
+    Args:
+        filename: Path; a file that is there is replaced in one step. The ending decides the
+            format: .json, .txt (LightGBM), .ubj (XGBoost), .onnx, .tl (Treelite) and .c; all
+            others, such as .gsm, are Gossamer's own.
+        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        start_iteration: First round to save.
+        importance_type: The importance in a file of LightGBM: "split" or "gain". Other
+            formats hold none.
+        format: "gossamer", or another format by name, whatever the ending
+            (docs/interchange.md).
+
+    Raises:
+        NotSupportedError: If another library's format cannot hold this model.
+
+    Example:
+        >>> import tempfile
+        >>> from gossamer import Booster, Dataset, train
+        >>> model = train({}, Dataset([[float(i)] for i in range(100)], range(100)), 2)
+        >>> path = Path(tempfile.mkdtemp(), "model.txt")
+        >>> model.save_model(path)  # doctest: +ELLIPSIS
+        <Booster: ...>
+        >>> path.read_text().splitlines()[0], Booster(model_file=path).num_trees()
+        ('tree', 2)
+    """
+    model = booster.used_model(num_iteration, start_iteration)
+    formats.save(filename, model, format, importance_type)
+    return booster
+
+
+def model_to_string(
+    booster: TrainedModel,
+    num_iteration: int | None = None,
+    start_iteration: int = 0,
+    importance_type: str = "split",
+    format: str | None = None,
+) -> str:
+    """Return the model as text, for `Booster(model_str=...)`; see `save_model`."""
+    model = booster.used_model(num_iteration, start_iteration)
+    return formats.to_text(model, format or booster.text_format, importance_type)
+
+
+def to_c(
+    booster: TrainedModel,
+    path: str | os.PathLike[str] | None = None,
+    num_iteration: int | None = None,
+    start_iteration: int = 0,
+    name: str = "gossamer_model",
+    header: bool = False,
+) -> str:
+    """Return the model as C source that predicts the same bits (docs/deploying.md).
+
+    Args:
+        path: A file to write it to; None: none.
+        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        start_iteration: First round to use.
+        name: What the names of its functions begin with.
+        header: Whether to return (and write) a header that declares these functions instead.
+
+    Raises:
+        ParameterError: If the name is none of C's, or there is no such first round.
+        NotSupportedError: If the model is too large.
+    """
+    model = _rounds_to_compile(booster, num_iteration, start_iteration)
+    text = c_header(model, name) if header else c_source(model, name)
+    if path is not None:
+        write_atomically(Path(path), text.encode("ascii"))
+    return text
+
+
+def compile(
+    booster: TrainedModel,
+    path: str | os.PathLike[str] | None = None,
+    compiler: str | os.PathLike[str] | Sequence[str] | None = None,
+    flags: Sequence[str] | None = None,
+    num_iteration: int | None = None,
+    start_iteration: int = 0,
+    name: str = "gossamer_model",
+) -> CompiledModel:
+    """Compile the model to a shared library, and load it (docs/deploying.md).
+
+    Args:
+        path: Where the library is kept; None: in a temporary file.
+        compiler: A C compiler with the options of gcc; None: $CC, cc, gcc or clang.
+        flags: Its options; None: ["-O3"].
+        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        start_iteration: First round to use.
+        name: What the names of its functions begin with.
+
+    Raises:
+        ParameterError: If the name, the compiler or the first round are none.
+        NotSupportedError: If there is no compiler, or it fails.
+    """
+    model = _rounds_to_compile(booster, num_iteration, start_iteration)
+    return compile_model(model, path, compiler, flags, name)
+
+
+def _rounds_to_compile(
+    booster: TrainedModel, num_iteration: int | None, start_iteration: int
+) -> Model:
+    start_iteration = as_number("start_iteration", start_iteration)
+    if num_iteration is not None:
+        num_iteration = as_number("num_iteration", num_iteration)
+    n_rounds = booster.used_model(0).forest.n_rounds
+    if not 0 <= start_iteration <= n_rounds:
+        raise ParameterError(
+            message(
+                "start_iteration is out of range",
+                got=start_iteration,
+                expected=f"0 to {n_rounds}, the rounds of the model",
+            )
+        )
+    return booster.used_model(num_iteration, start_iteration)
+
+
+def to_onnx(
+    booster: TrainedModel,
+    num_iteration: int | None = None,
+    start_iteration: int = 0,
+    raw_score: bool = False,
+    dtype: str = "float64",
+) -> Any:
+    """Return the model as ONNX's `ModelProto`, which `onnx.save` writes.
+
+    `save_model(path, format="onnx")` writes a file at once. It needs the onnx package:
+    `pip install "gossamer[onnx]"`.
+
+    Args:
+        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        start_iteration: First round.
+        raw_score: Whether the output is the raw score, not the prediction.
+        dtype: "float64", or "float32": the type of the input, of sums and of the output.
+
+    Raises:
+        NotSupportedError: If the model has something that ONNX has not.
+    """
+    from gossamer.model.formats.onnx import to_onnx as model_to_onnx
+
+    model = booster.used_model(num_iteration, start_iteration)
+    return model_to_onnx(model, dtype=dtype, raw_score=raw_score)
+
+
+def to_treelite(
+    booster: TrainedModel,
+    num_iteration: int | None = None,
+    start_iteration: int = 0,
+    raw_score: bool = False,
+) -> Any:
+    """Return the model as a `treelite.Model`, which Treelite's compilers and others take.
+
+    `save_model(path, format="treelite")` writes its file. It needs the treelite package:
+    `pip install "gossamer[treelite]"`.
+
+    Args:
+        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        start_iteration: First round.
+        raw_score: Whether it predicts raw scores.
+
+    Raises:
+        NotSupportedError: If the model has something that Treelite has not.
+    """
+    from gossamer.model.formats.treelite import to_treelite as model_to_treelite
+
+    return model_to_treelite(booster.used_model(num_iteration, start_iteration), raw_score)
+
+
+def dump_model(
+    booster: TrainedModel,
+    num_iteration: int | None = None,
+    start_iteration: int = 0,
+    importance_type: str = "split",
+    object_hook: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]:
+    """Return the model as nested dicts, with LightGBM's keys (docs/saving.md).
+
+    Args:
+        num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
+        start_iteration: First round.
+        importance_type: Of `feature_importances`, as for `feature_importance`.
+        object_hook: Called with every dict, inner ones first; what it returns takes its place.
+
+    Example:
+        >>> from gossamer import Dataset, train
+        >>> data = Dataset([[float(i)] for i in range(100)], label=[i > 50 for i in range(100)])
+        >>> root = train({}, data, 1).dump_model()["tree_info"][0]["tree_structure"]
+        >>> root["split_feature"], root["threshold"], root["decision_type"]
+        (0, 50.5, '<=')
+    """
+    model = booster.used_model(num_iteration, start_iteration)
+    return dump(model, importance_type, object_hook)
+
+
+def trees_to_dataframe(booster: TrainedModel) -> Any:
+    """Return a pandas data frame with a line for every node and leaf, as LightGBM's.
+
+    Raises:
+        ImportError: If pandas is not installed.
+        DataError: If the model has no trees.
+    """
+    return nodes_to_dataframe(booster.used_model(-1))

@@ -1,0 +1,33 @@
+"""Arguments of predictions by a booster: which rounds to use, and all other options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gossamer.model.prediction.predict import PredictOptions, as_number
+
+if TYPE_CHECKING:
+    from gossamer.model.trained_model import TrainedModel
+
+
+def n_rounds_of(booster: TrainedModel, num_iteration: int | None) -> int:
+    """Return the number of rounds to use: those asked for, the best, or 0 for all."""
+    if num_iteration is None:
+        return booster.best_iteration
+    return as_number("num_iteration", num_iteration)
+
+
+def predict_options(
+    booster: TrainedModel,
+    start_iteration: int,
+    num_iteration: int | None,
+    kwargs: Mapping[str, Any],
+    raw_score: bool = False,
+    pred_leaf: bool = False,
+) -> PredictOptions:
+    """Return the options of a prediction, checked; see `Booster.predict` for the arguments."""
+    n_rounds = n_rounds_of(booster, num_iteration)
+    return PredictOptions.from_arguments(
+        start_iteration, n_rounds, raw_score, pred_leaf, kwargs, booster.resolved_params
+    )
