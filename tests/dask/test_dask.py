@@ -86,8 +86,19 @@ def test_frames_with_text_and_empty_partitions(client: Client) -> None:
     model = train(client, PARAMS, DaskDataset(data, label="y"), ROUNDS)
     expected = one_machine(table=frame)
     assert model.model_to_string() == expected.model_to_string()
-    found = predict(model, dd.from_pandas(frame, npartitions=3))
-    np.testing.assert_array_equal(found.compute(), expected.predict(frame))
+    for table in (dd.from_pandas(frame, npartitions=3), data.drop(columns="y")):
+        found = predict(model, table)
+        np.testing.assert_array_equal(found.compute(), expected.predict(frame))
+
+
+def test_predict_of_a_frame_from_delayed_tables(client: Client) -> None:
+    frame = make_frame()
+    model = one_machine(table=frame)
+    parts = [delayed(frame[:9_000]), delayed(frame[9_000:])]
+    data = dd.from_delayed(parts, meta=frame.iloc[:0], verify_meta=False)
+    np.testing.assert_array_equal(predict(model, data).compute(), model.predict(frame))
+    given = predict(model, data, pred_contrib=True)
+    np.testing.assert_array_equal(given.compute(), model.predict(frame, pred_contrib=True))
 
 
 def test_a_list_of_delayed_parts(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,12 @@ from typing import Any
 import dask.array
 import dask.dataframe
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from dask.dataframe.dispatch import make_meta
 from dask.delayed import delayed
 from distributed import Client
 
 from gossamer.callbacks import record_evaluation
-from gossamer.dask.data import DaskDataset, to_shard
+from gossamer.dask.data import DaskDataset, split, to_shard
 from gossamer.dask.run import run_job
 from gossamer.dask.workers import Part
 from gossamer.distributed import Group, SavedRounds, check_supported
@@ -153,36 +152,31 @@ def predict(model: Any, data: Any, **kwargs: Any) -> dask.array.Array:
 def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
     """Call function(model, rows) for each partition."""
     if isinstance(data, dask.dataframe.DataFrame):
-        meta = _as_frame(
-            function(model, make_meta(data))
-        )  # of no rows: what a model gives for them
-        return data.map_partitions(lambda rows: _as_frame(function(model, rows)), meta=meta).values
-    sent = delayed(model, pure=True)
-    if isinstance(data, dask.array.Array):
-        if data.numblocks[1] > 1:
-            data = data.rechunk({1: -1})
+        example = np.asarray(function(model, make_meta(data)))  # of no rows
+        counts: Sequence[float] | None = None
+    elif isinstance(data, dask.array.Array):
         example = np.asarray(function(model, np.zeros((2, data.shape[1]), dtype=data.dtype)))
-        call = delayed(function)
-        blocks = data.to_delayed().ravel()
-        arrays = [
-            dask.array.from_delayed(
-                call(sent, block), (n_rows, *example.shape[1:]), dtype=example.dtype
+        counts = data.chunks[0]
+    else:
+        raise DataTypeError(
+            message(
+                "data is not in partitions",
+                got=type(data).__name__,
+                expected="a Dask array or frame",
+                hint="Use the model's own predict() for tables in memory.",
             )
-            for block, n_rows in zip(blocks, data.chunks[0], strict=True)
-        ]
-        return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
-    raise DataTypeError(
-        message(
-            "data is not in partitions",
-            got=type(data).__name__,
-            expected="a Dask array or frame",
-            hint="Use the model's own predict() for tables in memory.",
         )
-    )
-
-
-def _as_frame(found: npt.NDArray[Any]) -> Any:
-    return pd.Series(found) if found.ndim == 1 else pd.DataFrame(found)
+    blocks = split(data, "data")
+    if counts is None:
+        counts = [math.nan] * len(blocks)
+    sent, call = delayed(model, pure=True), delayed(function)
+    arrays = [
+        dask.array.from_delayed(
+            call(sent, block), (n_rows, *example.shape[1:]), dtype=example.dtype
+        )
+        for block, n_rows in zip(blocks, counts, strict=True)
+    ]
+    return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
 @dataclass(frozen=True, eq=False)
