@@ -10,10 +10,17 @@
 
 namespace gossamer {
 
+using Bytes = std::vector<std::uint8_t>;
+
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
+  virtual std::int32_t n_shards() const = 0;
+  virtual std::int32_t shard() const = 0;
+
+  // Part i goes to shard i; returns what each shard sent to this one.
+  virtual std::vector<Bytes> swap(const std::vector<Bytes>& parts) = 0;
   // Every number becomes the sum over all shards; sums wrap around like unsigned integers.
   virtual void add(std::span<const std::span<std::uint64_t>> parts) = 0;
   virtual void add(std::span<const std::span<std::int32_t>> parts) = 0;

@@ -90,7 +90,7 @@ class ShardGrower:
 
     def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, shard: Shard) -> None:
         self._native = _native.Grower(bins, vector_leaves, _Sums(shard.group))
-        self._shard = shard
+        self._shard, self._vector_leaves = shard, vector_leaves
 
     def grow(
         self,
@@ -106,19 +106,20 @@ class ShardGrower:
         """See `_native.Grower.grow`; arrays are about all rows."""
         assert raw is None  # linear leaves are refused before
         shard = self._shard
-        self._check_same(gradient)
-        own = shard.own(score)
-        trees = self._native.grow(
-            shard.own(gradient),
-            None if hessian is None else shard.own(hessian),
-            None if rows is None else shard.own_rows(rows),
-            params,
-            None if label is None else shard.own(label),
-            own,
-            n_threads,
-        )
-        if any(tree.n_leaves > 1 for tree in trees):
-            shard.share(score, own)
+        with shard.group.traffic.count_trees(1 if self._vector_leaves else len(params)):
+            self._check_same(gradient)
+            own = shard.own(score)
+            trees = self._native.grow(
+                shard.own(gradient),
+                None if hessian is None else shard.own(hessian),
+                None if rows is None else shard.own_rows(rows),
+                params,
+                None if label is None else shard.own(label),
+                own,
+                n_threads,
+            )
+            if any(tree.n_leaves > 1 for tree in trees):
+                shard.share(score, own)
         return trees
 
     def _check_same(self, gradient: npt.NDArray[np.float32]) -> None:
@@ -148,7 +149,9 @@ class _Sums:
 
     def __init__(self, group: Group) -> None:
         self._group = group
+        self.rank, self.size = group.rank, group.size
         self.add, self.keep_largest = group.add, group.keep_largest
+        self.exchange = group.exchange
 
     def gather(self, array: Scores) -> Scores:
         return np.concatenate(self._group.gather_array(array))
