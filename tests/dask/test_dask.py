@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -224,6 +226,40 @@ def test_what_cannot_be_used_is_refused(client: Client) -> None:
         DaskDataset(TABLE, label=LABEL).to_parts()
     with pytest.raises(gossamer.DataError, match="must be a DaskDataset"):
         train(client, PARAMS, gossamer.Dataset(TABLE, label=LABEL), 1)  # type: ignore[arg-type]
+
+
+MADE: list[weakref.ref[np.ndarray]] = []
+
+
+def make_rows(begin: int, end: int) -> np.ndarray:
+    rows = np.array(TABLE[begin:end])
+    MADE.append(weakref.ref(rows))
+    return rows
+
+
+class SeeFreed:
+    """A callback that waits until the tables of all partitions are freed."""
+
+    before_iteration = True
+
+    def __call__(self, env: Any) -> None:
+        deadline = time.monotonic() + 10
+        while any(rows() is not None for rows in MADE):
+            assert time.monotonic() < deadline, "partitions are still in memory"
+            time.sleep(0.05)
+
+
+def test_partitions_are_freed_before_the_first_round(client: Client) -> None:
+    MADE.clear()
+    ends = [0, 5_000, 12_000, N]
+    parts = list(itertools.pairwise(ends))
+    data = DaskDataset(
+        [delayed(make_rows, pure=False)(*part) for part in parts],
+        label=[delayed(LABEL[begin:end]) for begin, end in parts],
+    )
+    found = train(client, PARAMS, data, ROUNDS, callbacks=[SeeFreed()])
+    assert len(MADE) == len(parts)
+    assert found.model_to_string() == one_machine().model_to_string()
 
 
 class CloseWorker:

@@ -18,7 +18,7 @@ from gossamer.distributed import (
     train,
 )
 
-N, N_COLUMNS, ROUNDS = 60_000, 28, 3
+N, N_COLUMNS, ROUNDS = 65_536, 28, 3
 MOST_COLLECTIVES = 80
 
 RNG = np.random.default_rng(0)

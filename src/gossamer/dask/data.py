@@ -118,14 +118,14 @@ def to_shard(
     feature_name: Sequence[str] | Literal["auto"],
     categorical_feature: Sequence[str | int] | str | None,
 ) -> ShardData:
-    """Return parts as the rows of one worker."""
+    """Return parts as the rows of one worker. The parts lose their tables: these are freed early."""
     fields = {
         name: np.concatenate([part[name] for part in parts])
         for name in ROW_FIELDS
         if parts and name in parts[0]
     }
     return ShardData(
-        [part["data"] for part in parts],
+        [part.pop("data") for part in parts],
         **fields,
         feature_name=feature_name,
         categorical_feature=categorical_feature,

@@ -21,7 +21,8 @@ from gossamer.distributed.pieces import ShardPieces
 from gossamer.errors import NotSupportedError, message
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
-from gossamer.params import resolve
+from gossamer.objectives.registry import objective_class
+from gossamer.params import Params, resolve
 from gossamer.params.check_method import splits_by_value
 from gossamer.train import Callback
 from gossamer.train import train as train_here
@@ -62,6 +63,8 @@ class ShardData:
 
     def gather(self, group: Group) -> None:
         """Put the fields of all workers together; every worker then has all of them."""
+        if self.fields:
+            return
         self.fields = {name: gather_rows(group, getattr(self, name)) for name in ROW_FIELDS}
 
     def keep(self, group: Group, wanted: npt.NDArray[np.bool_]) -> None:
@@ -80,21 +83,28 @@ class ShardData:
             name: None if values is None else values[wanted] for name, values in self.fields.items()
         }
 
-    def to_dataset(self, group: Group, reference: Dataset | None = None) -> Dataset:
-        """Return the rows of all workers as a data set, of which this worker holds its shard."""
+    def to_dataset(
+        self, group: Group, reference: Dataset | None = None, *, keeps_own_rows: bool = False
+    ) -> Dataset:
+        """Return the rows of all workers as a data set, of which this worker holds its shard.
+
+        Args:
+            group: The workers.
+            reference: The training data, for validation data.
+            keeps_own_rows: Whether labels, too, are those of the shard.
+        """
         like: tuple[Sequence[str], Levels | None] | None = None
         if reference is not None:
             like = (reference.get_feature_name(), reference.levels)
-        if not self.fields:
-            self.gather(group)
-        pieces = ShardPieces(group, self.chunks, like)
-        self.chunks = []
+        self.gather(group)
+        pieces = ShardPieces(group, self.chunks, like, keeps_own_rows=keeps_own_rows)
+        fields, self.chunks, self.fields = self.fields, [], {}
         return Dataset(
             pieces,
             reference=reference,
             feature_name=self.feature_name,
             categorical_feature=self.categorical_feature,
-            **self.fields,
+            **fields,
         )
 
 
@@ -128,6 +138,29 @@ def check_supported(params: Mapping[str, Any] | None) -> None:
                 hint="Train on one machine, or leave it out.",
             )
         )
+
+
+def keeps_own_rows(params: Params, fields: Mapping[str, Any]) -> bool:
+    """Return whether a worker can train with scores and labels of its own rows only.
+
+    Not so where something is computed from all rows at once: gradients of ranking, of Cox's model
+    and of the user's own objectives, samples by gradient or class, queries, forests and DART.
+
+    Example:
+        >>> keeps_own_rows(resolve({"objective": "binary"}), {})
+        True
+        >>> keeps_own_rows(resolve({"objective": "lambdarank"}), {})
+        False
+    """
+    return (
+        objective_class(params).by_row
+        and params.boosting == "gbdt"
+        and params.data_sample_strategy == "bagging"
+        and min(params.pos_bagging_fraction, params.neg_bagging_fraction) >= 1
+        and not params.bagging_by_query
+        and not params.weighted_bins
+        and all(fields.get(name) is None for name in ("group", "query", "position"))
+    )
 
 
 def train(
@@ -175,9 +208,12 @@ def train(
         True
     """
     check_supported(params)
-    data = train_set.to_dataset(group)
+    resolved = resolve(params or {}, context="train")
+    train_set.gather(group)  # a worker without rows does not know which fields there are
+    own = feval is None and keeps_own_rows(resolved, train_set.fields)
+    data = train_set.to_dataset(group, keeps_own_rows=own)
     if init_model is not None or valid_sets:
-        built_data(data, resolve(params or {}, context="train"))
+        built_data(data, resolved)
     valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]
     saved = [] if resume is None else [resume.attach_to(group)]
     return train_here(

@@ -180,7 +180,8 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     features = np.flatnonzero(binned.binning.is_categorical)
     if wanted == "off" or len(features) == 0:
         return None
-    refuse_on_disk(binned, "cat_target_statistics (other than off)")
+    data = data.whole()
+    binned = data.table
     refuse_on_disk(binned, "cat_target_statistics (other than off)")
     why = _why_not(params, data, objective)
     if why:
