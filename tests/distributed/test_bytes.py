@@ -254,7 +254,15 @@ def test_training_continues_from_a_model() -> None:
     assert run_group(3, work) == [one.model_to_string()] * 3
 
 
-@pytest.mark.parametrize("params", [{"linear_tree": True}, {"tree_method": "exact"}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"linear_tree": True},
+        {"tree_method": "exact"},
+        {"tree_learner": "voting"},
+        {"tree_learner": "feature_parallel"},
+    ],
+)
 def test_what_is_not_supported_is_refused_by_name(params: dict[str, Any]) -> None:
     def work(group: Group) -> None:
         train_shard(group, params, ShardData([TABLE], label=SIGNAL), 1)

@@ -311,7 +311,7 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
     "given",
     [
         {"device": "cuda"},
-        {"tree_learner": "data"},
+        {"tree_learner": "voting"},
         {"num_machines": 2},
         {"parser_config_file": "parser.json"},
     ],

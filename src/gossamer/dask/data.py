@@ -118,7 +118,7 @@ def to_shard(
     feature_name: Sequence[str] | Literal["auto"],
     categorical_feature: Sequence[str | int] | str | None,
 ) -> ShardData:
-    """Return parts as the rows of one worker. The parts lose their tables: these are freed early."""
+    """Return parts as the rows of one worker; their tables are taken out, to be freed early."""
     fields = {
         name: np.concatenate([part[name] for part in parts])
         for name in ROW_FIELDS

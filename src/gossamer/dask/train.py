@@ -20,6 +20,7 @@ from gossamer.dask.run import run_job
 from gossamer.dask.workers import Part
 from gossamer.distributed import Group, SavedRounds, check_supported
 from gossamer.distributed import train as train_shard
+from gossamer.distributed.machines import take_network
 from gossamer.errors import DataTypeError, message
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -114,6 +115,7 @@ def train(
                 expected="DaskDataset(data, label=...)",
             )
         )
+    _, params = take_network(params)  # Dask's workers know each other
     check_supported(params)
     sets = [valid_sets] if isinstance(valid_sets, DaskDataset) else list(valid_sets or [])
     names = [valid_names] if isinstance(valid_names, str) else valid_names

@@ -16,6 +16,7 @@ from gossamer.data.chunk_pieces import take_chunk_rows
 from gossamer.data.dataset import Dataset, built_data
 from gossamer.data.levels import Levels
 from gossamer.distributed.group import Group
+from gossamer.distributed.machines import connect_machines, take_network
 from gossamer.distributed.messages import gather_rows
 from gossamer.distributed.pieces import ShardPieces
 from gossamer.errors import NotSupportedError, message
@@ -164,7 +165,7 @@ def keeps_own_rows(params: Params, fields: Mapping[str, Any]) -> bool:
 
 
 def train(
-    group: Group,
+    group: Group | None,
     params: Mapping[str, Any] | None,
     train_set: ShardData,
     num_boost_round: int = 100,
@@ -174,6 +175,8 @@ def train(
     init_model: Any = None,
     callbacks: Sequence[Callback] | None = None,
     resume: SavedRounds | None = None,
+    *,
+    token: str | None = None,
 ) -> Booster:
     """Train a model on the rows of all workers; the same bytes as `gossamer.train` on all rows.
 
@@ -181,8 +184,10 @@ def train(
     are called on every worker with the scores and labels of all rows, and must be deterministic.
 
     Args:
-        group: The workers, see `ThreadGroup` and `TcpGroup`.
-        params: See `gossamer.train`.
+        group: The workers, see `ThreadGroup` and `TcpGroup`; None: those that the parameters
+            `machines` (or `machine_list_filename`), `num_machines`, `local_listen_port` and
+            `time_out` (minutes) name, as in LightGBM. This process listens on its own address only.
+        params: See `gossamer.train`; `tree_learner` may be "data", which it is in any case.
         train_set: The training rows of this worker.
         num_boost_round: See `gossamer.train`.
         valid_sets: The validation rows of this worker; training data itself may be among them.
@@ -191,8 +196,10 @@ def train(
         init_model: See `gossamer.train`.
         callbacks: See `gossamer.train`; they are called on every worker.
         resume: Where finished rounds are kept if a worker is lost, and taken from.
+        token: With `machines`: a secret that all of them share, at least 16 characters.
 
     Raises:
+        ParameterError: If `machines` cannot be used, or the token is missing.
         NotSupportedError: If parameters ask for something that workers cannot do together.
         WorkerError: If another worker is lost, or failed.
 
@@ -207,7 +214,22 @@ def train(
         >>> one.model_to_string() == run_group(3, work)[0].model_to_string()
         True
     """
+    network, params = take_network(params)
     check_supported(params)
+    if group is None:
+        with connect_machines(network, token) as machines:
+            return train(
+                machines,
+                params,
+                train_set,
+                num_boost_round,
+                valid_sets,
+                valid_names,
+                feval,
+                init_model,
+                callbacks,
+                resume,
+            )
     resolved = resolve(params or {}, context="train")
     train_set.gather(group)  # a worker without rows does not know which fields there are
     own = feval is None and keeps_own_rows(resolved, train_set.fields)
