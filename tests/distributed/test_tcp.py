@@ -125,20 +125,22 @@ def test_machines_are_those_of_lightgbms_parameters(tmp_path: Path) -> None:
     expected = gossamer.train(
         {"num_leaves": 5, "verbosity": -1}, gossamer.Dataset(x, label=y), 2
     ).model_to_string()
-    addresses = free_addresses(2)
     listing = tmp_path / "machines.txt"
-    listing.write_text("".join(f"{host} {port}\n" for host, port in addresses))
-    by_name = {"machines": ",".join(f"{host}:{port}" for host, port in addresses)}
-    by_file = {"mlist": str(listing), "num_machines": 2}
-    for network in (by_name, by_file):
+    for is_file in (False, True):
+        addresses = free_addresses(2)
+        listing.write_text("".join(f"{host} {port}\n" for host, port in addresses))
+        network: dict[str, Any] = {"machines": ",".join(f"{h}:{port}" for h, port in addresses)}
+        if is_file:
+            network = {"mlist": str(listing), "num_machines": 2}
+        ports = [port for _, port in addresses]
 
-        def run(rank: int, network: dict[str, Any] = network) -> str:
+        def run(rank: int, network: dict[str, Any] = network, ports: list[int] = ports) -> str:
             rows = slice(0, 9_000) if rank == 0 else slice(9_000, None)
             params = {
                 "num_leaves": 5,
                 "verbosity": -1,
                 "tree_learner": "data",
-                "local_listen_port": addresses[rank][1],
+                "local_listen_port": ports[rank],
                 "time_out": 1,
                 **network,
             }
