@@ -73,7 +73,7 @@ def connect_machines(network: Mapping[str, Any], token: str | None) -> TcpGroup:
     Raises:
         ParameterError: If the machines cannot be read, or this process is none of them.
     """
-    given = {name: TABLE[name].default for name in _NAMES}
+    given: dict[str, Any] = {name: TABLE[name].default for name in _NAMES}
     given |= {name: coerce(TABLE[name], value, name) for name, value in network.items()}
     machines = _read_machines(given["machines"], given["machine_list_filename"])
     if "num_machines" in network and given["num_machines"] != len(machines):
