@@ -228,6 +228,28 @@ def test_what_cannot_be_used_is_refused(client: Client) -> None:
         train(client, PARAMS, gossamer.Dataset(TABLE, label=LABEL), 1)  # type: ignore[arg-type]
 
 
+def test_the_client_sees_rounds_and_traffic(client: Client) -> None:
+    sizes = (9_000, 11_000)
+    data = DaskDataset(chunked(TABLE, sizes), label=chunked(LABEL, sizes))
+    rounds: list[tuple[int, int, float]] = []
+    history: dict[str, Any] = {}
+    traffic: dict[str, float] = {}
+
+    def show(env: gossamer.CallbackEnv) -> None:
+        (result,) = env.evaluation_result_list or ()
+        rounds.append((env.iteration, env.end_iteration, result.metric_value))
+
+    train(client, PARAMS, data, 3, data, progress=show, evals_result=history, traffic=traffic)
+    deadline = time.monotonic() + 10
+    while len(rounds) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ((metrics,),) = (found.values() for found in history.values())
+    assert rounds == [(i, 3, metrics[i]) for i in range(3)]
+    assert traffic["n_trees"] == 3
+    assert 0 < traffic["collectives_per_tree"] <= 80
+    assert 0 < traffic["tree_bytes"] < traffic["n_bytes"]
+
+
 MADE: list[weakref.ref[np.ndarray]] = []
 
 

@@ -120,4 +120,3 @@ def test_what_cannot_be_used_is_refused(client: Client) -> None:
         dxgb.train(client, {"tree_method": "exact"}, data, 1)
     with pytest.raises(gossamer.DataError, match="must be a DaskDMatrix"):
         dxgb.train(client, PARAMS, xgb.DMatrix(TABLE), 1)  # type: ignore[arg-type]
-

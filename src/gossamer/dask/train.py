@@ -16,9 +16,10 @@ from distributed import Client
 
 from gossamer.callbacks import record_evaluation
 from gossamer.dask.data import DaskDataset, split, to_shard
+from gossamer.dask.progress import Progress, ReportRounds, shown_progress
 from gossamer.dask.run import run_job
 from gossamer.dask.workers import Part
-from gossamer.distributed import Group, SavedRounds, check_supported
+from gossamer.distributed import Group, SavedRounds, Traffic, check_supported
 from gossamer.distributed import train as train_shard
 from gossamer.distributed.machines import take_network
 from gossamer.errors import DataTypeError, message
@@ -41,6 +42,7 @@ class _TrainJob:
     feval: CustomMetric | Sequence[CustomMetric] | None
     init_model: Any
     callbacks: Sequence[Callback]
+    report: ReportRounds | None
 
     def __call__(
         self,
@@ -48,12 +50,15 @@ class _TrainJob:
         rows: Sequence[Part],
         valid: Sequence[Sequence[Part]],
         rounds: SavedRounds,
-    ) -> tuple[Booster, History]:
+    ) -> tuple[Booster, History, Traffic]:
         history: History = {}
         train_set = to_shard(rows, *self.columns)
         valid_sets = [to_shard(parts, "auto", "auto") for parts in valid]
         if self.with_training is not None:
             valid_sets.insert(self.with_training, train_set)
+        callbacks: list[Callback] = [*self.callbacks, record_evaluation(history)]
+        if self.report is not None and group.rank == 0:
+            callbacks.append(self.report)
         booster = train_shard(
             group,
             self.params,
@@ -63,10 +68,10 @@ class _TrainJob:
             self.valid_names,
             self.feval,
             self.init_model,
-            [*self.callbacks, record_evaluation(history)],
+            callbacks,
             rounds,
         )
-        return booster, history
+        return booster, history, group.traffic
 
 
 def train(
@@ -81,6 +86,8 @@ def train(
     callbacks: Sequence[Callback] | None = None,
     *,
     evals_result: History | None = None,
+    progress: Progress | bool = False,
+    traffic: dict[str, float] | None = None,
     time_out: float = 60.0,
     max_restarts: int = 3,
 ) -> Booster:
@@ -100,6 +107,10 @@ def train(
         init_model: A `Booster` to continue from.
         callbacks: See `gossamer.train`; they are called on every worker.
         evals_result: Filled with the metrics of each round, by data set and metric.
+        progress: True: show a progress bar on the client (it needs tqdm). A function is called on
+            the client after each round with a `CallbackEnv`, whose `model` is None.
+        traffic: Filled with what the first worker has sent: the fields of `Traffic`,
+            `collectives_per_tree` and `bytes_per_tree`.
         time_out: Seconds without a sign of life after which a worker counts as lost.
         max_restarts: How often training goes on from the finished rounds after a worker was lost.
 
@@ -119,20 +130,26 @@ def train(
     check_supported(params)
     sets = [valid_sets] if isinstance(valid_sets, DaskDataset) else list(valid_sets or [])
     names = [valid_names] if isinstance(valid_names, str) else valid_names
-    job = _TrainJob(
-        params,
-        num_boost_round,
-        (data.feature_name, data.categorical_feature),
-        next((i for i, other in enumerate(sets) if other is data), None),
-        names,
-        feval,
-        init_model,
-        list(callbacks or ()),
-    )
     others = [other.to_parts() for other in sets if other is not data]
-    booster, history = run_job(client, job, data.to_parts(), others, time_out, max_restarts)
+    with shown_progress(client, progress) as report:
+        job = _TrainJob(
+            params,
+            num_boost_round,
+            (data.feature_name, data.categorical_feature),
+            next((i for i, other in enumerate(sets) if other is data), None),
+            names,
+            feval,
+            init_model,
+            list(callbacks or ()),
+            report,
+        )
+        booster, history, sent = run_job(
+            client, job, data.to_parts(), others, time_out, max_restarts
+        )
     if evals_result is not None:
         evals_result.update(history)
+    if traffic is not None:
+        traffic.update(sent.to_dict())
     found: Booster = booster
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import numpy as np
@@ -62,6 +62,16 @@ class Traffic:
     def bytes_per_tree(self) -> float:
         """Mean number of bytes that this worker sends while a tree is grown."""
         return self.tree_bytes / max(self.n_trees, 1)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return all numbers by name.
+
+        Example:
+            >>> Traffic(n_trees=2, tree_bytes=10).to_dict()["bytes_per_tree"]
+            5.0
+        """
+        means = ("collectives_per_tree", "bytes_per_tree")
+        return {**asdict(self), **{name: getattr(self, name) for name in means}}
 
 
 def predict_tree_bytes(
