@@ -22,10 +22,12 @@ class PythonExchange : public Exchange {
   explicit PythonExchange(nb::object sums)
       : sums_(std::move(sums)),
         n_shards_(nb::cast<std::int32_t>(sums_.attr("size"))),
-        shard_(nb::cast<std::int32_t>(sums_.attr("rank"))) {}
+        shard_(nb::cast<std::int32_t>(sums_.attr("rank"))),
+        has_all_rows_(nb::cast<bool>(sums_.attr("has_all_rows"))) {}
 
   std::int32_t n_shards() const override { return n_shards_; }
   std::int32_t shard() const override { return shard_; }
+  bool has_all_rows() const override { return has_all_rows_; }
 
   std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
     const nb::gil_scoped_acquire acquire;
@@ -94,6 +96,7 @@ class PythonExchange : public Exchange {
 
   nb::object sums_;
   std::int32_t n_shards_, shard_;
+  bool has_all_rows_;
   std::vector<std::uint64_t> words_;
   std::vector<std::int32_t> ints_;
 };

@@ -157,10 +157,11 @@ bool CellShare::has_lane(std::int32_t group, std::int32_t lane) const {
   });
 }
 
-std::vector<CellShare> share_cells(const HistogramShape& shape, std::int32_t n_shards) {
+std::vector<CellShare> share_cells(const HistogramShape& shape, std::int32_t n_shards, bool whole_groups) {
   const auto& groups = shape.matrix->groups();
   std::int64_t total = shape.has_sparse() ? shape.sparse->n_cells : 0;
   for (std::size_t g = 0; g < groups.size(); ++g) total += shape.group_used[g] ? groups[g].n_cells : 0;
+  const auto n_used = std::count(shape.group_used.begin(), shape.group_used.end(), char{1});
   std::vector<CellShare> shares(at(n_shards));
   std::int64_t before = 0;
   // The owner of the middle cell owns all.
@@ -172,6 +173,10 @@ std::vector<CellShare> share_cells(const HistogramShape& shape, std::int32_t n_s
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (!shape.group_used[g]) continue;
     const auto group = static_cast<std::int32_t>(g);
+    if (whole_groups && n_used >= n_shards) {
+      next_owner(groups[g].n_cells).lanes.push_back({group, 0, groups[g].n_lanes});
+      continue;
+    }
     for (std::int32_t lane = 0; lane < groups[g].n_lanes; ++lane) {
       auto& lanes = next_owner(groups[g].lane_begin(lane + 1) - groups[g].lane_begin(lane)).lanes;
       if (!lanes.empty() && lanes.back().group == group) {

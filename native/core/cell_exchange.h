@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/exchange.h"
@@ -28,8 +29,9 @@ struct CellShare {
   bool has_lane(std::int32_t group, std::int32_t lane) const;
 };
 
-// Deals the lanes and blocks of all used groups out, so that every shard has about as many cells.
-std::vector<CellShare> share_cells(const HistogramShape& shape, std::int32_t n_shards);
+// Deals the lanes and blocks of all used groups out, so that every shard has about as many cells. `whole_groups`: the
+// lanes of a group, which are built together, stay together if there are enough groups.
+std::vector<CellShare> share_cells(const HistogramShape& shape, std::int32_t n_shards, bool whole_groups = false);
 
 // The cells of this shard's share become the sums over all shards; the others are left as they are.
 void exchange_cells(Team& team, const HistogramShape& shape, std::span<const CellShare> shares,
@@ -41,8 +43,9 @@ class ByteWriter {
  public:
   template <class T>
   void put(const T& value) {
-    const auto* const from = reinterpret_cast<const std::uint8_t*>(&value);
-    bytes_.insert(bytes_.end(), from, from + sizeof(T));
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + sizeof(T));
+    std::memcpy(bytes_.data() + end, &value, sizeof(T));
   }
   void put_all(std::span<const std::uint8_t> values) { bytes_.insert(bytes_.end(), values.begin(), values.end()); }
   Bytes take() { return std::move(bytes_); }

@@ -18,6 +18,8 @@ class Exchange {
 
   virtual std::int32_t n_shards() const = 0;
   virtual std::int32_t shard() const = 0;
+  // Whether every shard has all rows: histograms are complete then, and only the search is shared out.
+  virtual bool has_all_rows() const { return false; }
 
   // Part i goes to shard i; returns what each shard sent to this one.
   virtual std::vector<Bytes> swap(const std::vector<Bytes>& parts) = 0;

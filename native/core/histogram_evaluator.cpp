@@ -88,8 +88,12 @@ void HistogramEvaluator::plan_features() {
   own_blocks_.resize(sparse_ ? sparse_->blocks.size() : 0);
   std::iota(own_blocks_.begin(), own_blocks_.end(), 0);
   if (data_.exchange == nullptr) return;
-  shares_ = share_cells(shape_, data_.exchange->n_shards());
+  shares_ = share_cells(shape_, data_.exchange->n_shards(), data_.exchange->has_all_rows());
   const CellShare& own = shares_[at(data_.exchange->shard())];
+  if (data_.exchange->has_all_rows()) {  // nobody else needs the cells of the other groups
+    std::fill(shape_.group_used.begin(), shape_.group_used.end(), char{0});
+    for (const CellShare::Lanes& lanes : own.lanes) shape_.group_used[at(lanes.group)] = 1;
+  }
   own_blocks_.resize(at(own.n_blocks));
   std::iota(own_blocks_.begin(), own_blocks_.end(), own.first_block);
 }
@@ -278,7 +282,7 @@ std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<cons
   }
   RowPages& pages = data_.pages != nullptr ? *data_.pages : *resident_;
   builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built);
-  if (data_.exchange != nullptr) {
+  if (data_.exchange != nullptr && !data_.exchange->has_all_rows()) {
     builder_.merge(team, shape_, built);
     exchange_cells(team, shape_, shares_, built, *data_.exchange);
   }

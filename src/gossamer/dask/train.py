@@ -22,7 +22,7 @@ from gossamer.dask.workers import Part
 from gossamer.distributed import Group, SavedRounds, Traffic, check_supported
 from gossamer.distributed import train as train_shard
 from gossamer.distributed.machines import take_network
-from gossamer.errors import DataTypeError, message
+from gossamer.errors import DataTypeError, NotSupportedError, message
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.train import Callback
@@ -126,7 +126,16 @@ def train(
                 expected="DaskDataset(data, label=...)",
             )
         )
-    _, params = take_network(params)  # Dask's workers know each other
+    network, params = take_network(params)  # Dask's workers know each other
+    if network.get("tree_learner") == "feature":
+        raise NotSupportedError(
+            message(
+                "tree_learner=feature needs all rows on every worker, and Dask's have some each",
+                got="feature",
+                expected="data",
+                hint="Leave it out, or use gossamer.distributed.train.",
+            )
+        )
     check_supported(params)
     sets = [valid_sets] if isinstance(valid_sets, DaskDataset) else list(valid_sets or [])
     names = [valid_names] if isinstance(valid_names, str) else valid_names

@@ -26,7 +26,7 @@ def take_network(params: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict
     """Split parameters into those of the network, by LightGBM's first names, and the others.
 
     Raises:
-        NotSupportedError: If `tree_learner` is something else than "data".
+        NotSupportedError: If `tree_learner` is "voting".
 
     Example:
         >>> take_network({"workers": "a:1,b:1", "num_leaves": 5})
@@ -38,24 +38,25 @@ def take_network(params: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict
         first = CANONICAL.get(name, name)
         if first in _NAMES:
             network[first] = value
-        elif first == "tree_learner":
-            _check_learner(value)  # no part of the model: on one machine there is none
+        elif first == "tree_learner":  # no part of the model: on one machine there is none
+            network[first] = _check_learner(value)
         else:
             others[name] = value
     return network, others
 
 
-def _check_learner(value: Any) -> None:
-    learner = coerce(TABLE["tree_learner"], value, "tree_learner")
-    if learner not in ("serial", "data"):
+def _check_learner(value: Any) -> str:
+    learner = str(coerce(TABLE["tree_learner"], value, "tree_learner"))
+    if learner == "voting":
         raise NotSupportedError(
             message(
                 "this tree_learner is not supported on several workers",
                 got=value,
-                expected="data",
+                expected="data or feature",
                 hint="Leave it out: features are shared out for the search in any case.",
             )
         )
+    return learner
 
 
 def connect_machines(network: Mapping[str, Any], token: str | None) -> TcpGroup:

@@ -173,6 +173,8 @@ class ShardGrower(OwnRowsGrower):
 class _Sums:
     """The sums over all workers that the native grower asks for."""
 
+    has_all_rows = False
+
     def __init__(self, group: Group) -> None:
         self._group = group
         self.rank, self.size = group.rank, group.size

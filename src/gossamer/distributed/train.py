@@ -15,6 +15,7 @@ from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.data.chunk_pieces import take_chunk_rows
 from gossamer.data.dataset import Dataset, built_data
 from gossamer.data.levels import Levels
+from gossamer.distributed.all_rows import AllRowsPieces
 from gossamer.distributed.group import Group
 from gossamer.distributed.machines import connect_machines, take_network
 from gossamer.distributed.messages import gather_rows
@@ -187,7 +188,8 @@ def train(
         group: The workers, see `ThreadGroup` and `TcpGroup`; None: those that the parameters
             `machines` (or `machine_list_filename`), `num_machines`, `local_listen_port` and
             `time_out` (minutes) name, as in LightGBM. This process listens on its own address only.
-        params: See `gossamer.train`; `tree_learner` may be "data", which it is in any case.
+        params: See `gossamer.train`. `tree_learner` is "data", or "feature" where every worker has
+            all rows (in `valid_sets`, too): then the search for splits is shared out alone.
         train_set: The training rows of this worker.
         num_boost_round: See `gossamer.train`.
         valid_sets: The validation rows of this worker; training data itself may be among them.
@@ -220,7 +222,7 @@ def train(
         with connect_machines(network, token) as machines:
             return train(
                 machines,
-                params,
+                params | {n: v for n, v in network.items() if n == "tree_learner"},
                 train_set,
                 num_boost_round,
                 valid_sets,
@@ -231,12 +233,64 @@ def train(
                 resume,
             )
     resolved = resolve(params or {}, context="train")
+    if network.get("tree_learner") == "feature":
+        return _train_by_feature(
+            group,
+            params,
+            train_set,
+            num_boost_round,
+            valid_sets,
+            valid_names,
+            feval,
+            init_model,
+            callbacks,
+            resume,
+        )
     train_set.gather(group)  # a worker without rows does not know which fields there are
     own = feval is None and keeps_own_rows(resolved, train_set.fields)
     data = train_set.to_dataset(group, keeps_own_rows=own)
     if init_model is not None or valid_sets:
         built_data(data, resolved)
     valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]
+    saved = [] if resume is None else [resume.attach_to(group)]
+    return train_here(
+        params,
+        data,
+        num_boost_round,
+        valid_sets=valid or None,
+        valid_names=valid_names,
+        feval=feval,
+        init_model=init_model,
+        callbacks=[*(callbacks or ()), *saved],
+    )
+
+
+def _train_by_feature(
+    group: Group,
+    params: Mapping[str, Any],
+    train_set: ShardData,
+    num_boost_round: int,
+    valid_sets: Sequence[ShardData],
+    valid_names: Sequence[str] | None,
+    feval: CustomMetric | Sequence[CustomMetric] | None,
+    init_model: Any,
+    callbacks: Sequence[Callback] | None,
+    resume: SavedRounds | None,
+) -> Booster:
+    """Train where every worker has all rows; see `train`."""
+
+    def make(rows: ShardData, table: Any, reference: Dataset | None = None) -> Dataset:
+        return Dataset(
+            table,
+            reference=reference,
+            feature_name=rows.feature_name if reference is None else "auto",
+            categorical_feature=rows.categorical_feature if reference is None else "auto",
+            **{name: getattr(rows, name) for name in ROW_FIELDS},
+        )
+
+    data = make(train_set, AllRowsPieces(group, train_set.chunks))
+    built_data(data, resolve(params, context="train"))
+    valid = [data if r is train_set else make(r, list(r.chunks), data) for r in valid_sets]
     saved = [] if resume is None else [resume.attach_to(group)]
     return train_here(
         params,
