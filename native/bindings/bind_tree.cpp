@@ -301,8 +301,10 @@ void bind_grower(nb::module_& m) {
                        "Grows trees on one binned table: one per output, or one whose leaves have a value for each.")
       .def(nb::init<std::shared_ptr<BinMatrix>, bool, nb::object>(), "matrix"_a, "vector_leaves"_a = false,
            "exchange"_a = nb::none(),
-           "`exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array)\n"
-           "and gather(array) work over all shards; the first two change the array.")
+           "`exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),\n"
+           "gather(array) and exchange(parts) work over all shards; the first two change the array.\n"
+           "`size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them\n"
+           "has all rows, and shares the search only.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"

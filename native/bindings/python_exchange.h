@@ -19,7 +19,33 @@ namespace gossamer::bindings {
 class PythonExchange : public Exchange {
  public:
   // The object stays alive as long as the grower's owner does.
-  explicit PythonExchange(nb::object sums) : sums_(std::move(sums)) {}
+  explicit PythonExchange(nb::object sums)
+      : sums_(std::move(sums)),
+        n_shards_(nb::cast<std::int32_t>(sums_.attr("size"))),
+        shard_(nb::cast<std::int32_t>(sums_.attr("rank"))),
+        has_all_rows_(nb::cast<bool>(sums_.attr("has_all_rows"))) {}
+
+  std::int32_t n_shards() const override { return n_shards_; }
+  std::int32_t shard() const override { return shard_; }
+  bool has_all_rows() const override { return has_all_rows_; }
+
+  std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
+    const nb::gil_scoped_acquire acquire;
+    std::vector<Bytes> received;
+    try {
+      nb::list contents;
+      for (const Bytes& part : parts) contents.append(nb::bytes(part.data(), part.size()));
+      for (const nb::handle content : nb::list(sums_.attr("exchange")(contents))) {
+        const auto bytes = nb::cast<nb::bytes>(content);
+        const auto* const first = static_cast<const std::uint8_t*>(bytes.data());
+        received.emplace_back(first, first + bytes.size());
+      }
+    } catch (nb::python_error& error) {
+      error.restore();
+      throw Interrupted{};
+    }
+    return received;
+  }
 
   void add(std::span<const std::span<std::uint64_t>> parts) override { add_parts(parts, words_); }
   void add(std::span<const std::span<std::int32_t>> parts) override { add_parts(parts, ints_); }
@@ -69,6 +95,8 @@ class PythonExchange : public Exchange {
   }
 
   nb::object sums_;
+  std::int32_t n_shards_, shard_;
+  bool has_all_rows_;
   std::vector<std::uint64_t> words_;
   std::vector<std::int32_t> ints_;
 };

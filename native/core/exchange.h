@@ -10,10 +10,19 @@
 
 namespace gossamer {
 
+using Bytes = std::vector<std::uint8_t>;
+
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
+  virtual std::int32_t n_shards() const = 0;
+  virtual std::int32_t shard() const = 0;
+  // Whether every shard has all rows: histograms are complete then, and only the search is shared out.
+  virtual bool has_all_rows() const { return false; }
+
+  // Part i goes to shard i; returns what each shard sent to this one.
+  virtual std::vector<Bytes> swap(const std::vector<Bytes>& parts) = 0;
   // Every number becomes the sum over all shards; sums wrap around like unsigned integers.
   virtual void add(std::span<const std::span<std::uint64_t>> parts) = 0;
   virtual void add(std::span<const std::span<std::int32_t>> parts) = 0;

@@ -87,36 +87,51 @@ class Finisher {
   void refit() {
     const auto n_leaves = static_cast<std::int64_t>(leaves_.size());
     std::vector<std::vector<Residual>> scratch(at(team_.n_threads()));
-    const auto refit_one = [&](std::int64_t task, int thread) {
+    const std::vector<std::vector<Residual>> shared = gather_residuals();
+    team_.for_each(n_leaves * n_outputs_, [&](std::int64_t task, int thread) {
       const std::int64_t k = task / n_leaves;
       if (!params_[at(k)].values.refit) return;
       const std::int32_t leaf = leaves_[at(task % n_leaves)];
-      double value = refit_leaf_of(refit_of(k), node(leaf).rows, scratch[at(thread)]);
+      const RowRange range = node(leaf).rows;
+      double value = shared.empty() ? refit_leaf(refit_of(k), grown_.rows.from(range.begin), range.end - range.begin,
+                                                 scratch[at(thread)])
+                                    : refit_residuals(refit_of(k), shared[at(task)], scratch[at(thread)]);
       const double limit = params_[0].search.rules.max_delta_step;
       if (limit > 0.0) value = std::clamp(value, -limit, limit);
       values(leaf)[k] = value;
-    };
-    if (grown_.data.exchange != nullptr) {
-      for (std::int64_t task = 0; task < n_leaves * n_outputs_; ++task) refit_one(task, 0);
-    } else {
-      team_.for_each(n_leaves * n_outputs_, refit_one);
-    }
+    });
     if (grown_.monotone.is_on()) reconcile();
   }
 
-  double refit_leaf_of(const LeafRefit& refit, RowRange range, std::vector<Residual>& scratch) const {
-    const RowIdx* const rows = grown_.rows.from(range.begin);
-    const std::int64_t n = range.end - range.begin;
-    if (grown_.data.exchange == nullptr) return refit_leaf(refit, rows, n, scratch);
-    std::vector<double> own;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const Residual r = residual_of(refit, rows[i]);
-      own.insert(own.end(), {r.value, r.weight});
+  // By output and leaf: the residuals of all shards, in the order of their rows. Without shards: nothing.
+  std::vector<std::vector<Residual>> gather_residuals() const {
+    if (grown_.data.exchange == nullptr) return {};
+    const std::size_t n_tasks = leaves_.size() * at(n_outputs_);
+    // How many residuals each task has, then values and weights.
+    std::vector<double> own(n_tasks, 0.0);
+    for (std::size_t task = 0; task < n_tasks; ++task) {
+      const auto k = static_cast<std::int64_t>(task / leaves_.size());
+      if (!params_[at(k)].values.refit) continue;
+      const RowRange range = node(leaves_[task % leaves_.size()]).rows;
+      const RowIdx* const rows = grown_.rows.from(range.begin);
+      own[task] = static_cast<double>(range.end - range.begin);
+      for (std::int64_t i = 0; i < range.end - range.begin; ++i) {
+        const Residual r = residual_of(refit_of(k), rows[i]);
+        own.insert(own.end(), {r.value, r.weight});
+      }
     }
     const std::vector<double> all = grown_.data.exchange->gather(own);
-    std::vector<Residual> residuals;
-    for (std::size_t i = 0; i < all.size(); i += 2) residuals.push_back({all[i], all[i + 1]});
-    return refit_residuals(refit, residuals, scratch);
+    std::vector<std::vector<Residual>> shared(n_tasks);
+    for (std::size_t begin = 0; begin < all.size();) {
+      const double* next = all.data() + begin + n_tasks;
+      for (std::size_t task = 0; task < n_tasks; ++task) {
+        for (auto left = static_cast<std::int64_t>(all[begin + task]); left > 0; --left, next += 2) {
+          shared[task].push_back({next[0], next[1]});
+        }
+      }
+      begin = static_cast<std::size_t>(next - all.data());
+    }
+    return shared;
   }
 
   void reconcile() {

@@ -11,6 +11,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 bool HistogramEvaluator::has_cells(const SearchedLeaf& leaf, std::int32_t f) const {
+  if (!owns(f)) return false;
   if (!feature(f).loose()) return true;
   const std::int32_t place = sparse_->place_of[at(f)];
   const auto& alive = state(leaf.job->node).alive;

@@ -86,8 +86,17 @@ void HistogramEvaluator::plan_features() {
   const auto& direction = task_.params[0].monotone.direction;
   const bool monotone = std::any_of(direction.begin(), direction.end(), [](std::int8_t d) { return d != 0; });
   one_by_one_ = search_->extra_trees || monotone || costs_.adjusts_gains();
-  all_blocks_.resize(sparse_ ? sparse_->blocks.size() : 0);
-  std::iota(all_blocks_.begin(), all_blocks_.end(), 0);
+  own_blocks_.resize(sparse_ ? sparse_->blocks.size() : 0);
+  std::iota(own_blocks_.begin(), own_blocks_.end(), 0);
+  if (data_.exchange == nullptr) return;
+  shares_ = share_cells(shape_, data_.exchange->n_shards(), data_.exchange->has_all_rows());
+  const CellShare& own = shares_[at(data_.exchange->shard())];
+  if (data_.exchange->has_all_rows()) {  // nobody else needs the cells of the other groups
+    std::fill(shape_.group_used.begin(), shape_.group_used.end(), char{0});
+    for (const CellShare::Lanes& lanes : own.lanes) shape_.group_used[at(lanes.group)] = 1;
+  }
+  own_blocks_.resize(at(own.n_blocks));
+  std::iota(own_blocks_.begin(), own_blocks_.end(), own.first_block);
 }
 
 void HistogramEvaluator::make_scratch(int n_threads) {
@@ -180,6 +189,7 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
     for_blocks(team, n_jobs, per_task, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
       for (std::size_t i = at(begin); i < at(end); ++i) settle(leaves[i], thread, best[i], splits[i]);
     });
+    if (data_.exchange != nullptr) agree(jobs, best, splits);
   }
   builder_.give_back(built);
   for (Family& family : families) {
@@ -205,14 +215,14 @@ std::vector<HistogramEvaluator::Family> HistogramEvaluator::make_families(std::s
     family.jobs[0] = i;
     const NodeState& own = state(jobs[i].node);
     if (family.parent < 0) {
-      family.alive = own.histogram ? own.alive : all_blocks_;
+      family.alive = own.histogram ? own.alive : own_blocks_;
     } else {
       // Which child is built depends on the rows of all shards, so that all of them choose the same.
       const bool left_is_smaller = own.sums.count <= state(jobs[i + 1].node).sums.count;
       family.jobs[0] = left_is_smaller ? i : i + 1;
       family.jobs[1] = left_is_smaller ? i + 1 : i;
       family.subtracts = state(family.parent).histogram != nullptr;
-      family.alive = family.subtracts ? std::move(state(family.parent).alive) : all_blocks_;
+      family.alive = family.subtracts ? std::move(state(family.parent).alive) : own_blocks_;
       ++i;
     }
     families.push_back(std::move(family));
@@ -271,22 +281,11 @@ std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<cons
   }
   RowPages& pages = data_.pages != nullptr ? *data_.pages : *resident_;
   builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built);
-  if (data_.exchange != nullptr) {
+  if (data_.exchange != nullptr && !data_.exchange->has_all_rows()) {
     builder_.merge(team, shape_, built);
-    exchange(built);
+    exchange_cells(team, shape_, shares_, built, *data_.exchange);
   }
   return built;
-}
-
-// Cells are added as whole words: no field of a packed cell overflows, since the number of rows of all shards decided
-// whether cells are packed. Counts of large cells are 32 bits, and there are fewer rows than that.
-void HistogramEvaluator::exchange(std::span<BuiltHistogram> built) {
-  std::vector<std::span<std::uint64_t>> parts;
-  for (const BuiltHistogram& h : built) {
-    parts.emplace_back(h.own->words.data(), at(h.own->words.size()));
-    parts.emplace_back(h.own->light.data(), at(h.own->light.size()));
-  }
-  data_.exchange->add(parts);
 }
 
 // ---- settling the winners ----
@@ -337,9 +336,9 @@ double HistogramEvaluator::own_gain(const LeafJob& job, const Sums& sums) const 
   return leaf_gain(gradient, hessian, static_cast<double>(sums.count), rules_, output);
 }
 
-void HistogramEvaluator::settle(const SearchedLeaf& leaf, int thread, Found& found, BestSplit& split) {
+void HistogramEvaluator::settle(const SearchedLeaf& leaf, int thread, const Found& found, BestSplit& split) {
   NodeState& node = state(leaf.job->node);
-  split = std::move(found.split);
+  split = found.split;
   split.gain = found.gain;
   if (!complete(leaf, thread, split, node.left)) split = BestSplit{};
   for (SplitCosts::Offer& offer : costs_.offers(leaf.job->node)) {

@@ -1,8 +1,10 @@
 // Best splits from histograms of integers.
 //
 // The histogram of the smaller child of a node is built from its rows; the larger child's is the parent's minus the
-// smaller child's. Cells are merged, subtracted and searched lane by lane, while they are in cache. With an exchange,
-// built histograms are completed, then added up over all shards, then searched.
+// smaller child's. Cells are merged, subtracted and searched lane by lane, while they are in cache.
+//
+// With an exchange, every shard owns some of the features: it adds up the cells that all shards have built of these,
+// subtracts and searches them. The shards then tell each other their best splits, and all take the best of them.
 #pragma once
 
 #include <compare>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "core/allowed_features.h"
+#include "core/cell_exchange.h"
 #include "core/histogram.h"
 #include "core/histogram_builder.h"
 #include "core/leaf_evaluator.h"
@@ -143,7 +146,10 @@ class HistogramEvaluator : public LeafEvaluator {
   void make_scratch(int n_threads);
   std::vector<Family> make_families(std::span<const LeafJob> jobs);
   std::vector<BuiltHistogram> build(Team& team, std::span<const LeafJob> jobs, std::vector<Family>& families);
-  void exchange(std::span<BuiltHistogram> built);
+  // Whether this shard has the sums of a feature's cells.
+  bool owns(std::int32_t f) const;
+  void agree(std::span<const LeafJob> jobs, std::span<const Found> best, std::span<BestSplit> splits);
+  Bytes write_splits(std::span<const LeafJob> jobs, std::span<const Found> best, std::span<const BestSplit> splits);
   std::unique_ptr<Histogram> acquire(bool large);
   void mark_in_use(std::span<const LeafJob> jobs, bool in_use);
   void prepare_rest(std::span<const LeafJob> jobs, Family& family);
@@ -163,14 +169,15 @@ class HistogramEvaluator : public LeafEvaluator {
   void search_cells(const SearchedLeaf& leaf, const FeatureCells& cells, std::int32_t f, int thread, Found& best);
   FeatureCells sparse_cells(Histogram& histogram, std::int64_t first_cell, bool heavy);
   double own_gain(const LeafJob& job, const Sums& sums) const;
-  void settle(const SearchedLeaf& leaf, int thread, Found& found, BestSplit& split);
+  void settle(const SearchedLeaf& leaf, int thread, const Found& found, BestSplit& split);
   bool complete(const SearchedLeaf& leaf, int thread, BestSplit& split, Sums& left);
   void force(const SearchedLeaf& leaf, int thread, BestSplit& split);
   bool has_cells(const SearchedLeaf& leaf, std::int32_t f) const;
 
   std::shared_ptr<const SparseRows> sparse_;  // nullptr: no sparse columns
   std::unique_ptr<ResidentRows> resident_;
-  std::vector<std::int32_t> all_blocks_;  // blocks of sparse_
+  std::vector<CellShare> shares_;         // by shard; empty: there are no other shards
+  std::vector<std::int32_t> own_blocks_;  // blocks of sparse_ that are searched here
   bool one_by_one_ = false;               // every feature must be searched on its own
   std::vector<NodeState> nodes_;
   HistogramPool pool_;

@@ -22,13 +22,20 @@ std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n
   const std::int64_t shared = n_lanes * static_cast<std::int64_t>(n_families) / (2 * n_threads);
   const std::int64_t block = n_threads == 1 ? 32 : std::clamp<std::int64_t>(shared, 2, 32);
   std::vector<LaneBlock> blocks;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (!shape_.group_used[g]) continue;
-    const std::int64_t n = groups[g].n_lanes;
-    for (std::int64_t first = 0; first < n; first += block) {
-      blocks.push_back({static_cast<std::int32_t>(g), static_cast<std::int32_t>(first),
-                        static_cast<std::int32_t>(std::min(block, n - first))});
+  const auto add = [&](std::int32_t group, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin; first < end; first += block) {
+      blocks.push_back(
+          {group, static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min(block, end - first))});
     }
+  };
+  if (data_.exchange != nullptr) {
+    for (const CellShare::Lanes& own : shares_[at(data_.exchange->shard())].lanes) {
+      add(own.group, own.first, own.first + own.n);
+    }
+    return blocks;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (shape_.group_used[g]) add(static_cast<std::int32_t>(g), 0, groups[g].n_lanes);
   }
   return blocks;
 }

@@ -40,7 +40,8 @@ struct RowBlock {
   }
 };
 
-GradientStats find_stats(Team& team, const TreeTask& task, Exchange* exchange) {
+// Of all shards. `n_rows` becomes the rows of all of them.
+GradientStats find_stats(Team& team, const TreeTask& task, Exchange* exchange, std::int64_t& n_rows) {
   std::vector<GradientStats> parts(at(team.n_threads()));
   for_blocks(team, task.n_rows, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
     const RowBlock block(task, begin, end);
@@ -50,8 +51,9 @@ GradientStats find_stats(Team& team, const TreeTask& task, Exchange* exchange) {
   GradientStats total = parts[0];
   for (std::size_t i = 1; i < parts.size(); ++i) add_stats(parts[i], total);
   if (exchange == nullptr) return total;
-  const std::span<std::uint64_t> counts[2] = {{reinterpret_cast<std::uint64_t*>(total.gradient_exponents), 256},
-                                              {reinterpret_cast<std::uint64_t*>(total.hessian_exponents), 256}};
+  const std::span<std::uint64_t> counts[3] = {{reinterpret_cast<std::uint64_t*>(total.gradient_exponents), 256},
+                                              {reinterpret_cast<std::uint64_t*>(total.hessian_exponents), 256},
+                                              {reinterpret_cast<std::uint64_t*>(&n_rows), 1}};
   exchange->add(counts);
   double extremes[3] = {total.max_abs_gradient, total.max_hessian, -total.min_hessian};
   exchange->keep_largest(extremes);
@@ -64,8 +66,9 @@ GradientStats find_stats(Team& team, const TreeTask& task, Exchange* exchange) {
 }  // namespace
 
 void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, bool fine, Exchange* exchange) {
-  const std::int64_t n_rows = exchange != nullptr ? exchange->sum(task.n_rows) : task.n_rows;
-  layout_ = choose_layout(find_stats(team, task, exchange), n_rows, task.hessian != nullptr, fine);
+  std::int64_t n_rows = task.n_rows;
+  const GradientStats stats = find_stats(team, task, exchange, n_rows);
+  layout_ = choose_layout(stats, n_rows, task.hessian != nullptr, fine);
   const std::int64_t words = layout_.wide ? 4 : 1;  // 32-bit words per row
   values_.grow_to(n_all * words);
   std::vector<Sums> sums(at(team.n_threads()));
@@ -86,7 +89,12 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
   for (const Sums& s : sums) total_ += s;
   if (layout_.constant_hessian()) total_.hessian = 0;
   if (exchange == nullptr) return;
-  total_ = {exchange->sum(total_.gradient), exchange->sum(total_.hessian), exchange->sum(total_.count)};
+  std::uint64_t sums_of_all[3] = {static_cast<std::uint64_t>(total_.gradient),
+                                  static_cast<std::uint64_t>(total_.hessian), static_cast<std::uint64_t>(total_.count)};
+  const std::span<std::uint64_t> part(sums_of_all);
+  exchange->add(std::span(&part, 1));
+  total_ = {static_cast<std::int64_t>(sums_of_all[0]), static_cast<std::int64_t>(sums_of_all[1]),
+            static_cast<std::int64_t>(sums_of_all[2])};
 }
 
 }  // namespace gossamer

@@ -16,7 +16,7 @@ namespace {
 
 class Hub {
  public:
-  explicit Hub(int n) : barrier_(n), words_(at(n)), ints_(at(n)), doubles_(at(n)) {}
+  explicit Hub(int n) : n_(n), barrier_(n), words_(at(n)), ints_(at(n)), doubles_(at(n)), parts_(at(n)) {}
 
   // Every shard sees what all of them brought; nobody goes on while another one reads.
   template <class Parts, class Read>
@@ -32,6 +32,15 @@ class Hub {
   class Port : public Exchange {
    public:
     Port(Hub& hub, int shard) : hub_(hub), shard_(shard) {}
+    std::int32_t n_shards() const override { return hub_.n_; }
+    std::int32_t shard() const override { return shard_; }
+    std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
+      std::vector<Bytes> received;
+      hub_.meet(hub_.parts_, shard_, &parts, [&] {
+        for (const auto* all : hub_.parts_) received.push_back((*all)[at(shard_)]);
+      });
+      return received;
+    }
     void add(std::span<const std::span<std::uint64_t>> parts) override { add_to(hub_.words_, parts); }
     void add(std::span<const std::span<std::int32_t>> parts) override { add_to(hub_.ints_, parts); }
     void keep_largest(std::span<double> values) override {
@@ -73,10 +82,12 @@ class Hub {
   };
 
  private:
+  int n_;
   std::barrier<> barrier_;
   std::vector<std::span<const std::span<std::uint64_t>>> words_;
   std::vector<std::span<const std::span<std::int32_t>>> ints_;
   std::vector<std::span<const double>> doubles_;
+  std::vector<const std::vector<Bytes>*> parts_;
 };
 
 // ---- problems and settings ----

@@ -1462,8 +1462,10 @@ class Grower:
         self, matrix: BinMatrix, vector_leaves: bool = False, exchange: object | None = None
     ) -> None:
         """
-        `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array)
-        and gather(array) work over all shards; the first two change the array.
+        `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),
+        gather(array) and exchange(parts) work over all shards; the first two change the array.
+        `size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them
+        has all rows, and shares the search only.
         """
 
     def grow(

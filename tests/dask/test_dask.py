@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,8 +88,19 @@ def test_frames_with_text_and_empty_partitions(client: Client) -> None:
     model = train(client, PARAMS, DaskDataset(data, label="y"), ROUNDS)
     expected = one_machine(table=frame)
     assert model.model_to_string() == expected.model_to_string()
-    found = predict(model, dd.from_pandas(frame, npartitions=3))
-    np.testing.assert_array_equal(found.compute(), expected.predict(frame))
+    for table in (dd.from_pandas(frame, npartitions=3), data.drop(columns="y")):
+        found = predict(model, table)
+        np.testing.assert_array_equal(found.compute(), expected.predict(frame))
+
+
+def test_predict_of_a_frame_from_delayed_tables(client: Client) -> None:
+    frame = make_frame()
+    model = one_machine(table=frame)
+    parts = [delayed(frame[:9_000]), delayed(frame[9_000:])]
+    data = dd.from_delayed(parts, meta=frame.iloc[:0], verify_meta=False)
+    np.testing.assert_array_equal(predict(model, data).compute(), model.predict(frame))
+    given = predict(model, data, pred_contrib=True)
+    np.testing.assert_array_equal(given.compute(), model.predict(frame, pred_contrib=True))
 
 
 def test_a_list_of_delayed_parts(client: Client) -> None:
@@ -213,6 +226,62 @@ def test_what_cannot_be_used_is_refused(client: Client) -> None:
         DaskDataset(TABLE, label=LABEL).to_parts()
     with pytest.raises(gossamer.DataError, match="must be a DaskDataset"):
         train(client, PARAMS, gossamer.Dataset(TABLE, label=LABEL), 1)  # type: ignore[arg-type]
+
+
+def test_the_client_sees_rounds_and_traffic(client: Client) -> None:
+    sizes = (9_000, 11_000)
+    data = DaskDataset(chunked(TABLE, sizes), label=chunked(LABEL, sizes))
+    rounds: list[tuple[int, int, float]] = []
+    history: dict[str, Any] = {}
+    traffic: dict[str, float] = {}
+
+    def show(env: gossamer.CallbackEnv) -> None:
+        (result,) = env.evaluation_result_list or ()
+        rounds.append((env.iteration, env.end_iteration, result.metric_value))
+
+    train(client, PARAMS, data, 3, data, progress=show, evals_result=history, traffic=traffic)
+    deadline = time.monotonic() + 10
+    while len(rounds) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ((metrics,),) = (found.values() for found in history.values())
+    assert rounds == [(i, 3, metrics[i]) for i in range(3)]
+    assert traffic["n_trees"] == 3
+    assert 0 < traffic["collectives_per_tree"] <= 80
+    assert 0 < traffic["tree_bytes"] < traffic["n_bytes"]
+
+
+MADE: list[weakref.ref[np.ndarray]] = []
+
+
+def make_rows(begin: int, end: int) -> np.ndarray:
+    rows = np.array(TABLE[begin:end])
+    MADE.append(weakref.ref(rows))
+    return rows
+
+
+class SeeFreed:
+    """A callback that waits until the tables of all partitions are freed."""
+
+    before_iteration = True
+
+    def __call__(self, env: Any) -> None:
+        deadline = time.monotonic() + 10
+        while any(rows() is not None for rows in MADE):
+            assert time.monotonic() < deadline, "partitions are still in memory"
+            time.sleep(0.05)
+
+
+def test_partitions_are_freed_before_the_first_round(client: Client) -> None:
+    MADE.clear()
+    ends = [0, 5_000, 12_000, N]
+    parts = list(itertools.pairwise(ends))
+    data = DaskDataset(
+        [delayed(make_rows, pure=False)(*part) for part in parts],
+        label=[delayed(LABEL[begin:end]) for begin, end in parts],
+    )
+    found = train(client, PARAMS, data, ROUNDS, callbacks=[SeeFreed()])
+    assert len(MADE) == len(parts)
+    assert found.model_to_string() == one_machine().model_to_string()
 
 
 class CloseWorker:

@@ -254,7 +254,14 @@ def test_training_continues_from_a_model() -> None:
     assert run_group(3, work) == [one.model_to_string()] * 3
 
 
-@pytest.mark.parametrize("params", [{"linear_tree": True}, {"tree_method": "exact"}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"linear_tree": True},
+        {"tree_method": "exact"},
+        {"tree_learner": "voting"},
+    ],
+)
 def test_what_is_not_supported_is_refused_by_name(params: dict[str, Any]) -> None:
     def work(group: Group) -> None:
         train_shard(group, params, ShardData([TABLE], label=SIGNAL), 1)
@@ -304,4 +311,48 @@ def test_no_rows_at_all_is_an_error() -> None:
         train_shard(group, {}, ShardData([TABLE[:0]], label=SIGNAL[:0]), 1)
 
     with pytest.raises(gossamer.DataError, match="no rows on any worker"):
+        run_group(2, work)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["plain", "multiclass", "median", "bagging", "goss", "costs", "monotone", "vector leaves"],
+)
+def test_workers_that_have_all_rows_share_the_search(name: str) -> None:
+    params, target, fields = CONFIGURATIONS[name]
+    fields = dict(fields)
+    table = TABLE[:, : fields.pop("columns", 7)]
+    expected = train_one(params, table, LABELS[target], fields)
+
+    def work(group: Group) -> tuple[str, float]:
+        given = quiet({**params, "tree_learner": "feature"})
+        shard = ShardData([table[:9_000], table[9_000:]], label=LABELS[target], **fields)
+        model = train_shard(group, given, shard, ROUNDS)
+        return model.model_to_string(), group.traffic.bytes_per_tree
+
+    for model, n_bytes in run_group(3, work):
+        assert model == expected
+        assert n_bytes < 30_000  # splits, no cells
+
+
+def test_groups_of_lanes_are_built_by_their_owners() -> None:
+    wide = np.random.default_rng(9).normal(size=(9_000, 70))
+    label = wide[:, 3] + wide[:, 40] * wide[:, 69]
+    expected = train_one({}, wide, label, {})
+
+    def work(group: Group) -> str:
+        given = quiet({"tree_learner": "feature"})
+        return train_shard(group, given, ShardData([wide], label=label), ROUNDS).model_to_string()
+
+    for n_workers in (2, 5):
+        assert run_group(n_workers, work) == [expected] * n_workers
+
+
+def test_workers_with_different_rows_cannot_share_the_search() -> None:
+    def work(group: Group) -> None:
+        rows = split_rows(SPREADS["even"])[group.rank]
+        shard = ShardData([TABLE[rows]], label=SIGNAL[rows])
+        train_shard(group, quiet({"tree_learner": "feature"}), shard, 1)
+
+    with pytest.raises(gossamer.DataError, match="workers have different gradients"):
         run_group(2, work)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,3 +116,54 @@ def test_another_token_is_refused() -> None:
 def test_arguments_are_checked(rank: int, token: str) -> None:
     with pytest.raises(gossamer.ParameterError):
         connect([("127.0.0.1", 1), ("127.0.0.1", 2)], rank, token)
+
+
+def test_machines_are_those_of_lightgbms_parameters(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(17_000, 3))
+    y = x[:, 0] + x[:, 1] ** 2
+    expected = gossamer.train(
+        {"num_leaves": 5, "verbosity": -1}, gossamer.Dataset(x, label=y), 2
+    ).model_to_string()
+    listing = tmp_path / "machines.txt"
+    for is_file in (False, True):
+        addresses = free_addresses(2)
+        listing.write_text("".join(f"{host} {port}\n" for host, port in addresses))
+        network: dict[str, Any] = {"machines": ",".join(f"{h}:{port}" for h, port in addresses)}
+        if is_file:
+            network = {"mlist": str(listing), "num_machines": 2}
+        ports = [port for _, port in addresses]
+
+        def run(rank: int, network: dict[str, Any] = network, ports: list[int] = ports) -> str:
+            rows = slice(0, 9_000) if rank == 0 else slice(9_000, None)
+            params = {
+                "num_leaves": 5,
+                "verbosity": -1,
+                "tree_learner": "data",
+                "local_listen_port": ports[rank],
+                "time_out": 1,
+                **network,
+            }
+            shard = ShardData([x[rows]], label=y[rows])
+            return train(None, params, shard, 2, token=TOKEN).model_to_string()
+
+        with ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(run, range(2))) == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("network", "token", "message"),
+    [
+        ({}, TOKEN, "there are no machines"),
+        ({"machines": "127.0.0.1"}, TOKEN, "a machine cannot be read"),
+        ({"machines": "127.0.0.1:1,127.0.0.1:2", "num_machines": 3}, TOKEN, "not the number"),
+        ({"machines": "127.0.0.1:1,127.0.0.1:2"}, TOKEN, "not one of the machines"),
+        ({"machines": "127.0.0.1:1", "local_listen_port": 1}, None, "need a token"),
+        ({"machines": "127.0.0.1:1", "local_listen_port": 1}, "short", "token is too short"),
+        ({"machines": "192.0.2.7:5", "local_listen_port": 5}, TOKEN, "not one of the machines"),
+    ],
+)
+def test_machines_that_cannot_be_used(network: dict[str, Any], token: Any, message: str) -> None:
+    shard = ShardData([np.ones((2, 1))], label=np.ones(2))
+    with pytest.raises(gossamer.ParameterError, match=message):
+        train(None, network, shard, 1, token=token)

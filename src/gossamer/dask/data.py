@@ -76,7 +76,7 @@ class DaskDataset:
     @property
     def n_partitions(self) -> int:
         """Number of partitions."""
-        return len(_split(self.data, "data"))
+        return len(split(self.data, "data"))
 
     @property
     def is_frame(self) -> bool:
@@ -89,12 +89,12 @@ class DaskDataset:
         Raises:
             DataError: If a field has other partitions than the table.
         """
-        columns = {"data": _split(self.data, "data")}
+        columns = {"data": split(self.data, "data")}
         for name in ROW_FIELDS:
             values = getattr(self, name)
             if values is None:
                 continue
-            columns[name] = _split(values, name)
+            columns[name] = split(values, name)
             if len(columns[name]) != len(columns["data"]):
                 raise DataError(
                     message(
@@ -118,14 +118,14 @@ def to_shard(
     feature_name: Sequence[str] | Literal["auto"],
     categorical_feature: Sequence[str | int] | str | None,
 ) -> ShardData:
-    """Return parts as the rows of one worker."""
+    """Return parts as the rows of one worker; their tables are taken out, to be freed early."""
     fields = {
         name: np.concatenate([part[name] for part in parts])
         for name in ROW_FIELDS
         if parts and name in parts[0]
     }
     return ShardData(
-        [part["data"] for part in parts],
+        [part.pop("data") for part in parts],
         **fields,
         feature_name=feature_name,
         categorical_feature=categorical_feature,
@@ -171,14 +171,18 @@ def _as_array(name: str, value: Any) -> Any:
     return array[:, 0] if is_one and name != "init_score" else array
 
 
-def _split(values: Any, name: str) -> list[Any]:
-    """Return the partitions of a collection, delayed."""
+def split(values: Any, name: str) -> list[Any]:
+    """Return the partitions of a collection, delayed.
+
+    Raises:
+        DataTypeError: If it has none; the message calls it `name`.
+    """
     if isinstance(values, dask.array.Array):
         if values.ndim == 2 and values.numblocks[1] > 1:
             values = values.rechunk({1: -1})
         return list(values.to_delayed().ravel())
     if isinstance(values, (dask.dataframe.DataFrame, dask.dataframe.Series)):
-        return list(values.to_delayed())
+        return [_with_whole_graph(part) for part in values.to_delayed()]
     if isinstance(values, (list, tuple)) and values and all(map(_is_delayed, values)):
         return list(values)
     raise DataTypeError(
@@ -189,6 +193,19 @@ def _split(values: Any, name: str) -> list[Any]:
             hint="dask.array.from_array() makes partitions of an array.",
         )
     )
+
+
+def _with_whole_graph(part: Delayed) -> Delayed:
+    """Repair the aliases of frames from `dask.dataframe.from_delayed`.
+
+    Dask 2026.8 stores an alias of the delayed table under the name of the frame's partition; the
+    alias calls itself by the table's name. Fusing such a graph fails: it seems to have a cycle.
+    """
+    graph = {
+        key: type(node)(key, node.target) if hasattr(node, "target") and node.key != key else node
+        for key, node in dict(part.__dask_graph__()).items()
+    }
+    return Delayed(part.key, graph)
 
 
 def _is_delayed(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,19 +10,19 @@ from typing import Any
 import dask.array
 import dask.dataframe
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 from dask.dataframe.dispatch import make_meta
 from dask.delayed import delayed
 from distributed import Client
 
 from gossamer.callbacks import record_evaluation
-from gossamer.dask.data import DaskDataset, to_shard
+from gossamer.dask.data import DaskDataset, split, to_shard
+from gossamer.dask.progress import Progress, ReportRounds, shown_progress
 from gossamer.dask.run import run_job
 from gossamer.dask.workers import Part
-from gossamer.distributed import Group, SavedRounds, check_supported
+from gossamer.distributed import Group, SavedRounds, Traffic, check_supported
 from gossamer.distributed import train as train_shard
-from gossamer.errors import DataTypeError, message
+from gossamer.distributed.machines import take_network
+from gossamer.errors import DataTypeError, NotSupportedError, message
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.train import Callback
@@ -41,6 +42,7 @@ class _TrainJob:
     feval: CustomMetric | Sequence[CustomMetric] | None
     init_model: Any
     callbacks: Sequence[Callback]
+    report: ReportRounds | None
 
     def __call__(
         self,
@@ -48,12 +50,15 @@ class _TrainJob:
         rows: Sequence[Part],
         valid: Sequence[Sequence[Part]],
         rounds: SavedRounds,
-    ) -> tuple[Booster, History]:
+    ) -> tuple[Booster, History, Traffic]:
         history: History = {}
         train_set = to_shard(rows, *self.columns)
         valid_sets = [to_shard(parts, "auto", "auto") for parts in valid]
         if self.with_training is not None:
             valid_sets.insert(self.with_training, train_set)
+        callbacks: list[Callback] = [*self.callbacks, record_evaluation(history)]
+        if self.report is not None and group.rank == 0:
+            callbacks.append(self.report)
         booster = train_shard(
             group,
             self.params,
@@ -63,10 +68,10 @@ class _TrainJob:
             self.valid_names,
             self.feval,
             self.init_model,
-            [*self.callbacks, record_evaluation(history)],
+            callbacks,
             rounds,
         )
-        return booster, history
+        return booster, history, group.traffic
 
 
 def train(
@@ -81,6 +86,8 @@ def train(
     callbacks: Sequence[Callback] | None = None,
     *,
     evals_result: History | None = None,
+    progress: Progress | bool = False,
+    traffic: dict[str, float] | None = None,
     time_out: float = 60.0,
     max_restarts: int = 3,
 ) -> Booster:
@@ -100,6 +107,10 @@ def train(
         init_model: A `Booster` to continue from.
         callbacks: See `gossamer.train`; they are called on every worker.
         evals_result: Filled with the metrics of each round, by data set and metric.
+        progress: True: show a progress bar on the client (it needs tqdm). A function is called on
+            the client after each round with a `CallbackEnv`, whose `model` is None.
+        traffic: Filled with what the first worker has sent: the fields of `Traffic`,
+            `collectives_per_tree` and `bytes_per_tree`.
         time_out: Seconds without a sign of life after which a worker counts as lost.
         max_restarts: How often training goes on from the finished rounds after a worker was lost.
 
@@ -115,23 +126,39 @@ def train(
                 expected="DaskDataset(data, label=...)",
             )
         )
+    network, params = take_network(params)  # Dask's workers know each other
+    if network.get("tree_learner") == "feature":
+        raise NotSupportedError(
+            message(
+                "tree_learner=feature needs all rows on every worker, and Dask's have some each",
+                got="feature",
+                expected="data",
+                hint="Leave it out, or use gossamer.distributed.train.",
+            )
+        )
     check_supported(params)
     sets = [valid_sets] if isinstance(valid_sets, DaskDataset) else list(valid_sets or [])
     names = [valid_names] if isinstance(valid_names, str) else valid_names
-    job = _TrainJob(
-        params,
-        num_boost_round,
-        (data.feature_name, data.categorical_feature),
-        next((i for i, other in enumerate(sets) if other is data), None),
-        names,
-        feval,
-        init_model,
-        list(callbacks or ()),
-    )
     others = [other.to_parts() for other in sets if other is not data]
-    booster, history = run_job(client, job, data.to_parts(), others, time_out, max_restarts)
+    with shown_progress(client, progress) as report:
+        job = _TrainJob(
+            params,
+            num_boost_round,
+            (data.feature_name, data.categorical_feature),
+            next((i for i, other in enumerate(sets) if other is data), None),
+            names,
+            feval,
+            init_model,
+            list(callbacks or ()),
+            report,
+        )
+        booster, history, sent = run_job(
+            client, job, data.to_parts(), others, time_out, max_restarts
+        )
     if evals_result is not None:
         evals_result.update(history)
+    if traffic is not None:
+        traffic.update(sent.to_dict())
     found: Booster = booster
     return found
 
@@ -153,36 +180,31 @@ def predict(model: Any, data: Any, **kwargs: Any) -> dask.array.Array:
 def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
     """Call function(model, rows) for each partition."""
     if isinstance(data, dask.dataframe.DataFrame):
-        meta = _as_frame(
-            function(model, make_meta(data))
-        )  # of no rows: what a model gives for them
-        return data.map_partitions(lambda rows: _as_frame(function(model, rows)), meta=meta).values
-    sent = delayed(model, pure=True)
-    if isinstance(data, dask.array.Array):
-        if data.numblocks[1] > 1:
-            data = data.rechunk({1: -1})
+        example = np.asarray(function(model, make_meta(data)))  # of no rows
+        counts: Sequence[float] | None = None
+    elif isinstance(data, dask.array.Array):
         example = np.asarray(function(model, np.zeros((2, data.shape[1]), dtype=data.dtype)))
-        call = delayed(function)
-        blocks = data.to_delayed().ravel()
-        arrays = [
-            dask.array.from_delayed(
-                call(sent, block), (n_rows, *example.shape[1:]), dtype=example.dtype
+        counts = data.chunks[0]
+    else:
+        raise DataTypeError(
+            message(
+                "data is not in partitions",
+                got=type(data).__name__,
+                expected="a Dask array or frame",
+                hint="Use the model's own predict() for tables in memory.",
             )
-            for block, n_rows in zip(blocks, data.chunks[0], strict=True)
-        ]
-        return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
-    raise DataTypeError(
-        message(
-            "data is not in partitions",
-            got=type(data).__name__,
-            expected="a Dask array or frame",
-            hint="Use the model's own predict() for tables in memory.",
         )
-    )
-
-
-def _as_frame(found: npt.NDArray[Any]) -> Any:
-    return pd.Series(found) if found.ndim == 1 else pd.DataFrame(found)
+    blocks = split(data, "data")
+    if counts is None:
+        counts = [math.nan] * len(blocks)
+    sent, call = delayed(model, pure=True), delayed(function)
+    arrays = [
+        dask.array.from_delayed(
+            call(sent, block), (n_rows, *example.shape[1:]), dtype=example.dtype
+        )
+        for block, n_rows in zip(blocks, counts, strict=True)
+    ]
+    return dask.array.concatenate(arrays, allow_unknown_chunksizes=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -200,6 +200,21 @@ class BuiltData:
         raw = self.raw.released() if self.source.kind == "table" else self.raw
         return replace(self, given=None, raw=raw)
 
+    def own(self) -> BuiltData:
+        """Return the data of the rows that a training on this machine keeps scores of."""
+        table = self.table.own()
+        window = table.window
+        if window is None:
+            return self
+        return replace(self, rows=self.rows.copy_rows(window.begin, window.end), table=table)
+
+    def whole(self) -> BuiltData:
+        """Return the data of all workers, all of which call this."""
+        table = self.table.whole()
+        if table is self.table:
+            return self
+        return replace(self, rows=self.rows.map(self.table.gather_rows), table=table)
+
     def n_bins_of(self, feature: int | str) -> int:
         """Return the number of bins of a column, given by its position or name.
 

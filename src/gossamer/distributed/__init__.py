@@ -5,6 +5,7 @@ from __future__ import annotations
 from gossamer.distributed.group import Group, WorkerError
 from gossamer.distributed.tcp import TcpGroup, connect
 from gossamer.distributed.threads import ThreadGroup, run_group
+from gossamer.distributed.traffic import Traffic, balanced_tree, predict_tree_bytes
 from gossamer.distributed.train import SavedRounds, ShardData, check_supported, train
 
 __all__ = [
@@ -13,9 +14,12 @@ __all__ = [
     "ShardData",
     "TcpGroup",
     "ThreadGroup",
+    "Traffic",
     "WorkerError",
+    "balanced_tree",
     "check_supported",
     "connect",
+    "predict_tree_bytes",
     "run_group",
     "train",
 ]

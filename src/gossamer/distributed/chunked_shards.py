@@ -41,6 +41,7 @@ class ChunkedShards(NamedChunkedTable):
         group: The workers.
         chunks: The chunks of this worker: arrays, sparse matrices or frames.
         reference: Names and levels of the training data, for validation data.
+        keeps_own_rows: See `ShardedTable`.
 
     Attributes:
         n_rows: Rows of all workers.
@@ -54,8 +55,10 @@ class ChunkedShards(NamedChunkedTable):
         group: Group,
         chunks: Sequence[Any],
         reference: tuple[Sequence[str], Levels | None] | None = None,
+        *,
+        keeps_own_rows: bool = False,
     ) -> None:
-        self._group = group
+        self._group, self._keeps_own_rows = group, keeps_own_rows
         self._chunks = [chunk for chunk in chunks if chunk.shape[0] > 0]
         known = None if reference is None else reference[1] or Levels({})
         own = self._look(None, known)
@@ -158,13 +161,16 @@ class ChunkedShards(NamedChunkedTable):
         has_missing, counts = np.split(totals, 2)
         bins.set_totals((has_missing > 0).astype(np.int8), np.ascontiguousarray(counts))
         self._chunks, self._own = [], None
-        return ShardedTable(binning, bins, like.choice, shard=self._shard)
+        return ShardedTable(
+            binning, bins, like.choice, shard=self._shard, keeps_own_rows=self._keeps_own_rows
+        )
 
     def _fill_training(
         self, binning: Binning, example: Values, params: Params, n_threads: int
     ) -> BinnedTable | None:
         like = bin_values(example, binning, params, self.n_rows, n_threads)
-        bins = self._fill(like.bins, n_threads)
+        can_misfit = like.choice is None or like.choice["candidates"] > 0
+        bins = self._fill(like.bins, n_threads, release=not can_misfit)
         misfits = np.array([0 if bins.is_trainable else 1])
         self._group.add(misfits)
         return BinnedTable(binning, bins, like.choice) if misfits[0] == 0 else None
@@ -173,17 +179,18 @@ class ChunkedShards(NamedChunkedTable):
         """Put this worker's rows into the bins of training data."""
         n_threads = resolve_threads(params.num_threads, self.n_rows, self.n_columns)
         like = _native.bin_like(training.bins, np.empty((0, self.n_columns)), n_threads)
-        bins = self._fill(like, n_threads)
-        self._chunks, self._own = [], None
+        bins = self._fill(like, n_threads, release=True)
         return ShardedTable(training.binning, bins, shard=self._shard)
 
-    def _fill(self, like: _native.BinMatrix, n_threads: int) -> _native.BinMatrix:
+    def _fill(self, like: _native.BinMatrix, n_threads: int, *, release: bool) -> _native.BinMatrix:
+        """Fill the bins of the shard; `release` each chunk once its rows are in."""
         binner = _native.PieceBinner(like, self._shard.end - self._shard.begin)
-        for piece in self._read_shard():
+        for piece in self._read_shard(release=release):
             binner.add(piece, n_threads)
+            del piece  # it may be a view of a chunk
         return binner.finish()
 
-    def _read_shard(self) -> Iterator[Values]:
+    def _read_shard(self, *, release: bool) -> Iterator[Values]:
         """Read the rows of this worker's shard: few of them come from its neighbours."""
         group, ends = self._group, self._shard.ends
         parts = []
@@ -193,16 +200,28 @@ class ChunkedShards(NamedChunkedTable):
         received = group.exchange(parts)
         for rank, part in enumerate(received):
             if rank == group.rank:
-                yield from self._read_own()
+                yield from self._read_own(release=release)
             elif part:
                 values = values_from_bytes(part)
                 assert values is not None
                 yield values
 
-    def _read_own(self) -> Iterator[Values]:
+    def _release(self) -> Iterator[Values]:
+        """Read the rows of this worker for the last time: each chunk is dropped once it is read."""
+        names = None if self._own is None else self._own.names
+        chunks, self._chunks, self._own = self._chunks[::-1], [], None
+        while chunks:
+            source = find_chunks([chunks.pop()])
+            assert source is not None
+            order = None
+            if names is not None and source.names is not None:
+                order = match_names(names, source.names)
+            yield from ChunkedSource(source, order, None, self.levels).read()
+
+    def _read_own(self, *, release: bool) -> Iterator[Values]:
         """Read those rows of the shard that this worker had from the start."""
         at = self._begin
-        for piece in self.read():
+        for piece in self._release() if release else self.read():
             n_rows = Table(piece).n_rows
             first = max(self._shard.begin - at, 0)
             last = min(self._shard.end - at, n_rows)

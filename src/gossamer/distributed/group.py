@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.distributed.traffic import Traffic
 from gossamer.errors import GossamerError, message, shorten
 
 # The first byte of a message says what it is.
@@ -52,12 +53,12 @@ class Group(ABC):
         rank: Which of the workers this is, from 0.
         names: What errors call the workers, one name each.
         time_out: Seconds without a sign of life after which a worker counts as lost.
+        traffic: What this worker has sent so far.
     """
 
     def __init__(self, rank: int, names: Sequence[str], time_out: float = 60.0) -> None:
         self.rank, self.names, self.time_out = rank, list(names), time_out
-        self.n_messages = 0  # sent, heartbeats not counted
-        self.n_bytes = 0  # sent
+        self.traffic = Traffic()
         self._is_closed = threading.Event()
         self._failure: WorkerError | None = None
         self._beat: threading.Thread | None = None
@@ -111,10 +112,11 @@ class Group(ABC):
             WorkerError: If one of them is lost, or failed.
         """
         self._check()
+        self.traffic.n_collectives += 1
         for step in range(1, self.size):  # each begins with its neighbour: none gets all at once
             rank = (self.rank + step) % self.size
-            self.n_messages += 1
-            self.n_bytes += len(parts[rank])
+            self.traffic.n_messages += 1
+            self.traffic.n_bytes += len(parts[rank])
             self._try_send(rank, _DATA + parts[rank])
         return [
             parts[rank] if rank == self.rank else self._wait_for(rank) for rank in range(self.size)

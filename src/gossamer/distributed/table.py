@@ -1,21 +1,22 @@
 """`ShardedTable`: a binned table of which every worker of a group has some of the rows.
 
-Scores, gradients and labels are those of all rows on every worker: whatever is computed from them
-is the same everywhere, and the same as on one machine. The bins, which take most of the memory and
-of the time, are those of the worker's own rows.
+The bins are those of the worker's own rows. With a `ShardedTable`, every worker has scores,
+gradients and labels of all rows: whatever is computed from them is the same everywhere, and the
+same as on one machine. With an `OwnRowsTable`, a worker has those of its own rows only; what
+depends on all rows is gathered for the moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.storage.binned import BinnedTable
+from gossamer.data.storage.binned import BinnedTable, RowWindow
 from gossamer.data.table.matrix import Values
 from gossamer.distributed.group import Group
 from gossamer.errors import GossamerError, message
@@ -72,6 +73,11 @@ class Shard:
         by_row = array.reshape(-1, self.n_rows)
         return np.ascontiguousarray(by_row[:, self.begin : self.end]).reshape(-1)
 
+    @property
+    def window(self) -> RowWindow:
+        """The rows of this worker."""
+        return RowWindow(self.begin, self.end, self.n_rows)
+
     def own_rows(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Return those of some rows, which increase, that this worker has; its first one is 0."""
         first, last = np.searchsorted(rows, [self.begin, self.end])
@@ -85,12 +91,37 @@ class Shard:
             by_row[:, begin:end] = part.reshape(len(by_row), end - begin)
 
 
-class ShardGrower:
+class OwnRowsGrower:
     """Grows the same trees on all workers; takes the place of `_native.Grower`."""
 
     def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, shard: Shard) -> None:
         self._native = _native.Grower(bins, vector_leaves, _Sums(shard.group))
-        self._shard = shard
+        self._shard, self._vector_leaves = shard, vector_leaves
+
+    def grow(
+        self,
+        gradient: npt.NDArray[np.float32],
+        hessian: npt.NDArray[np.float32] | None,
+        rows: npt.NDArray[np.uint32] | None,
+        params: Sequence[_native.GrowParams],
+        label: npt.NDArray[np.float32] | None,
+        score: Scores,
+        n_threads: int,
+        raw: Values | None = None,
+    ) -> list[_native.Tree]:
+        """See `_native.Grower.grow`; arrays are about this worker's rows."""
+        assert raw is None  # linear leaves are refused before
+        n_trees = 1 if self._vector_leaves else len(params)
+        with self._shard.group.traffic.count_trees(n_trees):
+            return self._native.grow(gradient, hessian, rows, params, label, score, n_threads)
+
+    def stats(self) -> dict[str, float]:
+        """See `_native.Grower.stats`."""
+        return self._native.stats()
+
+
+class ShardGrower(OwnRowsGrower):
+    """The same for arrays about all rows."""
 
     def grow(
         self,
@@ -104,11 +135,10 @@ class ShardGrower:
         raw: Values | None = None,
     ) -> list[_native.Tree]:
         """See `_native.Grower.grow`; arrays are about all rows."""
-        assert raw is None  # linear leaves are refused before
         shard = self._shard
         self._check_same(gradient)
         own = shard.own(score)
-        trees = self._native.grow(
+        trees = super().grow(
             shard.own(gradient),
             None if hessian is None else shard.own(hessian),
             None if rows is None else shard.own_rows(rows),
@@ -116,6 +146,7 @@ class ShardGrower:
             None if label is None else shard.own(label),
             own,
             n_threads,
+            raw,
         )
         if any(tree.n_leaves > 1 for tree in trees):
             shard.share(score, own)
@@ -138,17 +169,17 @@ class ShardGrower:
                 )
             )
 
-    def stats(self) -> dict[str, float]:
-        """See `_native.Grower.stats`."""
-        return self._native.stats()
-
 
 class _Sums:
     """The sums over all workers that the native grower asks for."""
 
+    has_all_rows = False
+
     def __init__(self, group: Group) -> None:
         self._group = group
+        self.rank, self.size = group.rank, group.size
         self.add, self.keep_largest = group.add, group.keep_largest
+        self.exchange = group.exchange
 
     def gather(self, array: Scores) -> Scores:
         return np.concatenate(self._group.gather_array(array))
@@ -160,9 +191,17 @@ class ShardedTable(BinnedTable):
 
     Attributes:
         shard: Which rows each worker has.
+        keeps_own_rows: Whether trainings keep scores and labels of this worker's rows only.
     """
 
     shard: Shard = field(kw_only=True)
+    keeps_own_rows: bool = field(default=False, kw_only=True)
+
+    def own(self) -> BinnedTable:
+        """Return the rows that a training on this worker keeps scores and labels of."""
+        if not self.keeps_own_rows:
+            return self
+        return OwnRowsTable(self.binning, self.bins, self.choice, shard=self.shard)
 
     @property
     def n_rows(self) -> int:
@@ -212,7 +251,47 @@ class ShardedTable(BinnedTable):
         totals = [(bins.has_missing(), bins.entry_counts()) for bins in (self.bins, right.bins)]
         has_missing, counts = (np.concatenate(parts) for parts in zip(*totals, strict=True))
         joined.bins.set_totals(has_missing, counts)
-        return ShardedTable(joined.binning, joined.bins, joined.choice, shard=shard)
+        return replace(self, binning=joined.binning, bins=joined.bins, choice=joined.choice)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRowsTable(BinnedTable):
+    """The rows of this worker in a table that several workers train on together.
+
+    Attributes:
+        shard: Which rows each worker has.
+    """
+
+    shard: Shard = field(kw_only=True)
+
+    @property
+    def window(self) -> RowWindow | None:
+        """The rows of this worker."""
+        return self.shard.window
+
+    def whole(self) -> BinnedTable:
+        """Return the rows of all workers."""
+        return ShardedTable(
+            self.binning, self.bins, self.choice, shard=self.shard, keeps_own_rows=True
+        )
+
+    def gather_rows(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what all workers have for their rows (first dimension)."""
+        flat = self.shard.group.gather_array(np.ascontiguousarray(values).reshape(-1))
+        return np.concatenate(flat).reshape(-1, *values.shape[1:])
+
+    def gather_scores(self, score: Scores) -> Scores:
+        """Return the scores of all workers' rows, class-major."""
+        shard = self.shard
+        n_own = shard.end - shard.begin
+        n_outputs = np.array([len(score) // n_own if n_own else 0], dtype=np.int64)
+        found = np.empty(max(shard.group.gather_array(n_outputs))[0] * shard.n_rows)
+        shard.share(found, score)
+        return found
+
+    def make_grower(self, vector_leaves: bool) -> Any:
+        """Return what grows the same trees on all workers."""
+        return OwnRowsGrower(self.bins, vector_leaves, self.shard)
 
 
 class _Rows:

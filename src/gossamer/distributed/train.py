@@ -15,13 +15,16 @@ from gossamer.callbacks.checkpoint import Checkpoint
 from gossamer.data.categories.levels import Levels
 from gossamer.data.chunks.chunked_source import take_chunk_rows
 from gossamer.data.dataset import Dataset, built_data
+from gossamer.distributed.all_rows import AllRowsSource
 from gossamer.distributed.chunked_shards import ChunkedShards
 from gossamer.distributed.group import Group
+from gossamer.distributed.machines import connect_machines, take_network
 from gossamer.distributed.messages import gather_rows
 from gossamer.errors import NotSupportedError, message
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
-from gossamer.params import resolve
+from gossamer.objectives.registry import objective_class
+from gossamer.params import Params, resolve
 from gossamer.params.check_method import splits_by_value
 from gossamer.train import Callback
 from gossamer.train import train as train_here
@@ -62,6 +65,8 @@ class ShardData:
 
     def gather(self, group: Group) -> None:
         """Put the fields of all workers together; every worker then has all of them."""
+        if self.fields:
+            return
         self.fields = {name: gather_rows(group, getattr(self, name)) for name in ROW_FIELDS}
 
     def keep(self, group: Group, wanted: npt.NDArray[np.bool_]) -> None:
@@ -80,21 +85,28 @@ class ShardData:
             name: None if values is None else values[wanted] for name, values in self.fields.items()
         }
 
-    def to_dataset(self, group: Group, reference: Dataset | None = None) -> Dataset:
-        """Return the rows of all workers as a data set, of which this worker holds its shard."""
+    def to_dataset(
+        self, group: Group, reference: Dataset | None = None, *, keeps_own_rows: bool = False
+    ) -> Dataset:
+        """Return the rows of all workers as a data set, of which this worker holds its shard.
+
+        Args:
+            group: The workers.
+            reference: The training data, for validation data.
+            keeps_own_rows: Whether labels, too, are those of the shard.
+        """
         like: tuple[Sequence[str], Levels | None] | None = None
         if reference is not None:
             like = (reference.get_feature_name(), reference.levels)
-        if not self.fields:
-            self.gather(group)
-        pieces = ChunkedShards(group, self.chunks, like)
-        self.chunks = []
+        self.gather(group)
+        pieces = ChunkedShards(group, self.chunks, like, keeps_own_rows=keeps_own_rows)
+        fields, self.chunks, self.fields = self.fields, [], {}
         return Dataset(
             pieces,
             reference=reference,
             feature_name=self.feature_name,
             categorical_feature=self.categorical_feature,
-            **self.fields,
+            **fields,
         )
 
 
@@ -130,8 +142,31 @@ def check_supported(params: Mapping[str, Any] | None) -> None:
         )
 
 
+def keeps_own_rows(params: Params, fields: Mapping[str, Any]) -> bool:
+    """Return whether a worker can train with scores and labels of its own rows only.
+
+    Not so where something is computed from all rows at once: gradients of ranking, of Cox's model
+    and of the user's own objectives, samples by gradient or class, queries, forests and DART.
+
+    Example:
+        >>> keeps_own_rows(resolve({"objective": "binary"}), {})
+        True
+        >>> keeps_own_rows(resolve({"objective": "lambdarank"}), {})
+        False
+    """
+    return (
+        objective_class(params).by_row
+        and params.boosting == "gbdt"
+        and params.data_sample_strategy == "bagging"
+        and min(params.pos_bagging_fraction, params.neg_bagging_fraction) >= 1
+        and not params.bagging_by_query
+        and not params.weighted_bins
+        and all(fields.get(name) is None for name in ("group", "query", "position"))
+    )
+
+
 def train(
-    group: Group,
+    group: Group | None,
     params: Mapping[str, Any] | None,
     train_set: ShardData,
     num_boost_round: int = 100,
@@ -141,6 +176,8 @@ def train(
     init_model: Any = None,
     callbacks: Sequence[Callback] | None = None,
     resume: SavedRounds | None = None,
+    *,
+    token: str | None = None,
 ) -> Booster:
     """Train a model on the rows of all workers; the same bytes as `gossamer.train` on all rows.
 
@@ -148,8 +185,11 @@ def train(
     are called on every worker with the scores and labels of all rows, and must be deterministic.
 
     Args:
-        group: The workers, see `ThreadGroup` and `TcpGroup`.
-        params: See `gossamer.train`.
+        group: The workers, see `ThreadGroup` and `TcpGroup`; None: those that the parameters
+            `machines` (or `machine_list_filename`), `num_machines`, `local_listen_port` and
+            `time_out` (minutes) name, as in LightGBM. This process listens on its own address only.
+        params: See `gossamer.train`. `tree_learner` is "data", or "feature" where every worker has
+            all rows (in `valid_sets`, too): then the search for splits is shared out alone.
         train_set: The training rows of this worker.
         num_boost_round: See `gossamer.train`.
         valid_sets: The validation rows of this worker; training data itself may be among them.
@@ -158,8 +198,10 @@ def train(
         init_model: See `gossamer.train`.
         callbacks: See `gossamer.train`; they are called on every worker.
         resume: Where finished rounds are kept if a worker is lost, and taken from.
+        token: With `machines`: a secret that all of them share, at least 16 characters.
 
     Raises:
+        ParameterError: If `machines` cannot be used, or the token is missing.
         NotSupportedError: If parameters ask for something that workers cannot do together.
         WorkerError: If another worker is lost, or failed.
 
@@ -174,11 +216,81 @@ def train(
         >>> one.model_to_string() == run_group(3, work)[0].model_to_string()
         True
     """
+    network, params = take_network(params)
     check_supported(params)
-    data = train_set.to_dataset(group)
+    if group is None:
+        with connect_machines(network, token) as machines:
+            return train(
+                machines,
+                params | {n: v for n, v in network.items() if n == "tree_learner"},
+                train_set,
+                num_boost_round,
+                valid_sets,
+                valid_names,
+                feval,
+                init_model,
+                callbacks,
+                resume,
+            )
+    resolved = resolve(params or {}, context="train")
+    if network.get("tree_learner") == "feature":
+        return _train_by_feature(
+            group,
+            params,
+            train_set,
+            num_boost_round,
+            valid_sets,
+            valid_names,
+            feval,
+            init_model,
+            callbacks,
+            resume,
+        )
+    train_set.gather(group)  # a worker without rows does not know which fields there are
+    own = feval is None and keeps_own_rows(resolved, train_set.fields)
+    data = train_set.to_dataset(group, keeps_own_rows=own)
     if init_model is not None or valid_sets:
-        built_data(data, resolve(params or {}, context="train"))
+        built_data(data, resolved)
     valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]
+    saved = [] if resume is None else [resume.attach_to(group)]
+    return train_here(
+        params,
+        data,
+        num_boost_round,
+        valid_sets=valid or None,
+        valid_names=valid_names,
+        feval=feval,
+        init_model=init_model,
+        callbacks=[*(callbacks or ()), *saved],
+    )
+
+
+def _train_by_feature(
+    group: Group,
+    params: Mapping[str, Any],
+    train_set: ShardData,
+    num_boost_round: int,
+    valid_sets: Sequence[ShardData],
+    valid_names: Sequence[str] | None,
+    feval: CustomMetric | Sequence[CustomMetric] | None,
+    init_model: Any,
+    callbacks: Sequence[Callback] | None,
+    resume: SavedRounds | None,
+) -> Booster:
+    """Train where every worker has all rows; see `train`."""
+
+    def make(rows: ShardData, table: Any, reference: Dataset | None = None) -> Dataset:
+        return Dataset(
+            table,
+            reference=reference,
+            feature_name=rows.feature_name if reference is None else "auto",
+            categorical_feature=rows.categorical_feature if reference is None else "auto",
+            **{name: getattr(rows, name) for name in ROW_FIELDS},
+        )
+
+    data = make(train_set, AllRowsSource(group, train_set.chunks))
+    built_data(data, resolve(params, context="train"))
+    valid = [data if r is train_set else make(r, list(r.chunks), data) for r in valid_sets]
     saved = [] if resume is None else [resume.attach_to(group)]
     return train_here(
         params,

@@ -180,6 +180,8 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     features = np.flatnonzero(binned.binning.is_categorical)
     if wanted == "off" or len(features) == 0:
         return None
+    data = data.whole()
+    binned = data.table
     why = _why_not(params, data, objective)
     if why:
         if wanted == "auto":

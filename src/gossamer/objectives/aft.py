@@ -41,6 +41,7 @@ class AFT(TimeLink):
         scale: Factor on the noise.
     """
 
+    by_row: ClassVar[bool] = True
     name: ClassVar[str] = "aft"
     traits: ClassVar[Traits] = Traits(
         Kind.SURVIVAL,

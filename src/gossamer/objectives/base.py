@@ -141,6 +141,8 @@ class Objective(ABC):
     takes_targets: ClassVar[bool] = False
     # Whether two columns of labels may be the ends of an interval, the second one infinite.
     takes_intervals: ClassVar[bool] = False
+    # Whether the derivatives of a row follow from its own scores, label and weight alone.
+    by_row: ClassVar[bool] = False
     # Metrics that can be evaluated with it; None: those for one number per row.
     metrics: ClassVar[tuple[str, ...] | None] = None
     n_outputs: int = 1

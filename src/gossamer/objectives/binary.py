@@ -49,6 +49,7 @@ class Binary(TwoClasses):
         weight_positive: Factor on the rows of class 1.
     """
 
+    by_row: ClassVar[bool] = True
     name: ClassVar[str] = "binary"
     traits: ClassVar[Traits] = Traits(
         Kind.BINARY,

@@ -39,6 +39,7 @@ class Gaussian(Objective):
         floor: log(sigma) counts as not below it.
     """
 
+    by_row: ClassVar[bool] = True
     name: ClassVar[str] = "gaussian"
     traits: ClassVar[Traits] = Traits(
         Kind.DISTRIBUTION, "normal", aliases=("normal", "mean_variance")

@@ -28,6 +28,7 @@ from gossamer.params.traits import Kind, Traits
 class Multiclass(Objective):
     """Softmax loss: one score, and so one tree per round, for each class."""
 
+    by_row: ClassVar[bool] = True
     name: ClassVar[str] = "multiclass"
     traits: ClassVar[Traits] = Traits(
         Kind.MULTICLASS,

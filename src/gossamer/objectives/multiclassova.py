@@ -34,6 +34,7 @@ class MulticlassOva(Objective):
         losses: The loss of each class, with its class weights; empty in a model that was loaded.
     """
 
+    by_row: ClassVar[bool] = True
     name: ClassVar[str] = "multiclassova"
     traits: ClassVar[Traits] = Traits(
         Kind.MULTICLASS,

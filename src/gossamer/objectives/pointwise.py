@@ -26,6 +26,7 @@ _TOLERANCE = 1e-10
 class Pointwise(Objective):
     """A loss that the native core knows by name and up to three numbers (`_native.LossArgs`)."""
 
+    by_row: ClassVar[bool] = True
     # The loss; unless `loss` says otherwise its numbers are the fields of the objective.
     native_loss: ClassVar[_native.Loss]
     # The parameters that are the fields of the objective.

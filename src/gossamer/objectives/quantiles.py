@@ -29,6 +29,7 @@ class Quantiles(Objective):
         alphas: The quantiles, increasing.
     """
 
+    by_row: ClassVar[bool] = True
     name: ClassVar[str] = "quantiles"
     traits: ClassVar[Traits] = Traits(
         Kind.QUANTILES, "sorted", is_choice=False, xgboost="reg:quantileerror"

@@ -21,6 +21,7 @@ from gossamer.params.traits import Kind, Traits
 class Regression(Objective):
     """Half the squared error: g = score - label, h = 1, both times the weight."""
 
+    by_row: ClassVar[bool] = True
     name: ClassVar[str] = "regression"
     traits: ClassVar[Traits] = Traits(
         Kind.REGRESSION,

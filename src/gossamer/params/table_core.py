@@ -132,14 +132,15 @@ CORE: Final = (
         ("tree", "tree_type", "tree_learner_type"),
         "enum",
         "serial",
-        "How the work on one tree is shared between machines.",
+        "How the work on one tree is shared between machines: each has some of the rows (`data`), "
+        "or all of them (`feature`). No effect on one machine.",
         choices={
             "serial": (),
             "feature": ("feature_parallel",),
             "data": ("data_parallel",),
             "voting": ("voting_parallel",),
         },
-        unsupported=("feature", "data", "voting"),
+        unsupported=("voting",),
     ),
     _core(
         "num_threads",

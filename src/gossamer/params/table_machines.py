@@ -1,7 +1,6 @@
-"""Parameters of distributed and GPU training, neither of which is supported yet.
+"""Parameters of training on several machines and on a GPU.
 
-What only matters on several machines or on a GPU is accepted: `num_machines`
-say whether there are any.
+Those of the network are for `gossamer.distributed.train`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ NETWORK: Final = (
         ("num_machine",),
         "int",
         1,
-        "Number of machines.",
+        "Number of machines; see `gossamer.distributed.train`.",
         low=1,
         supported=False,
     ),
@@ -37,7 +36,7 @@ NETWORK: Final = (
         ("local_port", "port"),
         "int",
         12400,
-        "Accepted, no effect. Port this machine listens on.",
+        "For `gossamer.distributed.train`: the port this machine listens on.",
         low=1,
     ),
     _network(
@@ -45,7 +44,7 @@ NETWORK: Final = (
         (),
         "int",
         120,
-        "Accepted, no effect. Minutes to wait for another machine.",
+        "For `gossamer.distributed.train`: minutes to wait for another machine.",
         low=1,
     ),
     _network(
@@ -53,14 +52,15 @@ NETWORK: Final = (
         ("machine_list_file", "machine_list", "mlist"),
         "str",
         "",
-        "Accepted, no effect. File that lists the machines.",
+        "For `gossamer.distributed.train`: file that lists the machines, a line `address port` "
+        "each.",
     ),
     _network(
         "machines",
         ("workers", "nodes"),
         "str",
         "",
-        "Accepted, no effect. The machines as `address:port`, separated by commas.",
+        "For `gossamer.distributed.train`: the machines as `address:port`, separated by commas.",
     ),
 )
 

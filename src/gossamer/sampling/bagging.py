@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.data.storage.binned import RowWindow
 from gossamer.errors import ParameterError, message
 from gossamer.objectives import Gradients
 from gossamer.objectives.rank_labels import check_queries
@@ -40,11 +41,12 @@ class Bagging(RowSampler):
         "bagging_by_query",
     )
 
-    def __init__(self, params: Params, targets: Targets) -> None:
-        """Look up which rows to draw, and how often."""
+    def __init__(self, params: Params, targets: Targets, window: RowWindow | None = None) -> None:
+        """Look up which rows to draw, and how often; `window`: see `make_row_sampler`."""
         self._seed = params.bagging_seed
         self._freq = params.bagging_freq
-        self._n_rows = targets.n_rows
+        self._window = window
+        self._n_rows = targets.n_rows if window is None else window.n_rows
         self._label: npt.NDArray[np.float32] | None = None
         positive, negative = params.pos_bagging_fraction, params.neg_bagging_fraction
         if min(positive, negative) < 1:
@@ -94,8 +96,16 @@ class Bagging(RowSampler):
             bag = Bag(rows[:n_inside], rows[n_inside:])
             if self._queries is not None:
                 bag = _rows_of(self._queries, bag)
+            if self._window is not None:
+                bag = Bag(*(_rows_within(self._window, rows) for rows in bag))
             self._bags[draw, tree] = bag
         return bag
+
+
+def _rows_within(window: RowWindow, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Those of some rows, which increase, that are in a window; its first one is 0."""
+    first, last = np.searchsorted(rows, [window.begin, window.end])
+    return rows[first:last] - np.uint32(window.begin)
 
 
 def _rows_of(queries: npt.NDArray[np.int64], bag: Bag) -> Bag:

@@ -68,9 +68,9 @@ def test_errors_are_lightgbm_errors(table: tuple[np.ndarray, np.ndarray]) -> Non
         lgb.LGBMRegressor().predict(table[0])
 
 
-def test_dask_estimators_say_what_to_use() -> None:
-    with pytest.raises(gossamer.NotSupportedError, match="Use LGBMRegressor on one machine"):
-        lgb.DaskLGBMRegressor(n_estimators=3)
+def test_dask_estimators_are_those_of_gossamer() -> None:
+    dask = pytest.importorskip("gossamer.dask")
+    assert lgb.DaskLGBMRegressor is dask.DaskGossamerRegressor
 
 
 def test_models_are_text_that_lightgbm_reads(table: tuple[np.ndarray, np.ndarray]) -> None:

@@ -23,11 +23,6 @@ from gossamer.compat.lightgbm.callback import (
     record_evaluation,
     reset_parameter,
 )
-from gossamer.compat.lightgbm.dask import (
-    DaskLGBMClassifier,
-    DaskLGBMRanker,
-    DaskLGBMRegressor,
-)
 from gossamer.compat.lightgbm.engine import CVBooster, cv, train
 from gossamer.compat.lightgbm.plotting import (
     create_tree_digraph,
@@ -41,6 +36,11 @@ from gossamer.compat.lightgbm.plotting import (
 __version__ = "4.7.0"
 
 if TYPE_CHECKING:
+    from gossamer.compat.lightgbm.dask import (
+        DaskLGBMClassifier,
+        DaskLGBMRanker,
+        DaskLGBMRegressor,
+    )
     from gossamer.compat.lightgbm.sklearn import (
         LGBMClassifier,
         LGBMModel,
@@ -83,7 +83,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators, which need scikit-learn, when they are first used."""
+    """Import the estimators, which need scikit-learn or Dask, when they are first used."""
+    if name.startswith("DaskLGBM"):
+        from importlib import import_module
+
+        return getattr(import_module("gossamer.compat.lightgbm.dask"), name)
     if name.startswith("LGBM") or name == "sklearn":
         from importlib import import_module
 

@@ -74,7 +74,7 @@ def _bin(
     binned, facts = bin_columns(pieces, request, fields, reference)
     rows, weights = check_fields(fields, binned.n_rows, facts.n_columns)
     columns = replace(facts, weights=weights)
-    return BuiltData(columns, rows, binned, RawValues(_refuse), source, request.data)
+    return BuiltData(columns, rows, binned, RawValues(_refuse), source, request.data).own()
 
 
 def _refuse(user: str) -> Values:

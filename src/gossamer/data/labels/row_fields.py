@@ -48,6 +48,7 @@ _CHECKS: Final[dict[str, Callable[[Any, int], npt.NDArray[Any] | None]]] = {
     "position": _check_position,
     "feature_weights": check_feature_weights,
 }
+_BY_ROW: Final = ("label", "weight", "init_score", "position")
 # What a user may pass: "query" (one id per row) becomes "group" (rows of each query).
 FIELDS: Final = (*_CHECKS, "query")
 
@@ -89,10 +90,20 @@ class RowFields:
         """The scores to start from, class after class; None: there are none."""
         return None if self.init_score is None else self.init_score.ravel(order="F")
 
+    def copy_rows(self, begin: int, end: int) -> RowFields:
+        """Copy the fields of some rows, which are not grouped by query."""
+        return self.map(lambda values: values[begin:end].copy())
+
+    def map(self, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> RowFields:
+        """Return the fields that a function makes of these; rows are not grouped by query."""
+        assert self.group is None
+        found = {name: getattr(self, name) for name in _BY_ROW}
+        return RowFields(**{n: None if v is None else function(v) for n, v in found.items()})
+
     def take(self, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
         """Return the fields of some rows, which increase, by name."""
         found: dict[str, Any] = {}
-        for name in ("label", "weight", "init_score", "position"):
+        for name in _BY_ROW:
             values = getattr(self, name)
             found[name] = None if values is None else values[rows]
         found["group"] = None if self.group is None else take_queries(self.group, rows)

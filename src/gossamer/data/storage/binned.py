@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,14 @@ _MIN_ROWS_TO_SHARE: Final = 50_000
 
 # Numbers of the native core.
 ORDERS: Final = {"auto": 0, "degree": 1, "count": 2, "column": 3}
+
+
+class RowWindow(NamedTuple):
+    """Which rows of a larger table some rows are."""
+
+    begin: int
+    end: int
+    n_rows: int  # of the larger table
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +53,31 @@ class BinnedTable:
     def is_whole(self) -> bool:
         """Whether all rows are here, and no other worker has some."""
         return True
+
+    # ---- rows that several workers share; here they are all on this machine ----
+
+    @property
+    def window(self) -> RowWindow | None:
+        """Which rows of `whole()` these are; None: all of them."""
+        return None
+
+    def own(self) -> BinnedTable:
+        """Return the rows that a training on this machine keeps scores and labels of."""
+        return self
+
+    def whole(self) -> BinnedTable:
+        """Return the rows of all workers."""
+        return self
+
+    def gather_rows(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what all workers have for their rows (first dimension); all of them call this."""
+        return values
+
+    def gather_scores(self, score: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the scores of all workers' rows, class-major; all of them call this."""
+        return score
+
+    # ---- trees ----
 
     def make_grower(self, vector_leaves: bool) -> _native.Grower:
         """Return what grows trees on these rows; see `_native.Grower`."""

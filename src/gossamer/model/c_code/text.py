@@ -1,4 +1,4 @@
-"""Pieces of C text that nothing a user wrote can break out of."""
+"""ChunkedTable of C text that nothing a user wrote can break out of."""
 
 from __future__ import annotations
 

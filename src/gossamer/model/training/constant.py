@@ -16,7 +16,7 @@ def warn_if_constant(booster: Booster, train_set: Dataset) -> None:
         booster: A model whose training ended in its first round.
         train_set: What it was trained on.
     """
-    data = built_data(train_set)
+    data = built_data(train_set).whole()
     label = data.targets.label
     params, n_rows = booster.resolved_params, data.n_rows
     # A user's own objective may ask for the same everywhere.

@@ -29,6 +29,7 @@ def describe_data(data: BuiltData) -> dict[str, Any]:
         >>> facts == describe_data(built_data(Dataset(table, label=[0, 1, 0])))
         False
     """
+    data = data.whole()
     binning, fields = data.table.binning, ("label", "weight", "group")
     facts: dict[str, Any] = {
         "rows": data.n_rows,

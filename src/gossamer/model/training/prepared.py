@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
+from gossamer.data.storage.binned import RowWindow
 from gossamer.errors import GossamerError, message
 from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.scored_set import ScoredSet
@@ -32,6 +33,7 @@ class Prepared:
         gradients: Buffers, filled in every round.
         grower: Grows the trees.
         largest_leaf: Larger leaf values would lead to gradients that do not fit float32.
+        window: Which of all workers' rows these are; None: all of them.
     """
 
     objective: Objective
@@ -41,6 +43,7 @@ class Prepared:
     gradients: Gradients
     grower: TreeGrower
     largest_leaf: float
+    window: RowWindow | None = None
 
     @property
     def trees_per_set(self) -> int:
@@ -52,7 +55,7 @@ class Prepared:
         sampler, gradients = self.sampler, self.gradients
         names = ("data_sample_strategy", *sampler.uses)
         if any(params[name] != before[name] for name in names):
-            sampler = make_row_sampler(params, self.targets, self.objective.n_outputs)
+            sampler = make_row_sampler(params, self.targets, self.objective.n_outputs, self.window)
         if sampler.weighs_rows != self.sampler.weighs_rows:
             gradients = _make_gradients(self.objective, self.targets, sampler)
         return replace(self, sampler=sampler, gradients=gradients)
@@ -201,11 +204,13 @@ def prepare(
     else:
         grower = TreeGrower(train.table, params, objective, data.names, weights, train.raw, held)
     targets = objective.prepare(labels)
-    heaviest = 1.0 if targets.weight is None else float(targets.weight.max())
-    sampler = make_row_sampler(params, targets, objective.n_outputs)
+    weight = targets.weight
+    heaviest = 1.0 if weight is None or len(weight) == 0 else float(weight.max())
+    window = train.table.window
+    sampler = make_row_sampler(params, targets, objective.n_outputs, window)
     gradients = _make_gradients(objective, targets, sampler)
     largest = LARGEST_GRADIENT / heaviest
-    return Prepared(objective, labels, targets, sampler, gradients, grower, largest)
+    return Prepared(objective, labels, targets, sampler, gradients, grower, largest, window)
 
 
 def _make_gradients(objective: Objective, targets: Targets, sampler: RowSampler) -> Gradients:

@@ -85,7 +85,7 @@ class Training:
         self.params = params
         self._most_threads: int | None = None
         self.base = base
-        self.objective = make_objective(params, data.targets, given)
+        self.objective = make_objective(params, data.whole().targets, given)
         self.metrics = make_metrics(params, self.objective, data.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
         held = self._check_memory(data)
@@ -135,14 +135,14 @@ class Training:
     def _derive(self) -> None:
         """Learn derived columns from the training data, and give them to all data sets."""
         self._derived = derive(self.params, self.train.data, self.objective)
-        table = None if self._derived is None else self._derived.table
+        table = None if self._derived is None else self._derived.table.own()
         self.train = replace(self.train, derived=table)
         self.valid = [self._with_derived(scored) for scored in self.valid]
 
     def _with_derived(self, scored: ScoredSet) -> ScoredSet:
-        derived = self._derived
-        table = None if derived is None else derived.extend(scored.data.table, scored.n_threads)
-        return replace(scored, derived=table)
+        derived, table = self._derived, scored.data.table.whole()
+        extended = None if derived is None else derived.extend(table, scored.n_threads).own()
+        return replace(scored, derived=extended)
 
     @property
     def trees_per_set(self) -> int:
@@ -224,11 +224,17 @@ class Training:
         if base_score is not None:
             self.start[:] = self.objective.start_at(base_score)
         elif self.params.boost_from_average:
-            self.start[:] = self.objective.start_scores(self.prepared.targets)
+            self.start[:] = self.objective.start_scores(self._whole_targets())
         else:
             return
         for scored in (self.train, *self.valid):
             self.boosting.start_scores(self, scored)
+
+    def _whole_targets(self) -> Targets:
+        """Labels of all workers' rows as the objective takes them."""
+        data = self.train.data
+        whole = data.whole()
+        return self.prepared.targets if whole is data else self.objective.prepare(whole.targets)
 
     def start_at(self, scores: npt.NDArray[np.float64]) -> None:
         """Start from these scores, one for each output, before the first round.
@@ -364,6 +370,8 @@ class Training:
             targets = scored.targets
         else:
             self._check_labels(targets, name)
+        if scored.table.window is not None:
+            score, targets = scored.table.gather_scores(score), scored.data.whole().targets
         return evaluate_scores(self.metrics, self.objective, scored, name, score, targets, feval)
 
     # ---- changes ----
