@@ -67,7 +67,7 @@ SHARE = [
     (list(KINDS)[::2], 1, ROUNDS),
     (list(KINDS)[1::2], 4, ROUNDS),
 ]
-SHARE_OF_KINDS = [["regression"], ["statistics"]]
+SHARE_OF_KINDS = [["regression"], ["statistics"], ["pages"]]
 ALL = [([kind], n_threads, tuple(PLACES)) for kind in KINDS for n_threads in (1, 4)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pyarrow.parquet
 import pytest
 from train.test_determinism import CASES, TABLE
 
-from gossamer import Dataset, _native, train
+from gossamer import Dataset, _native, files, train
 from gossamer.data.budget import Budget
 from gossamer.data.dataset import built_data
 from gossamer.errors import NotSupportedError, ParameterError
@@ -279,6 +280,28 @@ def test_a_page_that_changes_ends_the_round_without_a_trace(
     assert booster.num_trees() == 4
     undisturbed = train(params, from_file(parquet), 4)
     np.testing.assert_array_equal(booster.predict(parquet), undisturbed.predict(parquet))
+
+
+def test_no_file_stays_open(parquet: Path, pages_of: PagesOf, tmp_path: Path) -> None:
+    pages_of(8192)
+    path = cached(parquet, tmp_path)[1]
+    content = path.read_bytes()
+
+    def n_open() -> int:
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    length = int.from_bytes(content[-16:-8], "little")
+    arrays, facts = files.from_bytes(content[-16 - length : -16])
+    arrays["checksums"] = arrays["checksums"][:-1]  # one page has none
+    footer = files.to_bytes(arrays, facts)
+    broken = content[: -16 - length] + footer + len(footer).to_bytes(8, "little") + content[-8:]
+    before = n_open()
+    for _ in range(3):
+        path.write_bytes(broken)
+        cached(parquet, tmp_path)
+        assert path.read_bytes() == content
+    assert n_open() == before
 
 
 def test_a_deleted_file_is_still_read(parquet: Path, pages_of: PagesOf, tmp_path: Path) -> None:
