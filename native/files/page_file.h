@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -123,8 +124,8 @@ class FilePages : public RowPages {
   std::vector<RowRange> ranges_;
   std::vector<char> checked_;  // by page: whether its values were looked at
   Buffer<std::uint8_t> buffers_[kBuffers];
-  std::int64_t n_passes_ = 0;
-  std::mutex mutex_;  // one pass at a time
+  std::atomic<std::int64_t> n_passes_ = 0;  // may be asked for during a pass
+  std::mutex mutex_;                        // one pass at a time
 };
 
 // A table in pages. `like` says how features are stored, `has_missing` which of them are missing somewhere.

@@ -1,10 +1,12 @@
 // Tables in page files: the same trees, rows and scores as in memory, and errors for files that are not as written.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/round_grower.h"
@@ -215,6 +217,23 @@ TEST_SUITE("pages") {
       n_tried += 1;
     }
     CHECK(n_tried > 0);
+  }
+
+  TEST_CASE("passes may be counted, and begun by others, during a pass") {
+    MixedShape shape;
+    shape.n_rows = 3000;
+    Mixed m = make_mixed(shape, 816);
+    const auto memory = fill_training(m, storages_of(m)[0].storage, m.table.dense());
+    TempFile file;
+    const Paged paged = write(m, *memory, 512, file.number());
+    std::atomic<int> n_read = 0;
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 3; ++i) {
+      readers.emplace_back([&] { paged.pages->for_each([&](const RowPage&) { n_read += 1; }); });
+    }
+    while (paged.pages->n_passes() < 3) std::this_thread::yield();
+    for (std::thread& reader : readers) reader.join();
+    CHECK(n_read == 3 * 6);
   }
 
   TEST_CASE("a page may be longer than the table, however long") {
