@@ -489,7 +489,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     threads.CELLS_PER_THREAD = 1  # threads are used however small the data
     # So are pages, where there is a limit of memory.
-    Budget.holds_table = Budget.holds_validation = lambda *_: False  # type: ignore[method-assign]
+    Budget.holds_table = lambda self, *_: self.cap == 0  # type: ignore[method-assign]
+    Budget.holds_validation = Budget.holds_table  # type: ignore[method-assign]
     Budget.page_rows = lambda *_: 100  # type: ignore[method-assign]
     faults = KINDS_OF_FAULTS[args.faults]()
     until = sys.maxsize if args.faults == "interrupts" else args.until
