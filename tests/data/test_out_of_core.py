@@ -423,6 +423,17 @@ def test_what_needs_memory_is_refused_by_name(name: str, value: Any, pages_of: P
         train({name: value, "max_memory": "1GB"}, data, 1)
 
 
+def test_target_statistics_of_validation_data_on_disk_are_refused(
+    parquet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Budget, "holds_validation", lambda *_: False)
+    params = {"cat_target_statistics": "on", "max_memory": "1GB", "verbosity": -1}
+    data = from_file(parquet, **params)
+    valid = Dataset(parquet, label="y", reference=data)
+    with pytest.raises(NotSupportedError, match="cat_target_statistics"):
+        train(params, data, 1, valid_sets=[valid])
+
+
 def test_target_statistics_are_refused(parquet: Path, pages_of: PagesOf) -> None:
     pages_of(8192)
     with pytest.raises(NotSupportedError, match="cat_target_statistics=off"):
