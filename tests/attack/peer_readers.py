@@ -1,4 +1,4 @@
-"""The readers of LightGBM and XGBoost on the files of `mutated_files.py`, to compare with ours.
+"""The readers of LightGBM and XGBoost, and ours, on the same files of `mutated_files.py`.
 
     PYTHONPATH=src:tests python tests/attack/peer_readers.py 3000
 
@@ -16,6 +16,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,7 +52,13 @@ READERS: Final[dict[str, Callable[[Path], None]]] = {
 }
 
 
-def outcome(file: File, path: Path) -> str:
+def read_gossamer(file: File, path: Path) -> None:
+    """Read the same file, and use it in every way."""
+    if not file.use(path):
+        raise ValueError("refused")
+
+
+def outcome(read: Callable[[Path], None], path: Path) -> str:
     """Read a file in a child; return "read", "refused", "hangs", or the signal that ended it."""
     child = os.fork()
     if child == 0:
@@ -62,7 +69,7 @@ def outcome(file: File, path: Path) -> str:
         os.dup2(silence, 1)
         os.dup2(silence, 2)
         try:
-            READERS[file.format](path)
+            read(path)
         except BaseException:  # every exception is a refusal
             os._exit(1)
         os._exit(0)
@@ -84,7 +91,9 @@ def main() -> None:
             _, content, file = draw(wanted.seed, i, [], files)
             path = Path(folder, f"last{file.suffix}")
             path.write_bytes(content)
-            counts[f"{file.format}: {outcome(file, path)}"] += 1
+            counts[f"{file.format}: {outcome(READERS[file.format], path)}"] += 1
+            ours = outcome(partial(read_gossamer, file), path)
+            counts[f"gossamer, {file.format}: {ours}"] += 1
     versions: dict[str, Any] = {each.__name__: each.__version__ for each in (lightgbm, xgboost)}
     print(json.dumps({**versions, "counts": dict(sorted(counts.items()))}, indent=1))
 
