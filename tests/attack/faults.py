@@ -426,13 +426,15 @@ class Interrupts:
         raised = ""
         begin = time.perf_counter()
         try:
-            signal.setitimer(signal.ITIMER_REAL, first / 1e6)
-            call()
-        except KeyboardInterrupt:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, first / 1e6)
+                call()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:  # from here, too: it may come as the call ends
             raised = "KeyboardInterrupt"
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
         return int(1e6 * (time.perf_counter() - begin)), raised
 
 
