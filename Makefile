@@ -82,11 +82,11 @@ test: test-native $(STAMPS)/test ## native tests at every kernel level, then pyt
 
 test-native: $(STAMPS)/build ## native tests alone
 	$(call build_native_tests,build/native,)
-	$(BIN)/ctest --test-dir build/native --parallel $(JOBS) --output-on-failure --no-tests=error
+	$(call run_native_tests,build/native)
 
 test-portable: $(STAMPS)/build ## native tests with the kernels that processors other than x86-64 have
 	$(call build_native_tests,build/portable,,-DGOSSAMER_KERNELS=generic)
-	$(BIN)/ctest --test-dir build/portable --parallel $(JOBS) --output-on-failure --no-tests=error
+	$(call run_native_tests,build/portable)
 
 test-gpu: $(STAMPS)/test ## the tests of trainings on a GPU, on the GPU of this machine
 	GOSSAMER_TEST_GPU=1 $(BIN)/python -m pytest -p no:cacheprovider tests/cuda
@@ -115,12 +115,12 @@ stubs: $(STAMPS)/lint ## write again what is generated: the native module's stub
 	$(BIN)/python -m gossamer.params.write_fields src/gossamer/params/param_fields.py
 	$(BIN)/python -m gossamer.params.markdown docs/parameters.md
 
+# Without address randomization: TSan's memory map does not fit everywhere with it.
 sanitize: $(STAMPS)/build ## native tests under ASan and UBSan, then under TSan
 	$(call build_native_tests,build/sanitize-address,address$(comma)undefined)
-	ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  build/sanitize-address/native/tests/gossamer_tests
+	ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 $(call run_native_tests,build/sanitize-address)
 	$(call build_native_tests,build/sanitize-thread,thread)
-	TSAN_OPTIONS=halt_on_error=1:die_after_fork=0 build/sanitize-thread/native/tests/gossamer_tests
+	setarch $$(uname -m) -R $(call run_native_tests,build/sanitize-thread)
 
 # A tenth of it, or some of it:
 #   make attack ATTACK_SCALE=0.1 PYTEST_ARGS="-n 4 -k kills"
@@ -166,6 +166,9 @@ define build_native_tests
 	$(BIN)/cmake -S . -B $(1) -G Ninja -DGOSSAMER_MODULE=OFF -DGOSSAMER_TESTS=ON -DGOSSAMER_SANITIZE=$(2) $(3) >/dev/null
 	$(BIN)/cmake --build $(1) --parallel $(JOBS) -- --quiet
 endef
+
+# folder
+run_native_tests = $(BIN)/ctest --test-dir $(1) --parallel $(JOBS) --output-on-failure --no-tests=error
 
 # The package beside a native module with sanitizers. The environment's own Python would find the
 # installed package first, so its packages are given to the one that it was made from.

@@ -49,7 +49,8 @@ std::shared_ptr<BinMatrix> open_pages(const BinMatrix& like, std::int64_t n_rows
                                       const In<std::uint64_t>& checksums, const In<std::int8_t>& has_missing, int file,
                                       const std::string& name) {
   const std::vector<char> flags(has_missing.data(), has_missing.data() + has_missing.size());
-  auto pages = std::make_shared<FilePages>(PageShape(like, n_rows, page_rows), to_vector(checksums), file, name);
+  auto pages = std::make_shared<FilePages>(PageShape(like, n_rows, page_rows), LaneValues(like, flags),
+                                           to_vector(checksums), file, name);
   return make_paged(like, flags, std::move(pages), n_rows);
 }
 
@@ -107,8 +108,7 @@ void bind_pages(nb::module_& m) {
       },
       "like"_a, "not_bundled"_a.noconvert(), "An empty table that stores features as pages can.");
   m.def("open_pages", &open_pages, "like"_a, "n_rows"_a, "page_rows"_a, "checksums"_a.noconvert(),
-        "has_missing"_a.noconvert(), "file"_a, "name"_a,
-        "A table whose bins are in a file; the file is closed with the table.");
+        "has_missing"_a.noconvert(), "file"_a, "name"_a, "A table whose bins are in a file, which may be closed then.");
   m.def("on_disk", &on_disk, "matrix"_a, "Figures about the pages of a table; None: its bins are in memory.");
 }
 

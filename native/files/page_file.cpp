@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <future>
+#include <system_error>
 
 #if defined(_WIN32)
 #include <io.h>
@@ -31,6 +32,7 @@ std::int64_t read_at(int file, std::uint8_t* to, std::int64_t n, std::int64_t of
 std::int64_t write_next(int file, const std::uint8_t* from, std::int64_t n) {
   return _write(file, from, static_cast<unsigned>(std::min(n, kMostBytes)));
 }
+int open_again(int file) { return _dup(file); }
 void close_file(int file) { _close(file); }
 #else
 std::int64_t read_at(int file, std::uint8_t* to, std::int64_t n, std::int64_t offset) {
@@ -39,10 +41,21 @@ std::int64_t read_at(int file, std::uint8_t* to, std::int64_t n, std::int64_t of
 std::int64_t write_next(int file, const std::uint8_t* from, std::int64_t n) {
   return write(file, from, at(std::min(n, kMostBytes)));
 }
+int open_again(int file) { return dup(file); }
 void close_file(int file) { close(file); }
 #endif
 
 std::string reason(int error_number) { return std::strerror(error_number); }
+
+// A task that has begun on another thread. Where no thread can be started, it is done when it is waited for.
+template <class Task>
+std::future<void> start(const Task& task) {
+  try {
+    return std::async(std::launch::async, task);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, task);
+  }
+}
 
 // The features as they are before a matrix places them.
 std::vector<Feature> unplaced(const BinMatrix& like) {
@@ -79,7 +92,7 @@ std::uint64_t page_checksum(std::span<const std::uint8_t> bytes, std::uint64_t p
 }
 
 PageShape::PageShape(const BinMatrix& matrix, std::int64_t rows, std::int64_t rows_per_page)
-    : n_rows(rows), page_rows(rows_per_page) {
+    : n_rows(rows), page_rows(std::min(rows_per_page, std::max<std::int64_t>(rows, 1))) {
   if (rows_per_page < 1 || rows < 0) throw std::invalid_argument("a page has at least one row");
   for (const Group& group : matrix.groups()) row_bytes.push_back(group.row_stride * (group.two_bytes ? 2 : 1));
 }
@@ -88,6 +101,54 @@ std::int64_t PageShape::bytes_per_row() const {
   std::int64_t sum = 0;
   for (const std::int64_t n : row_bytes) sum += n;
   return sum;
+}
+
+LaneValues::LaneValues(const BinMatrix& like, const std::vector<char>& has_missing) {
+  if (has_missing.size() != like.features().size()) throw std::invalid_argument("the pages have other features");
+  for (const Group& group : like.groups()) {
+    GroupValues& values = groups_.emplace_back();
+    values.two_bytes = group.two_bytes;
+    values.n_elements = at(group.row_stride);
+    for (const Lane& lane : group.lanes) values.n_values = std::max(values.n_values, at(lane.n_values));
+    values.allowed.assign(values.n_elements * values.n_values, 0);
+    for (std::size_t i = 0; i < values.n_elements; ++i) {
+      char* const allowed = values.allowed.data() + i * values.n_values;
+      const std::size_t n = i < group.lanes.size() ? at(group.lanes[i].n_values) : 1;
+      std::fill_n(allowed, n, char{1});
+      if (i >= group.lanes.size()) continue;
+      for (const Digit& digit : group.lanes[i].digits) {
+        for (const std::int32_t f : digit.features) {
+          const Feature& feature = like.features()[at(f)];
+          if (has_missing[at(f)] != 0 || !feature.may_miss) continue;
+          for (std::uint32_t v = 0; v < n; ++v) {
+            if (feature.bin_of_lane(v) == feature.n_value_bins) allowed[v] = 0;
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Bin>
+bool LaneValues::contain_rows(const GroupValues& group, const void* bins, std::int64_t n_rows) {
+  const Bin* row = static_cast<const Bin*>(bins);
+  for (std::int64_t i = 0; i < n_rows; ++i, row += group.n_elements) {
+    for (std::size_t j = 0; j < group.n_elements; ++j) {
+      if (row[j] >= group.n_values || group.allowed[j * group.n_values + row[j]] == 0) return false;
+    }
+  }
+  return true;
+}
+
+bool LaneValues::contain(const RowPage& page) const {
+  const std::int64_t n = page.rows.end - page.rows.begin;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const GroupValues& group = groups_[g];
+    const bool contained = group.two_bytes ? contain_rows<std::uint16_t>(group, page.bins[g], n)
+                                           : contain_rows<std::uint8_t>(group, page.bins[g], n);
+    if (!contained) return false;
+  }
+  return true;
 }
 
 // ---- writing ----
@@ -164,15 +225,19 @@ std::vector<char> PageWriter::has_missing() const {
 
 // ---- reading ----
 
-FilePages::FilePages(PageShape shape, std::vector<std::uint64_t> checksums, int file, std::string name)
-    : shape_(std::move(shape)), checksums_(std::move(checksums)), file_(file), name_(std::move(name)) {
+FilePages::FilePages(PageShape shape, LaneValues values, std::vector<std::uint64_t> checksums, int file,
+                     std::string name)
+    : shape_(std::move(shape)), values_(std::move(values)), checksums_(std::move(checksums)), name_(std::move(name)) {
   if (std::ssize(checksums_) != shape_.n_pages()) throw std::invalid_argument("a page has no checksum");
   for (std::int64_t page = 0; page < shape_.n_pages(); ++page) ranges_.push_back(shape_.rows_of(page));
+  checked_.assign(ranges_.size(), 0);
+  file_ = open_again(file);  // last: what throws leaves no open file
+  if (file_ < 0) throw PageError(name_ + " could not be opened again: " + reason(errno), errno);
 }
 
 FilePages::~FilePages() { close_file(file_); }
 
-void FilePages::read(std::int64_t page, Buffer<std::uint8_t>& to) const {
+void FilePages::read(std::int64_t page, Buffer<std::uint8_t>& to) {
   const RowRange rows = shape_.rows_of(page);
   const std::int64_t n = (rows.end - rows.begin) * shape_.bytes_per_row();
   const std::int64_t offset = rows.begin * shape_.bytes_per_row();
@@ -187,6 +252,11 @@ void FilePages::read(std::int64_t page, Buffer<std::uint8_t>& to) const {
   if (page_checksum({to.data(), at(n)}, static_cast<std::uint64_t>(page)) != checksums_[at(page)]) {
     throw PageError(which + " has changed since it was written");
   }
+  // A checksum says that a page is as written, not who wrote it: a file may be made to do harm.
+  if (checked_[at(page)] == 0 && !values_.contain(page_of(page, to))) {
+    throw PageError(which + " has bins that no feature has");
+  }
+  checked_[at(page)] = 1;
 }
 
 RowPage FilePages::page_of(std::int64_t page, const Buffer<std::uint8_t>& bytes) const {
@@ -216,7 +286,7 @@ void FilePages::for_each(const std::function<void(const RowPage&)>& body) {
   }
   for (std::int64_t page = 0; page < n_pages; ++page) {
     if (page + 1 < n_pages) {
-      next = std::async(std::launch::async, [this, page] { read(page + 1, buffers_[(page + 1) % kBuffers]); });
+      next = start([this, page] { read(page + 1, buffers_[(page + 1) % kBuffers]); });
     }
     body(page_of(page, buffers_[page % kBuffers]));
     const Timer waiting(seconds_waited_);
@@ -230,7 +300,10 @@ std::shared_ptr<BinMatrix> make_paged(const BinMatrix& like, const std::vector<c
                                       std::shared_ptr<FilePages> pages, std::int64_t n_rows) {
   std::vector<Feature> features = unplaced(like);
   if (has_missing.size() != features.size()) throw std::invalid_argument("the pages have other features");
-  for (std::size_t f = 0; f < features.size(); ++f) features[f].has_missing = has_missing[f] != 0;
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    features[f].has_missing = has_missing[f] != 0;
+    if (features[f].has_missing && !features[f].may_miss) throw std::invalid_argument("a feature has no missing bin");
+  }
   return std::make_shared<BinMatrix>(std::move(features), n_rows, like.storage(), std::move(pages));
 }
 

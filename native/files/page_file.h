@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -45,6 +46,27 @@ struct PageShape {
   RowRange rows_of(std::int64_t page) const { return {page * page_rows, std::min((page + 1) * page_rows, n_rows)}; }
 };
 
+// The values that the lanes of a table may have. Histograms have no cell for others.
+class LaneValues {
+ public:
+  // `has_missing` says by feature whether some row is missing.
+  LaneValues(const BinMatrix& like, const std::vector<char>& has_missing);
+  // Whether all rows of a page have such values.
+  bool contain(const RowPage& page) const;
+
+ private:
+  struct GroupValues {
+    bool two_bytes = false;
+    std::size_t n_elements = 0;  // of a row: lanes, and zeros behind them
+    std::size_t n_values = 0;    // of the lane that has most
+    std::vector<char> allowed;   // by element and value
+  };
+  template <class Bin>
+  static bool contain_rows(const GroupValues& group, const void* bins, std::int64_t n_rows);
+
+  std::vector<GroupValues> groups_;
+};
+
 // Bins rows as they arrive, and writes a page whenever it is full.
 class PageWriter {
  public:
@@ -78,8 +100,8 @@ class PageWriter {
 // Reads pages, one ahead of the page that is worked on.
 class FilePages : public RowPages {
  public:
-  // `file` is open for reading, and closed by this object; `name` is for messages.
-  FilePages(PageShape shape, std::vector<std::uint64_t> checksums, int file, std::string name);
+  // `file` is open for reading; the caller may close it. `name` is for messages.
+  FilePages(PageShape shape, LaneValues values, std::vector<std::uint64_t> checksums, int file, std::string name);
   ~FilePages() override;
 
   std::span<const RowRange> ranges() const override { return ranges_; }
@@ -94,18 +116,20 @@ class FilePages : public RowPages {
 
  private:
   static constexpr int kBuffers = 2;
-  void read(std::int64_t page, Buffer<std::uint8_t>& to) const;
+  void read(std::int64_t page, Buffer<std::uint8_t>& to);
   RowPage page_of(std::int64_t page, const Buffer<std::uint8_t>& bytes) const;
 
   PageShape shape_;
+  LaneValues values_;
   std::vector<std::uint64_t> checksums_;
   int file_;
   std::string name_;
   std::vector<RowRange> ranges_;
+  std::vector<char> checked_;  // by page: whether its values were looked at
   Buffer<std::uint8_t> buffers_[kBuffers];
-  std::int64_t n_passes_ = 0;
-  double seconds_ = 0.0;
-  double seconds_waited_ = 0.0;
+  std::atomic<std::int64_t> n_passes_ = 0;  // these may be asked for during a pass
+  std::atomic<double> seconds_ = 0.0;
+  std::atomic<double> seconds_waited_ = 0.0;
   std::mutex mutex_;  // one pass at a time
 };
 

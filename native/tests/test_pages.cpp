@@ -1,8 +1,13 @@
 // Tables in page files: the same trees, rows and scores as in memory, and errors for files that are not as written.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
+#include <cstring>
+#include <limits>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "core/round_grower.h"
 #include "files/page_file.h"
@@ -45,8 +50,10 @@ Paged write(const Mixed& m, const BinMatrix& like, std::int64_t page_rows, int f
       misfits.insert(misfits.end(), writer.misfits().begin(), writer.misfits().end());
       continue;
     }
-    auto pages = std::make_shared<FilePages>(PageShape(*layout, view.n_rows, page_rows), writer.finish(), dup(file),
-                                             "the test's file");
+    const std::vector<std::uint64_t> checksums = writer.finish();
+    auto pages =
+        std::make_shared<FilePages>(PageShape(*layout, view.n_rows, page_rows),
+                                    LaneValues(*layout, writer.has_missing()), checksums, file, "the test's file");
     return {make_paged(*layout, writer.has_missing(), pages, view.n_rows), pages};
   }
 }
@@ -159,6 +166,84 @@ TEST_SUITE("pages") {
     CHECK(again.threshold_bin == expected.threshold_bin);
     REQUIRE(ftruncate(file.number(), paged.pages->n_bytes() - 1) == 0);
     CHECK_THROWS_WITH_AS(grow(), "page 2 of the test's file is cut off: the file is shorter than it was", PageError);
+  }
+
+  TEST_CASE("values that no feature has are an error, though their checksum is right") {
+    MixedShape shape;
+    shape.n_rows = 3000;
+    Mixed m = make_mixed(shape, 814);
+    const auto memory = fill_training(m, storages_of(m)[0].storage, m.table.dense());
+    TempFile file;
+    const Paged paged = write(m, *memory, 1024, file.number());
+    const PageShape pages(*paged.matrix, shape.n_rows, 1024);
+    std::vector<char> has_missing;
+    for (const Feature& feature : paged.matrix->features()) has_missing.push_back(feature.has_missing);
+    std::vector<std::uint8_t> bytes(at(paged.pages->n_bytes()));
+    REQUIRE(pread(file.number(), bytes.data(), bytes.size(), 0) == std::ssize(bytes));
+    // A file with these bytes and the right checksums.
+    const auto read = [&](const std::vector<std::uint8_t>& content, const std::vector<char>& missing) {
+      REQUIRE(pwrite(file.number(), content.data(), content.size(), 0) == std::ssize(content));
+      std::vector<std::uint64_t> checksums;
+      for (std::int64_t page = 0; page < pages.n_pages(); ++page) {
+        const RowRange rows = pages.rows_of(page);
+        const std::size_t n = at((rows.end - rows.begin) * pages.bytes_per_row());
+        checksums.push_back(page_checksum({content.data() + rows.begin * pages.bytes_per_row(), n}, at(page)));
+      }
+      FilePages(pages, LaneValues(*paged.matrix, missing), checksums, file.number(), "the file")
+          .for_each([](const RowPage&) {});
+    };
+    CHECK_NOTHROW(read(bytes, has_missing));
+    // The last row of the second page, in every element of every group.
+    std::int64_t offset = pages.bytes_per_row() * 1024;
+    for (const Group& group : paged.matrix->groups()) {
+      const std::int64_t width = group.two_bytes ? 2 : 1;
+      offset += group.row_stride * width * 1023;
+      for (std::int64_t i = 0; i < group.row_stride; ++i, offset += width) {
+        CAPTURE(i);
+        const int n_values = i < group.n_lanes ? group.lanes[at(i)].n_values : 1;
+        if (n_values == (group.two_bytes ? 65536 : 256)) continue;
+        std::vector<std::uint8_t> changed = bytes;
+        const std::uint16_t value = static_cast<std::uint16_t>(n_values);
+        std::memcpy(changed.data() + offset, &value, at(width));
+        CHECK_THROWS_WITH_AS(read(changed, has_missing), "page 1 of the file has bins that no feature has", PageError);
+      }
+    }
+    int n_tried = 0;
+    for (std::size_t f = 0; f < has_missing.size(); ++f) {
+      std::vector<char> other = has_missing;
+      if (std::exchange(other[f], char{0}) == 0) continue;
+      CAPTURE(f);
+      CHECK_THROWS_AS(read(bytes, other), PageError);
+      n_tried += 1;
+    }
+    CHECK(n_tried > 0);
+  }
+
+  TEST_CASE("passes may be counted, and begun by others, during a pass") {
+    MixedShape shape;
+    shape.n_rows = 3000;
+    Mixed m = make_mixed(shape, 816);
+    const auto memory = fill_training(m, storages_of(m)[0].storage, m.table.dense());
+    TempFile file;
+    const Paged paged = write(m, *memory, 512, file.number());
+    std::atomic<int> n_read = 0;
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 3; ++i) {
+      readers.emplace_back([&] { paged.pages->for_each([&](const RowPage&) { n_read += 1; }); });
+    }
+    while (paged.pages->n_passes() < 3) std::this_thread::yield();
+    for (std::thread& reader : readers) reader.join();
+    CHECK(n_read == 3 * 6);
+  }
+
+  TEST_CASE("a page may be longer than the table, however long") {
+    MixedShape shape;
+    shape.n_rows = 100;
+    Mixed m = make_mixed(shape, 815);
+    const auto memory = fill_training(m, storages_of(m)[0].storage, m.table.dense());
+    const PageShape pages(*memory, 100, std::numeric_limits<std::int64_t>::max());
+    CHECK(pages.n_pages() == 1);
+    CHECK(pages.rows_of(0).end == 100);
   }
 
   TEST_CASE("checksums see every byte, the length and the place of a page") {

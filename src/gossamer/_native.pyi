@@ -379,7 +379,7 @@ def open_pages(
     file: int,
     name: str,
 ) -> BinMatrix:
-    """A table whose bins are in a file; the file is closed with the table."""
+    """A table whose bins are in a file, which may be closed then."""
 
 def on_disk(matrix: BinMatrix) -> dict | None:
     """Figures about the pages of a table; None: its bins are in memory."""

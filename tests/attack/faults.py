@@ -28,6 +28,7 @@ from attack.children import MOST_SECONDS, in_child
 from scipy.sparse import csr_array
 
 from gossamer import Booster, Dataset, early_stopping, threads, train
+from gossamer.data.storage.budget import Budget
 
 N_ROWS: Final = 500
 N_ROUNDS: Final = 4
@@ -104,7 +105,7 @@ def weighted() -> dict[str, Any]:
 
 
 # Parameters that a data set must know before it is constructed.
-NEEDED: Final = ("linear_tree", "tree_method", "verbosity", "cat_target_statistics")
+NEEDED: Final = ("linear_tree", "tree_method", "verbosity", "cat_target_statistics", "max_memory")
 COSTS: Final = {"cegb_penalty_feature_lazy": [0.01] * 6, "cegb_penalty_feature_coupled": [0.5] * 6}
 WIDE: Final = {
     "bagging_fraction": 0.5,
@@ -155,6 +156,7 @@ KINDS: Final[dict[str, Kind]] = {
         numbers,
     ),
     "weighted": ({"weight": ""}, weighted),
+    "pages": ({"max_memory": "1GB"}, numbers),
     "pruned": ({"prune": True, "min_gain_to_split": 1.0, "grow_policy": "depthwise"}, numbers),
 }
 
@@ -424,13 +426,15 @@ class Interrupts:
         raised = ""
         begin = time.perf_counter()
         try:
-            signal.setitimer(signal.ITIMER_REAL, first / 1e6)
-            call()
-        except KeyboardInterrupt:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, first / 1e6)
+                call()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except KeyboardInterrupt:  # from here, too: it may come as the call ends
             raised = "KeyboardInterrupt"
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
         return int(1e6 * (time.perf_counter() - begin)), raised
 
 
@@ -486,6 +490,10 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     threads.CELLS_PER_THREAD = 1  # threads are used however small the data
+    # So are pages, where there is a limit of memory.
+    Budget.holds_table = lambda self, *_: self.cap == 0  # type: ignore[method-assign]
+    Budget.holds_validation = Budget.holds_table  # type: ignore[method-assign]
+    Budget.page_rows = lambda *_: 100  # type: ignore[method-assign]
     faults = KINDS_OF_FAULTS[args.faults]()
     until = sys.maxsize if args.faults == "interrupts" else args.until
     outcomes: Counter[str] = Counter()

@@ -10,6 +10,7 @@ import argparse
 import copy
 import gzip
 import json
+import shutil
 import struct
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -32,6 +34,7 @@ from model.formats.test_catboost import BRANCHES, SYMMETRIC
 
 import gossamer as gs
 from gossamer import Booster, Dataset, GossamerError, checkpoint, files
+from gossamer.data.storage.budget import Budget
 from gossamer.model.formats import ubjson
 from gossamer.sketch import QuantileSketch
 
@@ -138,6 +141,51 @@ def in_arrays(rng: Random, file: File, pool: list[File]) -> bytes:
 
 class _Arrays(NamedTuple):
     arrays: dict[str, Any]
+
+
+def in_pages(rng: Random, file: File, pool: list[File]) -> bytes:
+    """Change a page file's bins, or what is said about them, and give it the right checksums."""
+    length = int.from_bytes(file.content[-16:-8], "little")
+    pages = bytearray(file.content[: -16 - length])
+    arrays, facts = files.from_bytes(file.content[-16 - length : -16])
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    n_bytes = facts["page_rows"] * len(pages) // facts["n_rows"]
+    if rng.integers(2):
+        for place in rng.integers(0, len(pages), 1 + int(rng.integers(3) == 0) * len(pages) // 3):
+            pages[place] = int(rng.integers(256))
+    elif rng.integers(3):
+        change_array(rng, arrays, [_Arrays(arrays)])
+    else:
+        change_json(rng, facts, {})
+    parts = [bytes(pages[begin : begin + n_bytes]) for begin in range(0, len(pages), n_bytes)]
+    sums = np.array([page_checksum(part, i) for i, part in enumerate(parts)], np.uint64)
+    if np.shape(arrays.get("checksums")) == sums.shape:
+        arrays["checksums"] = sums
+    footer = seal(arrays, facts)
+    return bytes(pages) + footer + len(footer).to_bytes(8, "little") + b"gossamer"
+
+
+def page_checksum(content: bytes, page: int) -> int:
+    """Return what `page_checksum` of native/files/page_file.cpp does."""
+    a, b, all_bits = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 2**64 - 1
+
+    def rotate(word: int, n: int) -> int:
+        word &= all_bits
+        return (word << n | word >> (64 - n)) & all_bits
+
+    def mix(total: int, word: int) -> int:
+        return rotate(total + word * b, 31) * a & all_bits
+
+    sums = [page * a + b & all_bits, page ^ a, b, a + b & all_bits]
+    n_words = len(content) // 32 * 4
+    for i, word in enumerate(struct.unpack(f"<{n_words}Q", content[: 8 * n_words])):
+        sums[i % 4] = mix(sums[i % 4], word)
+    found = sum(map(rotate, sums, (1, 7, 12, 18))) & all_bits
+    found = mix(found, len(content))
+    for byte in content[8 * n_words :]:
+        found = mix(found, byte + 1)
+    found = (found ^ found >> 33) * b & all_bits
+    return found ^ found >> 29
 
 
 def compressed(rng: Random, file: File, pool: list[File]) -> bytes:
@@ -276,6 +324,9 @@ def _make_own(folder: Path) -> list[File]:
         use = _UseCheckpoint(params)
         ways = (in_arrays, in_arrays, in_bytes)
         found.append(File("checkpoint", ".checkpoint", path.read_bytes(), ways, use))
+    pages = _UsePages()
+    content = pages.set_up(folder)
+    found.append(File("pages", ".pages", content, (in_pages, in_pages, in_bytes), pages))
     sketch = QuantileSketch(0.05).update(rng.normal(size=500)).to_bytes()
     found.append(File("sketch", ".sketch", sketch, (in_bytes,), _use_sketch))
     return found
@@ -305,12 +356,68 @@ class _UseCheckpoint:
         return np.isfinite(_train_with(path, 5, self._params).predict(np.zeros((2, 3)))).all()
 
 
+class _UsePages:
+    """Trains on a table whose bins are in a page file, which is put where it is looked for."""
+
+    def __init__(self) -> None:
+        self._cache = Path()  # the page file
+
+    def set_up(self, folder: Path) -> bytes:
+        """Have a table in this folder, and return the page file that belongs to it."""
+        self._table = folder / "table.parquet"
+        shutil.rmtree(folder / "pages", ignore_errors=True)
+        frame = _table()[["a", "b", "town", "y"]]
+        parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), self._table)
+        self._train()
+        (self._cache,) = (folder / "pages").glob("*.pages")
+        return self._cache.read_bytes()
+
+    def _train(self) -> None:
+        cache = str(self._table.with_name("pages"))
+        params = {**SMALL, "max_memory": "1GB", "cache_dir": cache, "cat_target_statistics": "off"}
+        chosen = {"holds_table": lambda *_: False, "page_rows": lambda *_: 25}
+        with patch.multiple(Budget, **chosen):
+            gs.train(params, Dataset(self._table, label="y", params=params), 2)
+
+    def __call__(self, path: Path) -> object:
+        content = path.read_bytes()
+        if self._cache.parent.parent != path.parent:
+            self.set_up(path.parent)
+        self._cache.write_bytes(content)
+        try:
+            self._train()
+        except OSError as error:
+            assert str(error).startswith("page ") and str(self._cache) in str(error), error
+            return False
+        return self._cache.read_bytes() == content  # else it was written again
+
+
 def _use_sketch(path: Path) -> object:
     sketch = QuantileSketch.from_bytes(path.read_bytes())
     return np.all(np.diff(sketch.quantile([0.1, 0.5, 0.9])) >= 0)
 
 
 # ---- many ----
+
+
+def draw(
+    seed: int, i: int, own: list[mutated_models.File], others: list[File]
+) -> tuple[str, bytes, File]:
+    """Draw file number i of a seed, a model of our own where i is odd and there are such models.
+
+    Returns:
+        What was done to it, its bytes, and the file that it was before.
+    """
+    rng = np.random.default_rng((seed, i))
+    if i % 2 and own:
+        what, content = mutated_models.mutate(rng, own)
+        return what, content, File("gossamer", ".gossamer", content, (), _use_model)
+    kinds = sorted({file.format for file in others})
+    kind = kinds[rng.integers(len(kinds))]
+    some = [file for file in others if file.format == kind]
+    file = some[rng.integers(len(some))]
+    way = file.ways[rng.integers(len(file.ways))]
+    return f"{way.__name__} of {kind}", way(rng, file, others), file
 
 
 class Outcome(NamedTuple):
@@ -341,25 +448,15 @@ def run(n_files: int, seed: int, keep: Path, only: str = "") -> Outcome:
         path.write_bytes(file.content)
         assert file.use(path), file.format
     for i in range(n_files):
-        rng = np.random.default_rng((seed, i))
-        if i % 2 and not only:
-            what, content = mutated_models.mutate(rng, own)
-            kind, suffix, use = "gossamer", ".gossamer", _use_model
-        else:
-            kinds = sorted({file.format for file in others})
-            kind = kinds[rng.integers(len(kinds))]
-            some = [file for file in others if file.format == kind]
-            file = some[rng.integers(len(some))]
-            way = file.ways[rng.integers(len(file.ways))]
-            what, suffix, use = f"{way.__name__} of {kind}", file.suffix, file.use
-            content = way(rng, file, others)
+        what, content, file = draw(seed, i, [] if only else own, others)
+        kind, suffix = file.format, file.suffix
         path = keep / f"last{suffix}"
         path.write_bytes(content)
         begin = time.process_time()
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                read = use(path)
+                read = file.use(path)
             counts[f"{kind}: {'read' if read else 'refused'}"] += 1
         except GossamerError as error:
             counts[f"{kind}: refused"] += 1

@@ -20,7 +20,8 @@ import gossamer
 from gossamer import Booster, Dataset
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-N_POINTS = share(2, 2_000)  # by kind of training, call and number of threads
+# Faults by kind of training and number of threads: in a whole training, and in every other call.
+N_IN_TRAINING, N_IN_CALL = share(2, 2_000), share(2, 50)
 HERE = Path(__file__).parent
 
 pytestmark = [
@@ -61,21 +62,28 @@ def attack(library: Path, *arguments: object) -> dict[str, Any]:
 
 # A few kinds at every call, and every kind in a later round; all of it where more is asked for.
 ROUNDS = ("third_round",)
+CALLS = tuple(place for place in PLACES if place != "train")
 SHARE = [
     (["multiclass"], 1, tuple(PLACES)),
     (["statistics"], 4, tuple(PLACES)),
     (list(KINDS)[::2], 1, ROUNDS),
     (list(KINDS)[1::2], 4, ROUNDS),
 ]
-SHARE_OF_KINDS = [["regression"], ["statistics"]]
-ALL = [([kind], n_threads, tuple(PLACES)) for kind in KINDS for n_threads in (1, 4)]
+SHARE_OF_KINDS = [["regression"], ["statistics"], ["pages"]]
+ALL = [
+    ([kind], n_threads, places)
+    for kind in KINDS
+    for n_threads in (1, 4)
+    for places in (("train",), CALLS)
+]
 
 
 @pytest.mark.parametrize(("kinds", "n_threads", "places"), SHARE if SCALE is None else ALL)
 def test_one_allocation_fails(
     library: Path, tally: Tally, kinds: list[str], n_threads: int, places: tuple[str, ...]
 ) -> None:
-    arguments = ("--threads", n_threads, "--points", N_POINTS, "--seed", n_threads)
+    n_points = N_IN_TRAINING if places == ("train",) else N_IN_CALL
+    arguments = ("--threads", n_threads, "--points", n_points, "--seed", n_threads)
     found = attack(library, *arguments, "--places", *places, "--kinds", *kinds)
     tally.add(sum(found["outcomes"].values()), found["failures"])
     assert found["outcomes"]["MemoryError"] > 0.5 * sum(found["outcomes"].values())

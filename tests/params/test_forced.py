@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.errors import ParameterError
 from gossamer.params.forced import bins_text, read_bins, read_splits, splits_text
 
 COLUMNS = st.integers(0, 9) | st.text(max_size=5)
@@ -18,6 +21,13 @@ SPLITS: st.SearchStrategy[dict[str, Any]] = st.recursive(
     ),
     max_leaves=6,
 )
+
+
+@pytest.mark.parametrize("read", [read_bins, read_splits])
+def test_the_name_of_a_file_that_is_too_long(read: Callable[[str], object]) -> None:
+    with pytest.raises(ParameterError, match=r"cannot be read \(.*File name too long") as caught:
+        read("a" * 10_000)
+    assert len(str(caught.value)) < 1000
 
 
 @given(SPLITS)

@@ -63,6 +63,11 @@ class AllRowsTable(BinnedTable):
         """Return what grows the same trees on all workers."""
         return AllRowsGrower(self.bins, vector_leaves, self.group)
 
+    @property
+    def is_whole(self) -> bool:
+        """See `BinnedTable`: workers share the search."""
+        return False
+
     def beside(self, right: BinnedTable, n_threads: int) -> BinnedTable:
         """Return one table with the columns of both, which have the same rows."""
         joined = super().beside(right, n_threads)

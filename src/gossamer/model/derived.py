@@ -159,7 +159,12 @@ class DerivedTables:
     own: BinnedTable
 
     def extend(self, binned: BinnedTable, n_threads: int) -> BinnedTable:
-        """Return the table of other data with its derived columns."""
+        """Return the table of other data with its derived columns.
+
+        Raises:
+            NotSupportedError: If the bins of the other data are on disk.
+        """
+        refuse_on_disk(binned, "cat_target_statistics (other than off)")
         features = np.flatnonzero(binned.binning.is_categorical)
         values = self.derived.statistics.transform(_codes_of_bins(binned, features)[1], n_threads)
         right = BinnedTable(self.own.binning, _native.bin_like(self.own.bins, values, n_threads))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError, message, shorten
 from gossamer.params.suggest import did_you_mean
 
 _SPLIT_KEYS: Final = ("feature", "threshold", "left", "right")
@@ -106,7 +106,7 @@ def _load(text: str, what: str, first: str) -> object:
         content = Path(text).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ParameterError(
-            message(f"the file of {what} cannot be read ({error})", got=text)
+            message(f"the file of {what} cannot be read ({shorten(error)})", got=text)
         ) from None
     return _parse(content, f"{what} in {text!r}")
 

@@ -200,6 +200,18 @@ class TestRelated:
         with pytest.raises(gs.DataError, match="lacks columns of the training data: 'a', 'b'"):
             train.create_valid(path).construct()
 
+    def test_missing_columns_beside_a_long_name(
+        self, data: Any, frame: Any, tmp_path: Path
+    ) -> None:
+        train = gs.Dataset(data, label="target").construct()
+        path = tmp_path / "valid.csv"
+        frame.rename(columns={"a": "x" * 5000}).to_csv(path, index=False)
+        with pytest.raises(
+            gs.DataError, match=r"training data: 'a':.*It has .*'x+\.\.\.x+'"
+        ) as caught:
+            train.create_valid(path).construct()
+        assert len(str(caught.value)) < 1000
+
     def test_subset_and_cross_validation(self, data: Any, frame: Any) -> None:
         train = gs.Dataset(data, label="target", params=PARAMS)
         part = train.subset(np.arange(0, 400, 2)).construct()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import re
 import subprocess
@@ -22,7 +23,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from train.test_determinism import CASES, TABLE
 
-from gossamer import Booster, Dataset, Sequence, _native, cv, train
+from gossamer import Booster, Dataset, Sequence, _native, cv, files, train
 from gossamer.data.builders import from_subset
 from gossamer.data.dataset import built_data
 from gossamer.data.request import Request
@@ -417,6 +418,28 @@ def test_a_page_that_changes_ends_the_round_without_a_trace(
     np.testing.assert_array_equal(booster.predict(parquet), undisturbed.predict(parquet))
 
 
+def test_no_file_stays_open(parquet: Path, pages_of: PagesOf, tmp_path: Path) -> None:
+    pages_of(8192)
+    path = cached(parquet, tmp_path)[1]
+    content = path.read_bytes()
+
+    def n_open() -> int:
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    length = int.from_bytes(content[-16:-8], "little")
+    arrays, facts = files.from_bytes(content[-16 - length : -16])
+    arrays["checksums"] = arrays["checksums"][:-1]  # one page has none
+    footer = files.to_bytes(arrays, facts)
+    broken = content[: -16 - length] + footer + len(footer).to_bytes(8, "little") + content[-8:]
+    before = n_open()
+    for _ in range(3):
+        path.write_bytes(broken)
+        cached(parquet, tmp_path)
+        assert path.read_bytes() == content
+    assert n_open() == before
+
+
 def test_a_deleted_file_is_still_read(parquet: Path, pages_of: PagesOf, tmp_path: Path) -> None:
     expected = trees_of(from_file(parquet))
     pages_of(8192)
@@ -676,6 +699,17 @@ def test_a_training_on_pages_refuses_before_it_makes_scores(
     monkeypatch.setattr("gossamer.model.training.training.make_scored", make_scored)
     with pytest.raises(NotSupportedError, match="multi_strategy"):
         train({"multi_strategy": "multi_output_tree"}, data, 1)
+
+
+def test_target_statistics_of_validation_data_on_disk_are_refused(
+    parquet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Budget, "holds_validation", lambda *_: False)
+    params = {"cat_target_statistics": "on", "max_memory": "1GB", "verbosity": -1}
+    data = from_file(parquet, **params)
+    valid = Dataset(parquet, label="y", reference=data)
+    with pytest.raises(NotSupportedError, match="cat_target_statistics"):
+        train(params, data, 1, valid_sets=[valid])
 
 
 def test_target_statistics_are_refused(parquet: Path, pages_of: PagesOf) -> None:

@@ -187,8 +187,8 @@ def bin_training(
         n_file_columns=pieces.n_file_columns,
     )
     store = PageStore(params.cache_dir, _source_key(pieces, params, categorical, names))
-    stored = store.load()
-    if stored is not None and stored.n_rows == pieces.n_rows:
+    stored = store.load(pieces.n_rows, pieces.n_columns)
+    if stored is not None:
         check_supported(params, len(categorical) > 0)
         return stored
     # Pages have no sparse columns.

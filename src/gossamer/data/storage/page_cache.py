@@ -53,7 +53,7 @@ class Pages:
     has_missing: npt.NDArray[np.int8]
 
     def open(self, file: int, name: str) -> BinnedTable:
-        """Return the table; `file` is closed with it."""
+        """Return the table; `file` may be closed then."""
         bins = _native.open_pages(
             self.layout,
             self.n_rows,
@@ -74,7 +74,7 @@ class PageStore:
         key: What the bins follow from; None: they are not used again.
 
     Example:
-        >>> PageStore("", None).load() is None
+        >>> PageStore("", None).load(n_rows=3, n_columns=1) is None
         True
     """
 
@@ -89,8 +89,16 @@ class PageStore:
         """What messages call the file."""
         return "the temporary page file" if self._path is None else f"the page file '{self._path}'"
 
-    def load(self) -> BinnedTable | None:
-        """Return the table that is stored already; None: there is none, or it cannot be used."""
+    def load(self, n_rows: int, n_columns: int) -> BinnedTable | None:
+        """Return the table that is stored already.
+
+        Args:
+            n_rows: Rows of the table.
+            n_columns: Its columns.
+
+        Returns:
+            None if there is none, or it cannot be used.
+        """
         if self._path is None:
             return None
         try:
@@ -98,8 +106,14 @@ class PageStore:
         except OSError:
             return None
         try:
-            return _read_facts(descriptor).open(os.dup(descriptor), self.name)
-        except (OSError, ValueError, KeyError, TypeError, GossamerError):
+            pages = _read_facts(descriptor)
+            if (pages.n_rows, pages.binning.n_columns) != (n_rows, n_columns):
+                return None
+            return pages.open(descriptor, self.name)
+        except (
+            *(OSError, ValueError, KeyError, TypeError, ArithmeticError, GossamerError),
+            RuntimeError,  # arrays of types that the native core does not take
+        ):
             return None  # damaged, or of another version: it is written again
         finally:
             os.close(descriptor)
@@ -157,7 +171,7 @@ class Writer:
         """Complete the file and open the table in it."""
         descriptor = self._file.fileno()
         if self._part is None:
-            return pages.open(os.dup(descriptor), self._store.name)
+            return pages.open(descriptor, self._store.name)
         footer = _to_bytes(pages)
         os.lseek(descriptor, 0, os.SEEK_END)
         self._file.write(footer + len(footer).to_bytes(8, "little") + _MARK)
@@ -166,10 +180,9 @@ class Writer:
         own = os.open(self._file.name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
             self._part.finish()
-        except BaseException:
+            return pages.open(own, self._store.name)
+        finally:
             os.close(own)
-            raise
-        return pages.open(own, self._store.name)
 
 
 def file_facts(paths: Sequence[Path]) -> list[list[object]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError, message, shorten
 
 _SPACE: Final = re.compile(r"\s")
 
@@ -175,11 +175,11 @@ def check_order(known: Sequence[str], found: Sequence[str]) -> None:
 
 
 def listing(names: Sequence[str], limit: int = 5) -> str:
-    """Return the first few names, and how many more there are.
+    """Return the first few names, and how many more there are; long names are shortened.
 
     Example:
         >>> listing(["a", "b", "c"], 2)
         "'a', 'b' and 1 more"
     """
-    shown = ", ".join(repr(name) for name in names[:limit])
+    shown = ", ".join(shorten(repr(name), 80) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
