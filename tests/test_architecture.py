@@ -36,6 +36,7 @@ STAGES = [
     "tune",
     "plot",
     "report",
+    "playground",
     "cli",
     "compat",
 ]

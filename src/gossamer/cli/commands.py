@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "convert": "write a model in another format",
     "describe": "look at a data file or a model file",
     "params": "look up parameters",
+    "playground": "watch boosting learn, on a page with sliders",
     "bench": "measure the speed of this machine",
     "demo": "train on a small data set and show what comes out",
     "version": "versions that matter in a report of a problem",
