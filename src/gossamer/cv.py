@@ -31,6 +31,7 @@ from gossamer.errors import (
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster, CVBooster
+from gossamer.model.cv_results import CVResults
 from gossamer.params import TABLE, Params, resolve
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
@@ -60,7 +61,7 @@ def cv(
     callbacks: Sequence[Callback] | None = None,
     eval_train_metric: bool = False,
     return_cvbooster: bool = False,
-) -> dict[str, Any]:
+) -> CVResults:
     """Train on all but one part of the data, evaluate on that part; for each part in turn.
 
     All folds go through a round together, and callbacks see the means of their metrics: early
@@ -92,7 +93,8 @@ def cv(
         A list with one number per round for each metric's mean and standard deviation over the
         folds, under names like "valid l2-mean" and "valid l2-stdv" ("train l2-mean", ...). After
         early stopping the lists end with the best round. With `return_cvbooster`, also the
-        `CVBooster` under "cvbooster".
+        `CVBooster` under "cvbooster". It is a dict that notebooks show as a table; its `plot()`
+        draws a metric, and `to_pandas()` returns a data frame.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -141,7 +143,7 @@ def cv(
                 training.stop_at(stop.best_iteration)
     finally:
         _close(before + after)
-    result: dict[str, Any] = training.history
+    result = CVResults(training.history, training.higher_is_better)
     if return_cvbooster:
         training.limit_threads([None] * len(training.boosters))
         result["cvbooster"] = training.model
@@ -154,6 +156,7 @@ class _CrossTraining:
     def __init__(self, evaluates_train: bool, feval: Feval) -> None:
         self.model = CVBooster()
         self.history: dict[str, list[float]] = {}
+        self.higher_is_better: dict[str, bool] = {}
         self._evaluates_train = evaluates_train
         self._feval = feval
         self._rounds: list[int] = []  # that were evaluated
@@ -216,6 +219,7 @@ class _CrossTraining:
         self._rounds.append(n_round)
         for result in results:
             name = f"{result.dataset_name} {result.metric_name}"
+            self.higher_is_better[name] = result.maximize
             self.history.setdefault(f"{name}-mean", []).append(result.metric_value)
             deviation = cast(float, result.metric_std_dev)
             self.history.setdefault(f"{name}-stdv", []).append(deviation)
@@ -385,5 +389,5 @@ def _make_folds(
         if are_classes(targets.label, n_folds):
             return split_classes(targets.label, n_folds, shuffle, seed)
         if params.verbosity >= 1:
-            info("The labels are no classes: folds are not stratified.")
+            info("The labels are not classes: folds are not stratified.")
     return split_rows(n_rows, n_folds, shuffle, seed)

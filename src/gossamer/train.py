@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.callbacks.checkpoint import Checkpoint
+from gossamer.callbacks.log import automatic_log, prints_metrics
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
 from gossamer.data.dataset import check_dataset
 from gossamer.errors import ParameterError, ParameterTypeError, message
-from gossamer.logger import info, warn
+from gossamer.logger import info, show, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.model.checkpoint import Run
@@ -91,6 +93,7 @@ def train(
     # (reset_parameter changes the parameters)
     run = Run(booster, as_dict(params), [*before, *after], begin, begin + n_rounds)
     booster.best_iteration = 0
+    started = time.perf_counter()
     try:
         for callback in run.callbacks:
             if isinstance(callback, Checkpoint):  # may go on after some rounds
@@ -111,6 +114,12 @@ def train(
     for result in run.results:
         scores = booster.best_score.setdefault(result.dataset_name, {})
         scores[result.metric_name] = result.metric_value
+    if prints_metrics(resolved):
+        seconds = time.perf_counter() - started
+        show(
+            f"Trained {booster.current_iteration() - begin} rounds on {train_set.num_data():,} "
+            f"rows x {train_set.num_feature():,} columns in {seconds:.2f} s."
+        )
     if not keep_training_booster:
         booster.free_dataset().model = booster.used_model()  # as LightGBM: up to the best round
     return booster
@@ -124,6 +133,8 @@ def _boost(
 ) -> None:
     """Train round after round."""
     booster = run.booster
+    # Where a checkpoint resumes, the metrics of the rounds before are not known.
+    keeps_history = run.n_done == 0
     for i in range(run.begin + run.n_done, run.end):
         if run.is_finished:
             break
@@ -139,10 +150,18 @@ def _boost(
         is_evaluated = i in (run.begin, end - 1) or (i + 1) % params.metric_freq == 0
         found = evaluate() if is_evaluated else []
         run.results = found or run.results
+        if keeps_history:
+            _keep_metrics(booster, found)
         run.n_done, run.is_finished = i + 1 - run.begin, is_finished
         for callback in after:
             callback(CallbackEnv(booster, run.params, i, run.begin, end, found))
         run.n_settled = run.n_done
+
+
+def _keep_metrics(booster: Booster, results: list[EvalResult]) -> None:
+    for result in results:
+        metrics = booster.eval_history.setdefault(result.dataset_name, {})
+        metrics.setdefault(result.metric_name, []).append(result.metric_value)
 
 
 def _keep_so_far(run: Run) -> None:
@@ -228,6 +247,7 @@ def _sort_callbacks(
                 min_delta=params.early_stopping_min_delta,
             )
         )
+    found += automatic_log(found, params)
     found += automatic_progress(found, params.verbosity)
     # Checkpoints come last: what they keep of the other callbacks is then that of the round.
     found.sort(

@@ -304,7 +304,8 @@ class TestFolds:
             cv(PARAMS, make_data(), 2)  # silent
         finally:
             register_logger(None)
-        assert notes == ["The labels are no classes: folds are not stratified."]
+        assert notes[0] == "The labels are not classes: folds are not stratified."
+        assert len(notes) == 3  # and the metrics of two rounds
         assert stratified == cv(PARAMS, make_data(), 2, stratified=False)
 
     def test_the_table_is_binned_once(self, monkeypatch: Any) -> None:

@@ -26,6 +26,7 @@ from gossamer.data.request import is_auto
 from gossamer.data.row_fields import known_field, query_bounds
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.errors import DataError, DataTypeError, message
+from gossamer.notebook import side_by_side, table
 from gossamer.params import BINNING_PARAMS, Params, resolve
 from gossamer.params.given import as_dict
 
@@ -425,9 +426,29 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         facts, built = self._lazy.facts(), self._lazy.built
-        if built is not None:
-            facts["names"] = shorten(built.names)
-        return to_html("Dataset", facts)
+        if built is None:
+            return to_html("Dataset", facts)
+        facts["names"] = shorten(built.names)
+        label = _one_label(built)
+        if label is not None and len(label):
+            low, middle, high = label.min(), label.mean(), label.max()
+            facts["label"] = f"{low:.6g} to {high:.6g}, mean {middle:.6g}"
+        return side_by_side(to_html("Dataset", facts), self._columns_html(built))
+
+    def _columns_html(self, built: BuiltData) -> str:
+        """The first columns: what each is, and its bins."""
+        most, categorical = 12, set(built.columns.categorical)
+        rows = [
+            [
+                shorten([name]),
+                "categorical" if i in categorical else "numeric",
+                f"{built.n_bins_of(i):,}",
+            ]
+            for i, name in enumerate(built.names[:most])
+        ]
+        note = f"Columns (first {most} of {built.n_columns:,})"
+        caption = note if built.n_columns > most else "Columns"
+        return table(caption, ["column", "kind", "bins"], rows)
 
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column, given by its position or name."""

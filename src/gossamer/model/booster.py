@@ -41,6 +41,7 @@ from gossamer.model.pickled import (
 )
 from gossamer.model.trained_model import TrainedModel, model_to_continue
 from gossamer.model.training import Training
+from gossamer.notebook import curves
 from gossamer.objectives import CustomObjective, CustomWithLink
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import CANONICAL, Params, resolve
@@ -63,6 +64,7 @@ class Booster(TrainedModel):
         best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
             for.
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
+        eval_history: Metrics that `train()` evaluated, in order: data set -> metric -> values.
         train_set: Training data, until freed.
         training: The training under way: its data, trees and scores; None once data is released.
         name_valid_sets: Names of the validation sets.
@@ -81,6 +83,7 @@ class Booster(TrainedModel):
 
     params: dict[str, Any]
     best_score: dict[str, dict[str, float]]
+    eval_history: dict[str, dict[str, list[float]]]
     train_set: Dataset | None
     name_valid_sets: list[str]
     training: Training | None
@@ -134,6 +137,7 @@ class Booster(TrainedModel):
         self.params = as_dict(params)
         self.best_iteration = -1
         self.best_score = {}
+        self.eval_history = {}
         self.train_set = None
         self.name_valid_sets = []
         self.train_set_version = -1
@@ -175,6 +179,11 @@ class Booster(TrainedModel):
             raise not_a_loaded_custom("a model in training")
         self.model = with_objective(self.model, objective)
         return self
+
+    def _curve_html(self) -> str:
+        first = next((next(iter(found), "") for found in self.eval_history.values()), "")
+        values = {name: found[first] for name, found in self.eval_history.items() if first in found}
+        return curves(first, values, self.best_iteration)
 
     @property
     def resolved_params(self) -> Params:
@@ -478,7 +487,14 @@ class Booster(TrainedModel):
         return without_unpicklable_link(self._state())
 
     def _state(self) -> dict[str, Any]:
-        kept = ("params", "best_iteration", "best_score", "_train_data_name", "was_interrupted")
+        kept = (
+            "params",
+            "best_iteration",
+            "best_score",
+            "eval_history",
+            "_train_data_name",
+            "was_interrupted",
+        )
         state = {name: getattr(self, name) for name in kept}
         state["params"] = {
             name: "custom" if callable(value) else value for name, value in self.params.items()

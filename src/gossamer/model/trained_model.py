@@ -32,6 +32,7 @@ from gossamer.model.refit import refit
 from gossamer.model.shap_values import shap_values
 from gossamer.model.split_values import split_value_histogram
 from gossamer.model.storing import Storing
+from gossamer.notebook import bars, side_by_side
 from gossamer.params import Params, resolve
 
 Self = TypeVar("Self", bound="TrainedModel")
@@ -107,7 +108,22 @@ class TrainedModel(Explaining, Storing):
     def _repr_html_(self) -> str:
         facts = {**self._facts(), "trees": self.num_trees(), "names": shorten(self.feature_name())}
         given = (f"{name}={value!r}" for name, value in given_params(self.params).items())
-        return to_html(type(self).__name__, {**facts, "parameters": shorten(list(given), most=20)})
+        shown = {**facts, "parameters": shorten(list(given), most=20)}
+        return side_by_side(
+            to_html(type(self).__name__, shown), self._importance_html(), self._curve_html()
+        )
+
+    def _importance_html(self) -> str:
+        gain = self.feature_importance("gain")
+        whole = float(gain.sum())
+        if not whole > 0:
+            return ""
+        names = self.feature_name()
+        return bars("gain", {name: value / whole for name, value in zip(names, gain, strict=True)})
+
+    def _curve_html(self) -> str:
+        """The first metric, round by round; nothing where none was evaluated."""
+        return ""
 
     @property
     def levels(self) -> Levels | None:

@@ -209,7 +209,8 @@ RUN: Final = (
         ("verbose",),
         "int",
         1,
-        "How much is logged: below 0 nothing, 0 warnings, 1 information, above 1 details.",
+        "How much is shown: below 0 nothing, 0 warnings, 1 information, above 1 details. When 1 or "
+        "more is passed, training prints its metrics and its time.",
         changes_model=False,
         kept=False,
     ),

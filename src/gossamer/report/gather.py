@@ -107,7 +107,7 @@ def gather(
 def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:
     """The booster, and of an estimator its classes and recorded metrics."""
     if isinstance(booster, Booster):
-        return booster, booster.class_names, {}
+        return booster, booster.class_names, booster.eval_history
     if isinstance(found := getattr(booster, "booster_", None), Booster):
         classes = getattr(booster, "classes_", None)
         classes = None if isinstance(classes, list) else classes  # several labels: 0 and 1 each
