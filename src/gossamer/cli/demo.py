@@ -262,7 +262,12 @@ def _show_files(files: list[Path], missing: list[str], style: Style) -> None:
         print(style.dim(f"    {text}"))
     model = files[0].as_posix()
     _heading("Next", style)
-    print(f"    gossamer describe {model}        what is in the model")
-    print(f"    gossamer explain {model}         which columns matter")
-    print(f'    gossamer.Booster(model_file="{model}").predict(rows)        in Python')
+    commands = {
+        f"gossamer describe {model}": "what is in the model",
+        f"gossamer explain {model}": "which columns matter",
+        "gossamer playground": "watch boosting learn, in a browser",
+    }
+    width = max(map(len, commands))
+    for command, what in commands.items():
+        print(f"    {command:<{width}}  {what}")
     print(f"\n  {style.bold('Report')}: open {files[-1].absolute()} in a browser\n")
