@@ -75,7 +75,7 @@ def cv(
             its `groups` are the numbers of the queries.
         nfold: Without `folds`: how many there are.
         stratified: Whether every fold gets its share of each class. It makes no difference where
-            labels are no classes, and to queries, which stay whole.
+            labels are not classes, and to queries, which stay whole.
         shuffle: Whether rows are dealt out at random, or folds are stretches of rows.
         metrics: Metrics to evaluate, instead of those in `params`.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
@@ -348,7 +348,7 @@ def _with_metrics(
 ) -> dict[str, Any]:
     """The parameters, with these metrics instead of their own."""
     if params is not None and not isinstance(params, Mapping):
-        raise ParameterError(message("parameters are not usable", got=params, expected="a dict"))
+        raise ParameterError(message("parameters cannot be used", got=params, expected="a dict"))
     given = as_dict(params)
     if metrics is not None:
         given = {name: v for name, v in given.items() if CANONICAL.get(name) != "metric"}

@@ -142,7 +142,7 @@ def _boost(
             callback(CallbackEnv(booster, run.params, i, run.begin, run.end, None))
         # Gradients, sampled rows, trees, scores: see `Training.train_round`.
         is_finished = booster.update()
-        params = booster.resolved_params  # those of this round
+        params = booster.resolved_params  # as they are in this round
         if is_finished and params.verbosity >= 1:
             n_rounds = booster.current_iteration()
             info(f"Training ends after {n_rounds} rounds: no leaf can be split any further.")
@@ -178,7 +178,7 @@ def _keep_so_far(run: Run) -> None:
             booster.best_iteration, run.results = best[0] + 1, best[1]
             restore_best(booster, with_scores=True)
             break
-    warn(f"Training was interrupted after {n_rounds} rounds; the model is that of these rounds.")
+    warn(f"Training was interrupted after {n_rounds} rounds; the model has these rounds.")
 
 
 def _list(name: str, values: Any) -> list[Any]:
@@ -249,7 +249,7 @@ def _sort_callbacks(
         )
     found += automatic_log(found, params)
     found += automatic_progress(found, params.verbosity)
-    # Checkpoints come last: what they keep of the other callbacks is then that of the round.
+    # Checkpoints come last, so that they keep the state of the other callbacks after the round.
     found.sort(
         key=lambda callback: (isinstance(callback, Checkpoint), getattr(callback, "order", 0))
     )
@@ -261,7 +261,7 @@ def _sort_callbacks(
 
 
 def _close(callbacks: Sequence[Callback]) -> None:
-    """Let callbacks that hold something let go of it, however the training ended."""
+    """Let callbacks release what they hold, however the training ended."""
     for callback in callbacks:
         close = getattr(callback, "close", None)
         if callable(close):

@@ -26,7 +26,7 @@ def test_two_classes(run: Any, flights: Path) -> None:
         *("train", "flights.parquet", "--target", "delayed", "--valid", "0.2"),
         *("--early-stopping", "5", "--ignore", OTHERS, "--threads", "1", "--out", "b.gsm"),
     )
-    assert "Task: binary classification, because the target 'delayed' has two values: no, yes." in (
+    assert "Task: binary classification (the target 'delayed' has two values: no, yes)." in (
         result.stderr
     )
     assert "Predictions are probabilities of 'yes'." in result.stderr

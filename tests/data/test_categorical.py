@@ -325,5 +325,5 @@ class TestModel:
 
 
 def test_missing_values_are_no_level() -> None:
-    with pytest.raises(ParameterError, match="use_missing=false does not go together with text"):
+    with pytest.raises(ParameterError, match="use_missing=false cannot be combined with text"):
         Dataset(frame(), LABEL, params={"use_missing": False}).construct()

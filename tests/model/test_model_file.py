@@ -179,7 +179,7 @@ class TestDamage:
     def test_a_data_set_is_no_model(self, tmp_path: Path) -> None:
         path = tmp_path / "data"
         Dataset(TABLE, LABEL).save_binary(path)
-        with pytest.raises(ModelFileError, match="is no model: got 'gossamer dataset'"):
+        with pytest.raises(ModelFileError, match="is not a model: got 'gossamer dataset'"):
             Booster(model_file=path)
 
     def test_no_file(self, tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Cross-validate: train on all parts of a file but one, evaluate on that; each in turn.
 
-    Options and parameters are those of `gossamer train`. Classes keep their shares in every fold,
-    queries stay whole.
+    It takes the options and parameters of `gossamer train`. Classes keep their shares in every
+    fold, queries stay whole.
     """
     from gossamer.cv import cv
 

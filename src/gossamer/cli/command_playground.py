@@ -29,7 +29,7 @@ Examples:
   gossamer playground flights.csv --target delayed
   gossamer playground flights.csv --target delayed --columns hour,distance
 
-The page is served to this machine only, under an address that nobody can guess. Ctrl-C ends it.
+The page is served to this machine only, under an address that cannot be guessed. Ctrl-C ends it.
 """
 
 

@@ -46,7 +46,7 @@ class Outcome:
 
 
 def run_demo(out: Path, *, n_rounds: int, quiet: bool = False) -> None:
-    """Train on a small data set, show what came out, write the model and a picture.
+    """Train on a small data set, show what came out, write the model and a plot.
 
     Args:
         out: Folder for the files; made if it is not there.
@@ -208,7 +208,7 @@ def _watchers(n_rounds: int, style: Style) -> list[Callable[[CallbackEnv], Any]]
     if find_spec("tqdm") is None:
         return [_Table(period, style, print)]
     tqdm = import_module("tqdm.auto").tqdm
-    # disable=None: no bar where nobody looks at a terminal.
+    # disable=None: no bar where standard error is not a terminal.
     bar = progress_bar("  training", show_metrics=False, disable=None, ncols=72)
     return [_Table(period, style, lambda line: tqdm.write(line, file=sys.stdout)), bar]
 

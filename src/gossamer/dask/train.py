@@ -101,7 +101,7 @@ def train(
         callbacks: See `gossamer.train`; they are called on every worker.
         evals_result: Filled with the metrics of each round, by data set and metric.
         time_out: Seconds without a sign of life after which a worker counts as lost.
-        max_restarts: How often training goes on from the finished rounds after a worker was lost.
+        max_restarts: How often training resumes from the finished rounds after a worker was lost.
 
     Raises:
         NotSupportedError: If parameters ask for something that workers cannot do together.

@@ -298,7 +298,7 @@ class Dataset:
             ['a', 'b']
         """
         if not isinstance(other, Dataset):
-            raise DataTypeError(message("this is no Dataset", got=type(other).__name__))
+            raise DataTypeError(message("this is not a Dataset", got=type(other).__name__))
         added = other._lazy.built
         if self._lazy.built is None or added is None:
             raise DataError(
@@ -384,7 +384,7 @@ class Dataset:
         return None if levels is None else [list(found) for found in levels.by_column.values()]
 
     def get_data(self) -> Any:
-        """Return the raw data; of files the paths, of frames what is no label, weight, ...
+        """Return the raw data; of files the paths, of frames what is not a label, weight, ...
 
         Raises:
             DataError: If it was freed after binning.

@@ -1,8 +1,8 @@
 """`ShardedTable`: a binned table of which every worker of a group has some of the rows.
 
-Scores, gradients and labels are those of all rows on every worker: whatever is computed from them
+Every worker has the scores, gradients and labels of all rows: whatever is computed from them
 is the same everywhere, and the same as on one machine. The bins, which take most of the memory and
-of the time, are those of the worker's own rows.
+of the time, cover the worker's own rows.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Shard:
         return np.ascontiguousarray(by_row[:, self.begin : self.end]).reshape(-1)
 
     def own_rows(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return those of some rows, which increase, that this worker has; its first one is 0."""
+        """Return the rows among these (increasing) that this worker has; its first row is 0."""
         first, last = np.searchsorted(rows, [self.begin, self.end])
         return rows[first:last] - np.uint32(self.begin)
 
@@ -122,7 +122,7 @@ class ShardGrower:
         return trees
 
     def _check_same(self, gradient: npt.NDArray[np.float32]) -> None:
-        """Refuse gradients that differ among workers: the model would be nobody's.
+        """Refuse gradients that differ among workers: the models would differ as well.
 
         Raises:
             GossamerError: If a custom objective is not deterministic.

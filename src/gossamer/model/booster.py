@@ -118,7 +118,7 @@ class Booster(TrainedModel):
             self.train_set = train_set
             self.train_set_version = train_set.version
             given = {CANONICAL[name] for name in self.params}
-            of_data = train_set.get_params().items()  # not only those of this training
+            of_data = train_set.get_params().items()  # not only what this training was given
             self.params |= {name: value for name, value in of_data if name not in given}
         elif init_model is not None:
             raise ParameterError(
@@ -332,7 +332,7 @@ class Booster(TrainedModel):
         return self
 
     def free_dataset(self) -> Booster:
-        """Let go of the data; the model stays, but can no longer be trained."""
+        """Release the data; the model stays, but can no longer be trained."""
         training = self.training
         if training is not None:
             with training.lock:
@@ -349,7 +349,7 @@ class Booster(TrainedModel):
         Predictions stay probabilities, in the order of the classes.
 
         Args:
-            names: Text, numbers or truth values, one for each class.
+            names: Text, numbers or booleans, one for each class.
 
         Raises:
             DataError: If they do not fit the model, or the model is still in training.

@@ -30,7 +30,7 @@ class Storing(ABC):
 
     @abstractmethod
     def _become(self, model: Model) -> None:
-        """Let go of the data, and be this model."""
+        """Release the data, and be this model."""
 
     @classmethod
     @abstractmethod
@@ -282,7 +282,7 @@ class Storing(ABC):
         return (self._with(whole.rounds(i, i + 1)) for i in range(whole.forest.n_rounds))
 
     def __add__(self: Self, other: object) -> Self:
-        """Return a model whose raw scores are those of both added up.
+        """Return a model whose raw scores are the sum of both models' raw scores.
 
         Raises:
             DataError: If the other's columns, or levels of text and categories, differ.

@@ -181,7 +181,7 @@ class TrainedModel(Explaining, Storing):
         return float(choose.reduce(total))
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
-        """Return the value of one leaf of one tree; with vector leaves, that of each output.
+        """Return the value of one leaf of one tree; with vector leaves, one value for each output.
 
         With `linear_tree` it is what rows get in which a value is missing.
         """
@@ -291,7 +291,7 @@ class TrainedModel(Explaining, Storing):
             raw_score: Whether to return raw scores.
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values of the raw scores, exact ones: what each
-                column adds, and last what is expected of all rows. They sum up to the raw score.
+                column adds, and last the expected value over all rows. Their sum is the raw score.
             data_has_header: Whether the first line of a CSV file has names; False: unless all
                 values in it are numbers.
             validate_features: What happens to the columns of a frame where the model has names too.
@@ -464,7 +464,7 @@ class TrainedModel(Explaining, Storing):
 
 
 def model_to_continue(init_model: object) -> Model:
-    """Return the model to continue from: that of a booster, up to its best round, or a file's.
+    """Return the model to continue from: a booster's, up to its best round, or a file's.
 
     Raises:
         ParameterError: If it is neither.
@@ -475,7 +475,7 @@ def model_to_continue(init_model: object) -> Model:
         return formats.load(init_model)
     raise ParameterError(
         message(
-            "init_model is not usable",
+            "init_model cannot be used",
             got=type(init_model).__name__,
             expected="a Booster, or the path of a saved one",
         )

@@ -47,7 +47,7 @@ def check_linear(params: Params) -> None:
     if params.boosting == "dart":
         raise ParameterError(
             message(
-                "linear_tree does not fit boosting=dart, which weighs the values of leaves anew",
+                "linear_tree does not fit boosting=dart, which weighs the values of leaves again",
                 got=params.boosting,
                 expected="gbdt or rf",
                 hint="Leave one of the two out.",

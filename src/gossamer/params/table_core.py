@@ -1,4 +1,4 @@
-"""Parameters every user meets first, and those of the training run."""
+"""Parameters every user meets first, and the parameters of the training run."""
 
 from __future__ import annotations
 

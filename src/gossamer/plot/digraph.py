@@ -39,7 +39,7 @@ def create_tree_digraph(
     Args:
         booster: A `Booster` or a fitted estimator.
         tree_index: Number of the tree, from 0. With several outputs a round has a tree for each.
-        show_info: What is written in the boxes beside the condition or the value: "split_gain",
+        show_info: What is written in the boxes below the condition or the value: "split_gain",
             "internal_value", "internal_count", "internal_weight", "leaf_count", "leaf_weight",
             "data_percentage".
         precision: Decimals; None: all.
@@ -54,7 +54,7 @@ def create_tree_digraph(
 
     Raises:
         ImportError: If the package is not installed.
-        ParameterError: If there is no such tree, or an option is not usable.
+        ParameterError: If there is no such tree, or an option cannot be used.
 
     Example:
         >>> import gossamer as gs

@@ -18,7 +18,7 @@ _STYLES: Final = ("page.css", "charts.css", "explorer.css")
 
 @dataclass(frozen=True)
 class _Part:
-    """A section as it stands on the page."""
+    """A section of the page."""
 
     id: str
     title: str

@@ -58,7 +58,7 @@ def write_report(
         The path of the file; without a path the page itself.
 
     Raises:
-        ParameterError: If the path cannot be a file, or an argument is not usable.
+        ParameterError: If the path cannot be a file, or an argument cannot be used.
         DataError: If the data do not fit the model, or the labels the data.
 
     Example:
@@ -125,7 +125,7 @@ def _check_path(path: object) -> Path:
     """Find out before the work whether the file can be written."""
     expected = "the path of a file, such as 'report.html'"
     if not isinstance(path, (str, os.PathLike)) or not (found := os.fspath(path)):
-        raise ParameterError(message("the path is not usable", got=path, expected=expected))
+        raise ParameterError(message("the path cannot be used", got=path, expected=expected))
     target = Path(os.fsdecode(found))
     if target.is_dir():
         raise ParameterError(message("the path is a folder", got=str(target), expected=expected))

@@ -36,7 +36,7 @@ def check_vector_leaves(params: Params) -> None:
         if params[name]:
             raise NotSupportedError(
                 message(
-                    f"{name} does not go together with multi_strategy=multi_output_tree",
+                    f"{name} cannot be combined with multi_strategy=multi_output_tree",
                     got=params[name],
                     hint="Leave one of them out.",
                 )

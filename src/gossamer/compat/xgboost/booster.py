@@ -132,11 +132,11 @@ class Booster:
         hess: Any = None,
         fobj: ObjectiveFunction | None = None,
     ) -> None:
-        """Do one round with these gradients and hessians, or those of `fobj`."""
+        """Do one round with these gradients and hessians, or with what `fobj` returns."""
         self.update(dtrain, iteration, fobj or (lambda score, data: (grad, hess)))
 
     def _begin(self, data: DMatrix, has_function: bool) -> None:
-        """Start a training, or go on from the model so far with other data."""
+        """Start a training, or resume from the model so far with other data."""
         _check_data(data)
         core = self._core
         if core is not None and core.training is not None and data is self._train_data:
@@ -199,7 +199,7 @@ class Booster:
         core.reset_parameter(changed)
 
     def reset(self) -> Booster:
-        """Let go of the data; the model stays."""
+        """Release the data; the model stays."""
         if self._core is not None:
             self._core.free_dataset()
         self._forget()
@@ -234,7 +234,7 @@ class Booster:
         feval: MetricFunction | None,
         output_margin: bool,
     ) -> list[Score]:
-        """Return the metrics of each data set, and those of a function of the user's."""
+        """Return the metrics of each data set, and the values of the user's metric function."""
         found: list[Score] = []
         for data, name in evals:
             _check_data(data)
@@ -319,10 +319,10 @@ class Booster:
             pred_leaf: Whether to return the leaf of each row in each tree; leaves of a tree are
                 numbered from 0.
             pred_contribs: Whether to return what each column contributes to the score (Shapley
-                values), and what is expected of all rows.
-            approx_contribs: Whether contributions are those of the splits on a row's way alone.
+                values), and the expected value over all rows.
+            approx_contribs: Whether only the splits on a row's path contribute.
             pred_interactions: Whether to return Shapley interaction values of pairs of columns.
-            validate_features: Whether names of columns must be those of the training data.
+            validate_features: Whether names of columns must be the same as in training.
             training: Has no effect.
             iteration_range: First round to use, and one after the last; (0, 0): all.
             strict_shape: Whether the result has as many dimensions for one output as for several.
@@ -367,8 +367,8 @@ class Booster:
             data: Rows x columns.
             iteration_range: First round to use, and one after the last; (0, 0): all.
             predict_type: "value", or "margin" for raw scores.
-            missing: A number that stands for missing values, beside NaN.
-            validate_features: Whether names of columns must be those of the training data.
+            missing: A number that means missing, in addition to NaN.
+            validate_features: Whether names of columns must be the same as in training.
             base_margin: Scores to start from.
             strict_shape: As for `predict`.
         """
@@ -398,7 +398,7 @@ class Booster:
         if first > 0:
             raise NotSupportedError(
                 message(
-                    "contributions are those of the rounds from the first on",
+                    "contributions can only be computed from the first round on",
                     got=iteration_range,
                     expected="(0, one after the last)",
                     hint="Take a slice of the model: booster[first:last].",
@@ -422,7 +422,7 @@ class Booster:
         if not 0 <= first <= last <= n_rounds:
             raise ParameterError(
                 message(
-                    "iteration_range is not usable",
+                    "iteration_range cannot be used",
                     got=iteration_range,
                     expected=f"(first, one after the last) within 0..{n_rounds}",
                 )
@@ -445,7 +445,7 @@ class Booster:
         if self._names is not None and names is not None and names != self._names:
             raise DataError(
                 message(
-                    "feature names differ from those of the training data",
+                    "feature names differ from the training data's",
                     got=names,
                     expected=f"{self._names}",
                     hint="Put the columns into that order, or pass validate_features=False.",
@@ -779,7 +779,7 @@ class Booster:
 def _check_data(data: Any) -> None:
     if not isinstance(data, DMatrix):
         raise TypeError(
-            message("this is no DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)")
+            message("this is not a DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)")
         )
 
 

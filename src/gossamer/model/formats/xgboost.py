@@ -40,7 +40,7 @@ def read(content: bytes, source: str) -> Model:
 
 
 def read_with_facts(content: bytes, source: str) -> tuple[Model, Facts]:
-    """Read a model, and what XGBoost keeps beside it."""
+    """Read a model, and what XGBoost keeps with it."""
     return read_with(json.loads, content, source)
 
 
@@ -66,7 +66,7 @@ def model_of(found: Any) -> Model:
     if not hasattr(booster, "save_raw"):
         raise ParameterError(
             message(
-                "this is no trained model of XGBoost",
+                "this is not a trained model of XGBoost",
                 got=type(found).__name__,
                 expected="a Booster, or an estimator that was fitted",
             )

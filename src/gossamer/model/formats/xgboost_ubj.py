@@ -35,7 +35,7 @@ def read(content: bytes, source: str) -> Model:
 
 
 def read_with_facts(content: bytes, source: str) -> tuple[Model, Facts]:
-    """Read a model, and what XGBoost keeps beside it."""
+    """Read a model, and what XGBoost keeps with it."""
     return read_with(ubjson.loads, content, source)
 
 

@@ -37,7 +37,7 @@ from gossamer.sklearn.inputs import (
 
 Array = npt.NDArray[Any]
 
-# Arguments of the constructor that are no parameters of a training.
+# Arguments of the constructor that are not parameters of a training.
 _NOT_FOR_TRAINING: Final = (
     "callbacks",
     "early_stopping_rounds",
@@ -82,7 +82,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
         scale_pos_weight: Weight of positive rows.
         base_score: Prediction to start from; None: the best constant.
         random_state: Seed, or a NumPy random generator to draw it from.
-        missing: A number that stands for missing values, beside NaN.
+        missing: A number that means missing, in addition to NaN.
         num_parallel_tree: Trees of a round.
         monotone_constraints: Per column 1, -1 or 0; a tuple, a string, or a dict by name.
         interaction_constraints: Groups of columns that may be split together.
@@ -206,7 +206,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _others(self) -> dict[str, Any]:
-        """Parameters that are no arguments of the constructor by name."""
+        """Parameters that are not arguments of the constructor by name."""
         others: dict[str, Any] = vars(self).get("kwargs", {})
         return others
 
@@ -405,7 +405,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
         return params, function
 
     def _choose_objective(self, params: dict[str, Any]) -> str | None:
-        """Return the name of the objective; of a function, that of what it predicts."""
+        """Return the name of the objective; for a function, one with the same predictions."""
         return None if callable(self.objective) else params.get("objective")
 
     def _learn_labels(self, y: Array) -> Array:
@@ -524,7 +524,7 @@ class XGBModel(BaseEstimator):  # type: ignore[misc]
         booster.set_attr(scikit_learn=None)
 
     def _facts_for_file(self) -> dict[str, Any]:
-        """Return what files keep of the estimator beside the model."""
+        """Return what files keep of the estimator in addition to the model."""
         kind = get_tags(self).estimator_type
         return {} if kind is None else {"_estimator_type": kind}
 
