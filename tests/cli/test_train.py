@@ -70,7 +70,7 @@ def test_tasks(run: Any, flights: Path) -> None:
     assert found["classes"] == ["AA", "BB", "CC"]
     assert gs.Booster(model_file="model.gsm").class_names == ["AA", "BB", "CC"]
     found = summary(run, "flights.csv", "-t", "grade", "--task", "regression")
-    assert found["task"] == "regression" and found["reason"] == "as asked for"
+    assert found["task"] == "regression" and found["reason"] == "--task"
     found = summary(
         run, "flights.csv", "-t", "minutes", "--objective", "huber", "--metric", "l1,l2"
     )

@@ -189,11 +189,11 @@ class TestDamage:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("", "no model of this version"),
+            ("", "not a model of this version"),
             ("tree\nversion=v4", "a damaged LightGBM model"),
             ("gossamer model 1\n!!!", "damaged"),
             ("gossamer model 1\nAAAA", "cannot be read"),
-            ("gossamer model 4\nAAAA", "no model of this version"),
+            ("gossamer model 4\nAAAA", "not a model of this version"),
         ],
     )
     def test_strings(self, text: str, words: str) -> None:

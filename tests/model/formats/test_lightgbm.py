@@ -182,7 +182,7 @@ def test_estimators() -> None:
     estimator.fit(X, CLASSES)
     model = gs.Booster.from_model(estimator)
     assert_close(model.predict(X), estimator.predict_proba(X))
-    with pytest.raises(ParameterError, match=r"no model of LightGBM: got 'Dataset'"):
+    with pytest.raises(ParameterError, match=r"not a model of LightGBM: got 'Dataset'"):
         gs.Booster.from_model(lightgbm.Dataset(X))
     with pytest.raises(ParameterError, match=r"got 'CVBooster', .* take one of its boosters"):
         gs.Booster.from_model(lightgbm.CVBooster())
@@ -600,7 +600,7 @@ def test_linear_leaves_without_terms_have_their_constant() -> None:
         ("num_leaves=4", "num_leaves=1000000000000", "num_leaves is out of range"),
         ("num_leaves=4", "num_leaves=2000000000", "4 numbers of leaf_value, not 2000000000"),
         ("num_leaves=4", "num_leaves=0", "num_leaves is out of range"),
-        ("num_leaves=4", "num_leaves=x", "no whole number: 'x'"),
+        ("num_leaves=4", "num_leaves=x", "not a whole number: 'x'"),
         ("num_leaves=4\n", "", "num_leaves is missing"),
         ("num_cat=1", "num_cat=2000000000", "numbers of cat_boundaries"),
         ("num_cat=1", "num_cat=0", "2 numbers of cat_boundaries, not 0"),

@@ -461,7 +461,7 @@ def test_boosters_in_memory() -> None:
     theirs = their_model({"objective": "binary:logistic"}, "zero_one")
     assert_same(theirs, gs.Booster.from_model(theirs))
     assert_same(theirs, read(theirs.__getstate__()["handle"]))  # with its parameters
-    with pytest.raises(ParameterError, match="no trained model of XGBoost"):
+    with pytest.raises(ParameterError, match="not a trained model of XGBoost"):
         gs.Booster.from_model(xgb.DMatrix(ROWS))
     pytest.importorskip("sklearn")
     model = xgb.XGBClassifier(n_estimators=30, n_jobs=1, early_stopping_rounds=2, max_depth=3)
@@ -539,9 +539,9 @@ PARAM = (*LEARNER, "learner_model_param")
         ((*TREE, "left_children"), [2, -1, -1], "child of several"),
         ((*TREE, "left_children"), [3, -1, -1], "a child is not a node"),
         ((*TREE, "left_children"), [-7, -1, -1], "a child is not a node"),
-        ((*TREE, "left_children"), [1.5, -1, -1], "no integer"),
+        ((*TREE, "left_children"), [1.5, -1, -1], "not an integer"),
         ((*TREE, "left_children"), [2**70, -1, -1], "left_children"),
-        ((*TREE, "left_children"), ["a", -1, -1], "no array of numbers"),
+        ((*TREE, "left_children"), ["a", -1, -1], "not an array of numbers"),
         ((*TREE, "left_children"), [[1], -1, -1], "tree 0"),
         ((*TREE, "left_children"), [], "number of nodes"),
         ((*TREE, "right_children"), [2, -1], "right_children has 2 values, not 3"),
