@@ -562,7 +562,7 @@ class TestBadInput:
             ({"folds": 5}, ParameterError, "folds cannot be used: got 5"),
             ({"folds": "stratified"}, ParameterError, "folds cannot be used"),
             ({"folds": [[1, 2, 3]]}, ParameterError, "fold 0 is not a pair"),
-            ({"folds": [([0, 1], [2]), ([0], [])]}, DataError, "test rows of fold 1 are not us"),
+            ({"folds": [([0, 1], [2]), ([0], [])]}, DataError, "test rows of fold 1 cannot be us"),
             ({"folds": [([], [1])]}, DataError, "training rows of fold 0 cannot be used"),
             ({"folds": [([0, 600], [1])]}, DataError, "got 600, expected numbers from 0 to 599"),
             ({"folds": [([0, -1], [1])]}, DataError, "training rows of fold 0 are not all in"),

@@ -317,7 +317,7 @@ class TestBadInput:
         ("change", "match"),
         [
             (lambda codes: codes[:2], "columns of codes differ: got 2, expected 3"),
-            (lambda codes: [codes[0], codes[1], codes[2][:9]], "codes of column 2 are not usab"),
+            (lambda codes: [codes[0], codes[1], codes[2][:9]], "codes of column 2 cannot be used"),
             (lambda codes: [codes[0] * 1.0, *codes[1:]], "codes of column 0 cannot be used"),
             (lambda codes: [codes[0], codes[1] - 1, codes[2]], r"out of range: got \(-1, 38\)"),
         ],

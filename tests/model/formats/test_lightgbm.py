@@ -652,8 +652,8 @@ def test_linear_leaves_without_terms_have_their_constant() -> None:
         ("shrinkage=1", "num_leaves=4", "tree 0 has 'num_leaves' twice"),
         ("shrinkage=1", "nonsense", "cut off"),
         ("end of trees", "", "cut off"),
-        ("pandas_categorical:null", "pandas_categorical:[[", "no JSON"),
-        ("pandas_categorical:null", "pandas_categorical:" + "[" * 100_000, "no JSON"),
+        ("pandas_categorical:null", "pandas_categorical:[[", "not JSON"),
+        ("pandas_categorical:null", "pandas_categorical:" + "[" * 100_000, "not JSON"),
     ],
 )
 def test_damage(old: str, new: str, words: str, tmp_path: Path) -> None:
