@@ -24,7 +24,7 @@ print(
 
 
 # %% A checkpoint
-# A checkpoint: run the same lines again, and training goes on from the file.
+# A checkpoint: run the same lines again, and training resumes from the file.
 class Crash(Exception):
     """What ends the first run."""
 

@@ -24,7 +24,7 @@ x_test, y_test = x[1500:], y[1500:]
 
 # %% One prediction, column by column
 values = model.shap_values(x_test[:1])[0]
-print(f"expected of all: {values[-1]:7.1f}")
+print(f"expected value:  {values[-1]:7.1f}")
 for name, number, value in zip(names, x_test[0], values, strict=False):
     print(f"  {name:<6} = {number:5.0f}  {value:+8.1f}")
 print(f"prediction:      {model.predict(x_test[:1])[0]:7.1f}")

@@ -14,6 +14,7 @@ PACKAGE = ROOT / "src" / "gossamer"
 STAGES = [
     "_native",
     "errors",
+    "notebook",
     "logger",
     "params",
     "threads",
@@ -37,6 +38,7 @@ STAGES = [
     "tune",
     "plot",
     "report",
+    "playground",
     "cli",
     "compat",
 ]

@@ -8,6 +8,8 @@ import re
 import runpy
 import shutil
 import subprocess
+import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +198,42 @@ def test_interchange_others() -> None:
         pytest.importorskip(package)
     names = run("docs/interchange_others.md", 4, {})
     assert names["booster"].num_trees() == 20 and names["label"].shape == (500,)
+
+
+def test_ecosystem(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One block for the data, and one for each tool; a tool that is not installed is left out."""
+    tools = ("shap", "optuna", "mlflow", "skops", "onnxruntime")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    first, *blocks = blocks_of("docs/ecosystem.md")
+    assert len(blocks) == len(tools)
+    names: dict[str, Any] = {}
+    exec(compile(first, "docs/ecosystem.md", "exec"), names)
+    is_there = {tool: find_spec(tool) is not None for tool in tools}
+    for tool, block in zip(tools, blocks, strict=True):
+        assert f"import {tool}" in block
+        if is_there[tool]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the tools
+                exec(compile(block, "docs/ecosystem.md", "exec"), names)
+    printed = ["True"] * (is_there["shap"] + is_there["onnxruntime"])
+    assert capsys.readouterr().out.split()[: len(printed)] == printed
+    x, expected = names["x"], names["model"].predict(names["x"])
+    if is_there["optuna"]:
+        assert len(names["study"].trials) == 3
+    if is_there["mlflow"]:
+        np.testing.assert_array_equal(names["again"].predict(x), expected)
+        history = (
+            names["mlflow"].MlflowClient().get_metric_history(names["run"].info.run_id, "valid/auc")
+        )
+        assert [point.step for point in history] == list(range(1, 51))
+    if is_there["skops"]:
+        np.testing.assert_array_equal(names["loaded"].predict(x), names["estimator"].predict(x))
+    missing = [tool for tool in tools if not is_there[tool]]
+    if missing:
+        pytest.skip(f"the lines about {', '.join(missing)} were not run: not installed")
 
 
 def test_readme(capsys: pytest.CaptureFixture[str]) -> None:

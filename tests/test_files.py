@@ -107,7 +107,7 @@ def test_data_is_on_disk_before_the_file_appears(
 
 
 def test_a_panic_for_lack_of_memory_is_a_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """safetensors panics where Python has no memory; the panic is no Exception."""
+    """safetensors panics where Python has no memory; the panic is not an Exception."""
 
     class PanicException(BaseException):
         pass

@@ -20,21 +20,21 @@ Y = (X[:, 0] > 0).astype(int)
 QUIET = {"verbose": -1}
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
-    "parameters that are no dict": (
+    "parameters that are not a dict": (
         lambda: gs.train([31], Dataset(X, Y)),  # type: ignore[arg-type]
-        "parameters are not usable: got 'list', expected a dict",
+        "parameters cannot be used: got 'list', expected a dict",
     ),
     "a path instead of parameters": (
         lambda: Booster("model.gsm"),  # type: ignore[arg-type]
-        "parameters are not usable: got 'model.gsm'.*Booster(model_file=...)",
+        "parameters cannot be used: got 'model.gsm'.*Booster(model_file=...)",
     ),
     "parameters of a data set": (
         lambda: Dataset(X, Y, params="max_bin=3"),  # type: ignore[arg-type]
-        "parameters are not usable",
+        "parameters cannot be used",
     ),
     "parameters of cv": (
         lambda: gs.cv(["a"], Dataset(X, Y)),  # type: ignore[arg-type]
-        "parameters are not usable",
+        "parameters cannot be used",
     ),
     "arrays to evaluate on": (
         lambda: gs.train(QUIET, Dataset(X, Y), valid_sets=[(X, Y)]),  # type: ignore[list-item]
@@ -65,7 +65,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: GossamerClassifier().fit(pd.DataFrame(X, columns=["a", "b", "a"]), Y),
         "the columns have the same name twice: got 'a'. Rename one of them.",
     ),
-    "a category that is no column": (
+    "a category that is not a column": (
         lambda: GossamerClassifier().fit(
             pd.DataFrame(X, columns=["a", "b", "city"]), Y, categorical_feature=["town"]
         ),

@@ -9,8 +9,11 @@ Each pattern has a plainer wording. Exits with 1 if there is any.
 from __future__ import annotations
 
 import argparse
+import io
+import itertools
 import re
 import sys
+import tokenize
 from collections import Counter
 from pathlib import Path
 
@@ -20,13 +23,13 @@ SUFFIXES = {".py", ".pyi", ".md", ".html", ".js", ".css"}
 
 # What is found -> what to write instead. Lower and upper case are the same.
 PATTERNS: dict[str, str] = {
-    r"\b(?:is|are|was|were) no (?!longer|more\b|other|better|worse|different|less|fewer|larger"
-    r"|smaller|need|way|reason|such|splits?\b|rows?\b|limit)[a-z]": "is not a ...",
+    r"(?<!there )\b(?:is|are|was|were) no (?!longer|more\b|other|better|worse|different|less|fewer"
+    r"|larger|smaller|need|way|reason|such|splits?\b|rows?\b|limit)[a-z]": "is not a ...",
     r"\bstands? (?:together|for itself|beside|behind|in front|above|below|on top|alone|apart)\b"
     r"|\bwhat stands\b|\bit stands\b|\bthat stands\b": "is, is stored, appears",
     r"\bthat of\b|\bthose of\b": "repeat the noun, or use 's",
-    r"\bbeside\b": "next to, compared with",
-    r"\bpictures?\b": "plot",
+    r"(?<![./])(?<!def )\bbeside\b(?!\()": "next to, compared with",
+    r"(?<![/-])\bpictures?\b(?!\.md|/)": "plot",  # names of files stay
     r"\btruth values?\b": "boolean",
     r"\banew\b": "again, from scratch",
     r"\bwithout: (?:the|it|that|those|as)\b": "Default: ...",
@@ -52,6 +55,9 @@ PATTERNS: dict[str, str] = {
     r"\bother than a mean\b": "classes, quantiles, rankings or survival times",
 }
 
+# Comments and template strings of a script.
+_SCRIPT_PROSE = re.compile(r"//[^\n]*|/\*.*?\*/|`[^`]*`", re.DOTALL)
+
 
 def find(text: str) -> list[tuple[int, str, str]]:
     """Return line, words and what to write instead, of each place."""
@@ -60,6 +66,34 @@ def find(text: str) -> list[tuple[int, str, str]]:
         for match in re.finditer(pattern, text, re.IGNORECASE):
             places.append((text.count("\n", 0, match.start()) + 1, match.group(), better))
     return sorted(places)
+
+
+def prose_of(path: Path) -> str:
+    """Return a file's text with spaces in place of code: names in programs are not prose."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".py", ".pyi"):
+        return _keep(text, _python_places(text))
+    if path.suffix == ".js":
+        return _keep(text, [m.span() for m in _SCRIPT_PROSE.finditer(text)])
+    return text
+
+
+def _python_places(text: str) -> list[tuple[int, int]]:
+    """Return where strings and comments are."""
+    begins = [0, *itertools.accumulate(len(line) for line in text.splitlines(keepends=True))]
+    kinds = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", -1)}
+    return [
+        (begins[token.start[0] - 1] + token.start[1], begins[token.end[0] - 1] + token.end[1])
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type in kinds
+    ]
+
+
+def _keep(text: str, places: list[tuple[int, int]]) -> str:
+    kept = ["\n" if c == "\n" else " " for c in text]
+    for begin, end in places:
+        kept[begin:end] = text[begin:end]
+    return "".join(kept)
 
 
 def files() -> list[Path]:
@@ -82,7 +116,7 @@ def main(arguments: list[str]) -> int:
         name = str(path.relative_to(ROOT))
         if options.folders and not any(name.startswith(f) for f in options.folders):
             continue
-        for line, words, better in find(path.read_text(encoding="utf-8")):
+        for line, words, better in find(prose_of(path)):
             counts[name] += 1
             if not options.count:
                 print(f"{name}:{line}: {words!r}: {better}")

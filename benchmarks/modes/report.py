@@ -89,7 +89,7 @@ def _cardinality(lines: list[Line]) -> list[str]:
         "metric",
         "folds",
         *names,
-        "beside",
+        "peer",
         "difference, %",
         "error",
         "may be",
@@ -118,7 +118,7 @@ def _cardinality(lines: list[Line]) -> list[str]:
         "Means of the folds; every library as it comes: 100 rounds, CatBoost's 1,000, and all of "
         "them 1,000 where that is said. Difference to the better peer (to CatBoost "
         f"on {_ONLY_CATBOOST}); error: standard error of the difference, paired by fold. More is "
-        "better but for the log loss, which is shown beside."
+        "better, except for the log loss, which is shown as well."
     )
     return [*make_table(head, body), "", note]
 

@@ -1,4 +1,4 @@
-"""Bars of what benchmarks/results holds, made anew from the raw runs."""
+"""Bars of what benchmarks/results holds, computed from the raw runs."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def pipeline() -> Figure:
     box(ax, 10.7, 0.5, 2.6, 1.3, "sampled\nrows", MINT)
     box(ax, 14.2, 0.5, 2.8, 1.3, "histograms\nof leaves", MINT)
     box(ax, 14.2, 3.2, 2.8, 1.3, "best split\nof each leaf", MINT)
-    box(ax, 10.7, 3.2, 2.6, 1.3, "rows parted,\na leaf more", MINT)
+    box(ax, 10.7, 3.2, 2.6, 1.3, "rows split,\none leaf more", MINT)
     box(ax, 7.2, 3.2, 2.6, 1.3, "tree", MINT)
     box(ax, 3.7, 3.2, 2.6, 1.3, "model", SAND)
     box(ax, 0.2, 3.2, 2.6, 1.3, "predictions,\nShapley values", SAND)
@@ -162,7 +162,7 @@ def sampling() -> Figure:
     ax = axes[0]
     ax.vlines(np.arange(n), 0, size, color=PALE, lw=2.2)
     ax.vlines(np.arange(top), 0, size[:top], color=BLUE, lw=2.2, label="kept: largest 20 %")
-    ax.vlines(others, 0, size[others], color=GOLD, lw=2.2, label="10 %, by chance: count 8 times")
+    ax.vlines(others, 0, size[others], color=GOLD, lw=2.2, label="10 %, at random: count 8 times")
     ax.set_title("GOSS")
     ax.set_ylabel("|gradient|")
     ax.legend(loc="upper right")

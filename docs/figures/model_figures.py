@@ -42,7 +42,7 @@ def prediction() -> Figure:
     for name, (x, y) in leaves.items():
         ax.plot([x], [y], "o", ms=17, color=MINT, mec=GREEN, zorder=2)
         ax.text(x, y, name, ha="center", va="center", zorder=3)
-    ax.text(6.6, 0.5, "a byte per row: the leaf where it stands", fontsize=10.5)
+    ax.text(6.6, 0.5, "a byte per row: the leaf it is in", fontsize=10.5)
     x = np.array([3, 8, 4, 6, 1, 9, 2, 7])
     y = np.array([1, 8, 3, 6, 0, 7, 5, 2])
     rows = [("x", x), ("y", y)]

@@ -114,7 +114,7 @@ def cells(
     head: Sequence[str] = (),
     size: float = 9,
 ) -> None:
-    """Draw a table of cells with its upper left corner at (x, y); names stand above it."""
+    """Draw a table of cells with its upper left corner at (x, y); names are written above it."""
     for j, name in enumerate(head):
         ax.text(
             x + (j + 0.5) * width,

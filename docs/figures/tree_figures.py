@@ -156,7 +156,7 @@ def growth() -> Figure:
 
 
 def partition() -> Figure:
-    """Row numbers parted in place, in order."""
+    """Row numbers split in place, in order."""
     figure, ax = drawing(8.6, 2.2, 17.2, 4.4)
     rows = list(range(12))
     left = {0, 2, 3, 7, 8, 11}

@@ -351,7 +351,7 @@ void bind_limits(nb::module_& m) {
           },
           "n_rows"_a, "split"_a, "coupled"_a, "lazy"_a,
           "`coupled` and `lazy` have a cost for every feature, or are empty.")
-      .def_prop_ro("remembers", &FeatureCosts::remembers, "Whether one tree's splits change what the next one pays.")
+      .def_prop_ro("remembers", &FeatureCosts::remembers, "Whether one tree's splits change the costs of the next one.")
       .def("clear", &FeatureCosts::clear, "Nothing has been paid.")
       .def(
           "use",

@@ -1,6 +1,6 @@
 """Gossamer: gradient boosted decision trees, fast, and the same bits on any number of threads.
 
-The names are those of LightGBM's Python package, so `import gossamer as lgb` runs ordinary scripts.
+Names are the same as in LightGBM's package, so `import gossamer as lgb` runs ordinary scripts.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _MODULES = ("compat", "plot", "sklearn", "tune")
 
 
 def __getattr__(name: str) -> Any:
-    """Import estimators and pictures, and look up the version, when they are first asked for."""
+    """Import estimators and plots, and look up the version, when they are first used."""
     if name == "__version__":
         return _version()
     if name in _MODULES:

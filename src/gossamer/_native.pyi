@@ -1197,7 +1197,7 @@ class FeatureCosts:
 
     @property
     def remembers(self) -> bool:
-        """Whether one tree's splits change what the next one pays."""
+        """Whether one tree's splits change the costs of the next one."""
 
     def clear(self) -> None:
         """Nothing has been paid."""

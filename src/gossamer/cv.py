@@ -31,6 +31,7 @@ from gossamer.errors import (
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster, CVBooster
+from gossamer.model.cv_results import CVResults
 from gossamer.model.training.memory import check_folds
 from gossamer.params import TABLE, Params, resolve
 from gossamer.params.coerce import coerce
@@ -61,7 +62,7 @@ def cv(
     callbacks: Sequence[Callback] | None = None,
     eval_train_metric: bool = False,
     return_cvbooster: bool = False,
-) -> dict[str, Any]:
+) -> CVResults:
     """Train on all but one part of the data, evaluate on that part; for each part in turn.
 
     All folds go through a round together, and callbacks see the means of their metrics: early
@@ -75,7 +76,7 @@ def cv(
             its `groups` are the numbers of the queries.
         nfold: Without `folds`: how many there are.
         stratified: Whether every fold gets its share of each class. It makes no difference where
-            labels are no classes, and to queries, which stay whole.
+            labels are not classes, and to queries, which stay whole.
         shuffle: Whether rows are dealt out at random, or folds are stretches of rows.
         metrics: Metrics to evaluate, instead of those in `params`.
         feval: Metric functions: (predictions, data) -> (name, value, whether higher is better).
@@ -93,7 +94,8 @@ def cv(
         A list with one number per round for each metric's mean and standard deviation over the
         folds, under names like "valid l2-mean" and "valid l2-stdv" ("train l2-mean", ...). After
         early stopping the lists end with the best round. With `return_cvbooster`, also the
-        `CVBooster` under "cvbooster".
+        `CVBooster` under "cvbooster". It is a dict that notebooks show as a table; its `plot()`
+        draws a metric, and `to_pandas()` returns a data frame.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -143,7 +145,7 @@ def cv(
                 training.stop_at(stop.best_iteration)
     finally:
         _close(before + after)
-    result: dict[str, Any] = training.history
+    result = CVResults(training.history, training.higher_is_better)
     if return_cvbooster:
         training.limit_threads([None] * len(training.boosters))
         result["cvbooster"] = training.model
@@ -156,6 +158,7 @@ class _CrossTraining:
     def __init__(self, evaluates_train: bool, feval: Feval) -> None:
         self.model = CVBooster()
         self.history: dict[str, list[float]] = {}
+        self.higher_is_better: dict[str, bool] = {}
         self._evaluates_train = evaluates_train
         self._feval = feval
         self._rounds: list[int] = []  # that were evaluated
@@ -218,6 +221,7 @@ class _CrossTraining:
         self._rounds.append(n_round)
         for result in results:
             name = f"{result.dataset_name} {result.metric_name}"
+            self.higher_is_better[name] = result.maximize
             self.history.setdefault(f"{name}-mean", []).append(result.metric_value)
             deviation = cast(float, result.metric_std_dev)
             self.history.setdefault(f"{name}-stdv", []).append(deviation)
@@ -346,7 +350,7 @@ def _with_metrics(
 ) -> dict[str, Any]:
     """The parameters, with these metrics instead of their own."""
     if params is not None and not isinstance(params, Mapping):
-        raise ParameterError(message("parameters are not usable", got=params, expected="a dict"))
+        raise ParameterError(message("parameters cannot be used", got=params, expected="a dict"))
     given = as_dict(params)
     if metrics is not None:
         given = {name: v for name, v in given.items() if CANONICAL.get(name) != "metric"}
@@ -387,5 +391,5 @@ def _make_folds(
         if are_classes(targets.label, n_folds):
             return split_classes(targets.label, n_folds, shuffle, seed)
         if params.verbosity >= 1:
-            info("The labels are no classes: folds are not stratified.")
+            info("The labels are not classes: folds are not stratified.")
     return split_rows(n_rows, n_folds, shuffle, seed)

@@ -110,7 +110,7 @@ def from_bytes(content: bytes) -> tuple[Arrays, dict[str, Any]]:
 def _panics_as_memory_errors() -> Iterator[None]:
     """Raise MemoryError where safetensors panics: it does when Python has no memory for its bytes.
 
-    The panic is no Exception, and its class cannot be imported.
+    The panic is not an Exception, and its class cannot be imported.
     """
     try:
         yield

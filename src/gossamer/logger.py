@@ -69,7 +69,7 @@ def info(text: str) -> None:
     """Log something good to know.
 
     Example:
-        >>> info("nobody sees this unless logging is set up")
+        >>> info("shown only if logging is set up")
     """
     log = _registered.info if _registered else LOGGER.info
     log(escape_controls(text))
@@ -94,7 +94,7 @@ def warn(text: str) -> None:
 
 
 def show(text: str) -> None:
-    """Show what the user asked to see: printed, unless logging at INFO reaches somebody.
+    """Show what the user asked to see: printed, unless a handler receives INFO.
 
     Example:
         >>> show("round 1 done")

@@ -114,7 +114,7 @@ class QuantileSketch:
     def merge(self, other: QuantileSketch) -> QuantileSketch:
         """Add all that another sketch has seen; that one stays as it is.
 
-        The result is within the larger `eps` of both, which becomes that of this sketch.
+        The result is within the larger `eps` of both, which becomes this sketch's `eps`.
 
         Returns:
             The sketch itself.
@@ -201,7 +201,7 @@ class QuantileSketch:
         never divided.
 
         Args:
-            eps: Share of the total weight; None: that of the sketch. Not below `error_bound`.
+            eps: Share of the total weight; None: the sketch's own. Not below `error_bound`.
 
         Returns:
             Values that have occurred, increasing; the last one is the largest of all.
@@ -324,7 +324,7 @@ def _check_weights(weights: object, n_values: int) -> Floats:
         place = int(np.argmax(is_bad))
         raise DataError(
             message(
-                f"weights[{place}] is not usable",
+                f"weights[{place}] cannot be used",
                 got=float(checked[place]),
                 expected="a finite number >= 0",
             )
@@ -367,5 +367,5 @@ def _check_bytes(data: object) -> bytes:
 
 def _damaged(reason: str) -> DataError:
     return DataError(
-        message(f"the bytes of a sketch are damaged ({reason})", hint="Write them anew.")
+        message(f"the bytes of a sketch are damaged ({reason})", hint="Write them again.")
     )

@@ -147,7 +147,7 @@ def _cgroup_quotas(root: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup")
             base = Path(root, controllers)
         else:
             continue
-        # In a container the path may be that of the host; its base directory still counts.
+        # In a container the path may be the host's; its base directory still counts.
         group = base / path.lstrip("/")
         for folder in (group, *group.parents):
             quotas += _quota(folder)

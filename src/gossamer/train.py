@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult, early_stopping
 from gossamer.callbacks.checkpoint import Checkpoint
+from gossamer.callbacks.log import automatic_log, prints_metrics
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
 from gossamer.data.dataset import check_dataset
 from gossamer.errors import ParameterError, ParameterTypeError, message
-from gossamer.logger import info, warn
+from gossamer.logger import info, show, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.model.training.checkpoint import Run
@@ -92,6 +94,7 @@ def train(
     # (reset_parameter changes the parameters)
     run = Run(booster, as_dict(params), [*before, *after], begin, begin + n_rounds)
     booster.best_iteration = 0
+    started = time.perf_counter()
     try:
         for callback in run.callbacks:
             if isinstance(callback, Checkpoint):  # may go on after some rounds
@@ -112,6 +115,12 @@ def train(
     for result in run.results:
         scores = booster.best_score.setdefault(result.dataset_name, {})
         scores[result.metric_name] = result.metric_value
+    if prints_metrics(resolved):
+        seconds = time.perf_counter() - started
+        show(
+            f"Trained {booster.current_iteration() - begin} rounds on {train_set.num_data():,} "
+            f"rows x {train_set.num_feature():,} columns in {seconds:.2f} s."
+        )
     if not keep_training_booster:
         booster.free_dataset().model = booster.used_model()  # as LightGBM: up to the best round
     return booster
@@ -126,6 +135,8 @@ def _boost(
     """Train round after round."""
     booster = run.booster
     report = PassReport(booster.training)
+    # Where a checkpoint resumes, the metrics of the rounds before are not known.
+    keeps_history = run.n_done == 0
     for i in range(run.begin + run.n_done, run.end):
         if run.is_finished:
             break
@@ -134,7 +145,7 @@ def _boost(
         # Gradients, sampled rows, trees, scores: see `Training.train_round`.
         is_finished = booster.update()
         report.after_round()
-        params = booster.resolved_params  # those of this round
+        params = booster.resolved_params  # as they are in this round
         if is_finished and params.verbosity >= 1:
             n_rounds = booster.current_iteration()
             info(f"Training ends after {n_rounds} rounds: no leaf can be split any further.")
@@ -142,10 +153,18 @@ def _boost(
         is_evaluated = i in (run.begin, end - 1) or (i + 1) % params.metric_freq == 0
         found = evaluate() if is_evaluated else []
         run.results = found or run.results
+        if keeps_history:
+            _keep_metrics(booster, found)
         run.n_done, run.is_finished = i + 1 - run.begin, is_finished
         for callback in after:
             callback(CallbackEnv(booster, run.params, i, run.begin, end, found))
         run.n_settled = run.n_done
+
+
+def _keep_metrics(booster: Booster, results: list[EvalResult]) -> None:
+    for result in results:
+        metrics = booster.eval_history.setdefault(result.dataset_name, {})
+        metrics.setdefault(result.metric_name, []).append(result.metric_value)
 
 
 def _keep_so_far(run: Run) -> None:
@@ -162,7 +181,7 @@ def _keep_so_far(run: Run) -> None:
             booster.best_iteration, run.results = best[0] + 1, best[1]
             restore_best(booster, with_scores=True)
             break
-    warn(f"Training was interrupted after {n_rounds} rounds; the model is that of these rounds.")
+    warn(f"Training was interrupted after {n_rounds} rounds; the model has these rounds.")
 
 
 def _list(name: str, values: Any) -> list[Any]:
@@ -231,8 +250,9 @@ def _sort_callbacks(
                 min_delta=params.early_stopping_min_delta,
             )
         )
+    found += automatic_log(found, params)
     found += automatic_progress(found, params.verbosity)
-    # Checkpoints come last: what they keep of the other callbacks is then that of the round.
+    # Checkpoints come last, so that they keep the state of the other callbacks after the round.
     found.sort(
         key=lambda callback: (isinstance(callback, Checkpoint), getattr(callback, "order", 0))
     )
@@ -244,7 +264,7 @@ def _sort_callbacks(
 
 
 def _close(callbacks: Sequence[Callback]) -> None:
-    """Let callbacks that hold something let go of it, however the training ended."""
+    """Let callbacks release what they hold, however the training ended."""
     for callback in callbacks:
         close = getattr(callback, "close", None)
         if callable(close):

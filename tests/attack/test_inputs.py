@@ -296,7 +296,7 @@ def use(rng: Rng, model: Booster) -> None:
     data = Dataset(choices[name](), **fields)
     booster = train(params, data, 2)
     found = booster.predict(np.zeros((2, booster.num_feature())), validate_features=False)
-    assert np.isfinite(np.asarray(found, float)).all(), "predictions are no numbers"
+    assert np.isfinite(np.asarray(found, float)).all(), "predictions are not numbers"
 
 
 def _dense(found: Any) -> Any:

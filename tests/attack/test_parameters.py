@@ -89,7 +89,7 @@ def try_params(params: dict[str, Any], objective: str) -> None:
     except TypeError as error:  # that of a function given as objective or metric
         assert "objective" in canonical or "metric" in canonical, error
         return
-    assert np.isfinite(np.asarray(found, float)).all(), "predictions are no numbers"
+    assert np.isfinite(np.asarray(found, float)).all(), "predictions are not numbers"
 
 
 def takes_too_much(params: dict[str, Any]) -> bool:

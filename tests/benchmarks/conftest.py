@@ -1,4 +1,4 @@
-"""The benchmarks are no part of the package: they are found from the repository's root."""
+"""The benchmarks are not part of the package: they are found from the repository's root."""
 
 from __future__ import annotations
 

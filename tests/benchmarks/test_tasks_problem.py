@@ -115,7 +115,7 @@ def test_claim_rate(data_folder: Path) -> None:
     write(data_folder, "be_mtpl97", meta, columns)
     part = tables.claim_rate()
     assert part.weight is not None
-    assert part.x.tolist() == [[30.0], [40.0]]  # exposure is no feature
+    assert part.x.tolist() == [[30.0], [40.0]]  # exposure is not a feature
     assert part.y.tolist() == [2.0, 0.0]
     assert part.weight.tolist() == [0.5, 1.0]
 

@@ -96,7 +96,7 @@ def test_tables_judge() -> None:
     assert "loss +2.00 %" in blocks["vector"] and blocks["vector"].count("**no**") == 1
     assert "200.00" in blocks["auc"] and "**no**" in blocks["auc"]
     assert blocks["failed"] == "- gamma on diamonds, xgboost: exit 1: no"
-    for block in blocks.values():  # a rule of one sign is no table
+    for block in blocks.values():  # a rule of one sign is not a table
         assert "| : |" not in block and "|  |" not in block.splitlines()[0]
     assert set(format_blocks({}).values()) == {"Not run.", "None."}
 

@@ -41,5 +41,5 @@ def test_now_and_then_and_in_the_end() -> None:
 
 @pytest.mark.parametrize(("log", "period"), [(None, 1), (print, 0), (print, True), (print, 1.5)])
 def test_bad_input(log: Any, period: Any) -> None:
-    with pytest.raises(gs.ParameterError, match=r"log cannot be called|period is not usable"):
+    with pytest.raises(gs.ParameterError, match=r"log cannot be called|period cannot be used"):
         gs.report_metrics(log, period)

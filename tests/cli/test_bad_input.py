@@ -27,7 +27,7 @@ TRAIN = ("train", "flights.csv", "--threads", "1", "-n", "2")
         (["-t", "minutes", "--weight", "wieght"], 1, "--weight: there is no such column"),
         (["-t", "minutes", "--ignore", "id,hours"], 1, "Did you mean hour?"),
         (["-t", "minutes", "num_leafs=3"], 2, "got 'num_leafs'. Did you mean num_leaf"),
-        (["-t", "minutes", "--set", "num_leaves"], 2, "--set is not usable: got 'num_leaves'"),
+        (["-t", "minutes", "--set", "num_leaves"], 2, "--set cannot be used: got 'num_leaves'"),
         (["-t", "minutes", "num_leaves=1"], 2, "num_leaves"),
         (["-t", "minutes", "num_leaves=many"], 2, "got 'many', expected an integer"),
         (["-t", "delayed", "--task", "regression"], 1, "is text, and regression needs numbers"),

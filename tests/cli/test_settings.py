@@ -82,11 +82,11 @@ def test_what_is_given_wins(run: Any, flights: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "what"),
     [
-        ("a.toml", "target = minutes", "is no TOML"),
+        ("a.toml", "target = minutes", "is not TOML"),
         ("a.toml", "[params]\nnum_leafs = 3", "got 'num_leafs'. Did you mean"),
         ("a.toml", "targett = 'minutes'", "Did you mean target?"),
-        ("a.toml", "rounds = 'many'", "rounds is not usable"),
-        ("a.conf", "num_leaves 5", "line 1 of the config file 'a.conf' is not usable"),
+        ("a.toml", "rounds = 'many'", "rounds cannot be used"),
+        ("a.conf", "num_leaves 5", "line 1 of the config file 'a.conf' cannot be used"),
         ("a.conf", "[params]\n", "TOML files must be called .toml"),
         ("a.conf", "task = predict", "and this is `gossamer train`"),
     ],
@@ -100,7 +100,7 @@ def test_wrong_config(run: Any, flights: Path, name: str, text: str, what: str) 
 def test_no_text(run: Any, flights: Path) -> None:
     Path("a.conf").write_bytes(b"\xff\xfe\x00")
     result = run("train", "flights.csv", "--config", "a.conf", code=2)
-    assert "the config file is no text" in result.stderr
+    assert "the config file is not UTF-8 text" in result.stderr
 
 
 def test_byte_order_mark(folder: Path) -> None:

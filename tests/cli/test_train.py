@@ -26,7 +26,7 @@ def test_two_classes(run: Any, flights: Path) -> None:
         *("train", "flights.parquet", "--target", "delayed", "--valid", "0.2"),
         *("--early-stopping", "5", "--ignore", OTHERS, "--threads", "1", "--out", "b.gsm"),
     )
-    assert "Task: binary classification, because the target 'delayed' has two values: no, yes." in (
+    assert "Task: binary classification (the target 'delayed' has two values: no, yes)." in (
         result.stderr
     )
     assert "Predictions are probabilities of 'yes'." in result.stderr
@@ -70,7 +70,7 @@ def test_tasks(run: Any, flights: Path) -> None:
     assert found["classes"] == ["AA", "BB", "CC"]
     assert gs.Booster(model_file="model.gsm").class_names == ["AA", "BB", "CC"]
     found = summary(run, "flights.csv", "-t", "grade", "--task", "regression")
-    assert found["task"] == "regression" and found["reason"] == "as asked for"
+    assert found["task"] == "regression" and found["reason"] == "--task"
     found = summary(
         run, "flights.csv", "-t", "minutes", "--objective", "huber", "--metric", "l1,l2"
     )

@@ -304,7 +304,8 @@ class TestFolds:
             cv(PARAMS, make_data(), 2)  # silent
         finally:
             register_logger(None)
-        assert notes == ["The labels are no classes: folds are not stratified."]
+        assert notes[0] == "The labels are not classes: folds are not stratified."
+        assert len(notes) == 3  # and the metrics of two rounds
         assert stratified == cv(PARAMS, make_data(), 2, stratified=False)
 
     def test_the_table_is_binned_once(self, monkeypatch: Any) -> None:
@@ -550,25 +551,25 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("arguments", "error", "text"),
         [
-            ({"nfold": 1}, ParameterError, "nfold is not usable: got 1, expected an integer >= 2"),
-            ({"nfold": 2.5}, ParameterError, "nfold is not usable: got 2.5"),
+            ({"nfold": 1}, ParameterError, "nfold cannot be used: got 1, expected an integer >= 2"),
+            ({"nfold": 2.5}, ParameterError, "nfold cannot be used: got 2.5"),
             ({"nfold": 601}, ParameterError, "not enough rows for nfold=601: got 600"),
-            ({"seed": -1}, ParameterError, "seed is not usable: got -1"),
+            ({"seed": -1}, ParameterError, "seed cannot be used: got -1"),
             ({"num_boost_round": 0}, ParameterError, "num_boost_round is out of range: got 0"),
             ({"metrics": "no_such"}, ParameterError, "no_such"),
-            ({"init_model": TABLE}, ParameterError, "init_model is not usable"),
+            ({"init_model": TABLE}, ParameterError, "init_model cannot be used"),
             ({"folds": []}, DataError, "folds are empty"),
-            ({"folds": 5}, ParameterError, "folds are not usable: got 5"),
-            ({"folds": "stratified"}, ParameterError, "folds are not usable"),
-            ({"folds": [[1, 2, 3]]}, ParameterError, "fold 0 is no pair"),
-            ({"folds": [([0, 1], [2]), ([0], [])]}, DataError, "test rows of fold 1 are not us"),
-            ({"folds": [([], [1])]}, DataError, "training rows of fold 0 are not usable"),
+            ({"folds": 5}, ParameterError, "folds cannot be used: got 5"),
+            ({"folds": "stratified"}, ParameterError, "folds cannot be used"),
+            ({"folds": [[1, 2, 3]]}, ParameterError, "fold 0 is not a pair"),
+            ({"folds": [([0, 1], [2]), ([0], [])]}, DataError, "test rows of fold 1 cannot be us"),
+            ({"folds": [([], [1])]}, DataError, "training rows of fold 0 cannot be used"),
             ({"folds": [([0, 600], [1])]}, DataError, "got 600, expected numbers from 0 to 599"),
             ({"folds": [([0, -1], [1])]}, DataError, "training rows of fold 0 are not all in"),
             ({"folds": [([0, 1], [1, 2])]}, DataError, r"evaluates on: got \[1\]"),
             ({"folds": [([0.5], [1])]}, DataError, "got 'float64', expected numbers of rows"),
             ({"folds": [([True, False], [1])]}, DataError, "np.flatnonzero"),
-            ({"feval": "l2"}, ParameterError, "feval is no function"),
+            ({"feval": "l2"}, ParameterError, "feval is not a function"),
             ({"fpreproc": lambda a, b, p: (a, b)}, DataError, "fpreproc returned something else"),
         ],
     )
@@ -587,7 +588,7 @@ class TestBadInput:
     def test_unknown_parameter(self) -> None:
         with pytest.raises(ParameterError, match="unknown parameter"):
             cv({"no_such": 1}, make_data())
-        with pytest.raises(ParameterError, match="parameters are not usable"):
+        with pytest.raises(ParameterError, match="parameters cannot be used"):
             cv([("num_leaves", 3)], make_data())  # type: ignore[arg-type]
 
     def test_callbacks_that_resume_a_training(self) -> None:

@@ -173,7 +173,7 @@ def test_saved_and_read_again(tmp_path: Any) -> None:
 
 def test_bad_input() -> None:
     left = make(TABLE)
-    with pytest.raises(DataError, match="this is no Dataset: got 'ndarray'"):
+    with pytest.raises(DataError, match="this is not a Dataset: got 'ndarray'"):
         left.add_features_from(TABLE)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="not constructed: got 'the other'"):
         left.add_features_from(Dataset(TABLE))

@@ -93,7 +93,7 @@ def test_the_table_is_released() -> None:
     assert given_rows(data) is not None
     built = built_data(data)
     assert built.given is None and given_rows(data) is None
-    with pytest.raises(gs.DataError, match="linear_tree needs raw values, and those"):
+    with pytest.raises(gs.DataError, match="linear_tree needs raw values, and this data set's"):
         built.raw.get("linear_tree")
     kept = built_data(gs.Dataset(TABLE, LABEL, free_raw_data=False))
     assert kept.raw.get("linear_tree") is kept.given is TABLE

@@ -209,7 +209,7 @@ def test_powers_that_do_not_fit(argument: str) -> None:
 def test_names_with_arguments() -> None:
     assert make("tweedie-nloglik").name == "tweedie-nloglik@1.5"
     assert make("tweedie-nloglik@1.25").name == "tweedie-nloglik@1.25"
-    with pytest.raises(ParameterError, match="takes nothing after @"):
+    with pytest.raises(ParameterError, match="takes no number after the @"):
         make("mape@3")
     with pytest.raises(ParameterError, match="alpha is not a quantile"):
         make("quantile", objective="huber", alpha=3)

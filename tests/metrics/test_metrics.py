@@ -216,7 +216,7 @@ class TestCustomMetrics:
 
     @pytest.mark.parametrize("functions", ["auc", 3, ["auc"], [lambda p, d: ("a", 1, True), None]])
     def test_no_function(self, functions: Any) -> None:
-        with pytest.raises(ParameterError, match="feval is no function"):
+        with pytest.raises(ParameterError, match="feval is not a function"):
             self.evaluate(functions)
 
     @pytest.mark.parametrize(

@@ -100,12 +100,12 @@ def test_at_with_nothing_behind_it() -> None:
 
 @pytest.mark.parametrize("metric", ["auc@1", "auc@", "logloss@0.5", "aucpr@2"])
 def test_metrics_that_take_no_argument(metric: str) -> None:
-    with pytest.raises(ParameterError, match="takes nothing after @"):
+    with pytest.raises(ParameterError, match="takes no number after the @"):
         names(metric)
 
 
 def test_none_takes_no_argument() -> None:
-    with pytest.raises(ParameterError, match="takes nothing after @"):
+    with pytest.raises(ParameterError, match="takes no number after the @"):
         resolve({"metric": "none@3"})
 
 

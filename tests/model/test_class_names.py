@@ -41,10 +41,10 @@ def test_several_classes() -> None:
         (["a"], "got '1 names', expected 2, the classes of objective=binary"),
         (["a", "a"], "two classes have the same name"),
         ([1, "1"], "two classes have the same name"),
-        (["a", None], "the name of a class is not usable: got None"),
-        (["a", float("nan")], "the name of a class is not usable: got nan"),
-        ("ab", "not usable: got 'ab'"),
-        (3, "not usable: got 3"),
+        (["a", None], "the name of a class cannot be used: got None"),
+        (["a", float("nan")], "the name of a class cannot be used: got nan"),
+        ("ab", "cannot be used: got 'ab'"),
+        (3, "cannot be used: got 3"),
     ],
 )
 def test_wrong_names(names: Any, what: str) -> None:

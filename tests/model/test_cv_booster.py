@@ -124,7 +124,7 @@ class TestFiles:
         ):
             CVBooster().model_from_string(model.model_to_string())
         make_models(2).save_model(tmp_path / "several")
-        with pytest.raises(ModelFileError, match="is no model: got 'gossamer cv models'"):
+        with pytest.raises(ModelFileError, match="is not a model: got 'gossamer cv models'"):
             Booster(model_file=tmp_path / "several")
         with pytest.raises(FileNotFoundError):
             CVBooster(tmp_path / "nothing")
@@ -135,8 +135,8 @@ class TestFiles:
             ({"version": 2}, "has a version that this Gossamer cannot read: got 2"),
             ({"n_folds": 4}, "not 4 models"),
             ({"n_folds": -1}, "not -1 models"),
-            ({"n_folds": "3"}, "are no numbers"),
-            ({"best_iteration": None}, "are no numbers"),
+            ({"n_folds": "3"}, "are not numbers"),
+            ({"best_iteration": None}, "are not numbers"),
             ({"format": "x"}, "holds no models of cv"),
         ],
     )

@@ -202,7 +202,7 @@ def test_resuming_from_a_checkpoint(tmp_path: Any) -> None:
     fails = False
     calls.clear()
     again = run()
-    assert calls[0] > 0, "it went on, and did not start anew"
+    assert calls[0] > 0, "it went on, and did not start again"
     assert again.model_to_string() == expected.model_to_string()
 
 

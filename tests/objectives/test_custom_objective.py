@@ -49,7 +49,7 @@ class Logistic(CustomObjective):
 
 
 class OwnLink(Logistic):
-    """A link that is no name."""
+    """A link that is not a name."""
 
     def link(self, score: np.ndarray) -> np.ndarray:
         return sigmoid(score)
@@ -387,9 +387,9 @@ def test_base_score_and_others() -> None:
 @pytest.mark.parametrize(
     ("objective", "y", "params", "text"),
     [
-        ("binary", BINARY, {"base_score": 1.0}, "base_score is no prediction.*got 1.0.*< 1"),
-        ("binary", BINARY, {"base_score": 0.0}, "base_score is no prediction"),
-        ("binary", BINARY, {"base_score": -2.0}, "base_score is no prediction"),
+        ("binary", BINARY, {"base_score": 1.0}, "base_score is not a prediction.*got 1.0.*< 1"),
+        ("binary", BINARY, {"base_score": 0.0}, "base_score is not a prediction"),
+        ("binary", BINARY, {"base_score": -2.0}, "base_score is not a prediction"),
         ("multiclass", CLASSES, {"base_score": 0.5, "num_class": 3}, "objective=multiclass"),
         (OwnLink(), BINARY, {"base_score": 0.5}, "base_score cannot be used with objective=custom"),
         (CustomObjective(squares, link="exp"), COUNTS, {"base_score": 0.0}, "a number > 0"),

@@ -281,7 +281,7 @@ def test_bad_labels(params: dict[str, Any], label: np.ndarray, match: str) -> No
 
 @pytest.mark.parametrize("gain", [[-1, 0, 1, 2], [0, 5, 1, 9]], ids=str)
 def test_bad_gains(gain: list[float]) -> None:
-    with pytest.raises(ParameterError, match="label_gain is not usable"):
+    with pytest.raises(ParameterError, match="label_gain cannot be used"):
         gradients({"objective": "lambdarank", "label_gain": gain})
 
 

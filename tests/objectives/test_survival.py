@@ -161,7 +161,7 @@ class TestCox:
             ([[1, 1], [2, 3], [1, 1], [1, 1]], r"row 1 .* got \(2\.0, 3\.0\)"),
             ([[1, 1], [0, np.inf], [1, 1], [1, 1]], r"row 1 .* got \(0\.0, inf\)"),
             ([[1, 1, 1]] * 4, "got '3 columns', expected one column of times, or two"),
-            ([1, np.nan, 1, 1], "label of row 1 is not usable: got nan"),
+            ([1, np.nan, 1, 1], "label of row 1 cannot be used: got nan"),
         ],
     )
     def test_bad_labels(self, label: Any, words: str) -> None:
@@ -274,8 +274,8 @@ class TestAFT:
             ([[1, 2], [0, 0], [1, 1], [1, 1]], r"row 1 .* got \(0\.0, 0\.0\)"),
             ([[0, np.inf]] * 4, "nothing is known of any time"),
             ([[1, 1, 1]] * 4, "got '3 columns', expected one column of times, or two"),
-            ([[1, np.nan]] * 4, "is not usable: got nan"),
-            ([[np.inf, np.inf]] * 4, "is not usable: got inf"),
+            ([[1, np.nan]] * 4, "cannot be used: got nan"),
+            ([[np.inf, np.inf]] * 4, "cannot be used: got inf"),
         ],
     )
     def test_bad_labels(self, label: Any, words: str) -> None:

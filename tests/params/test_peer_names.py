@@ -50,7 +50,7 @@ def test_xgboosts_names_are_known_to_the_module_with_its_names() -> None:
 def test_every_name_is_shown() -> None:
     for param in TABLE.values():
         shown = {param.name, *names_in_lightgbm(param), *names_in_xgboost(param)}
-        # XGBoost's `alpha` is no alias here: that is the quantile, as in LightGBM.
+        # XGBoost's `alpha` is not an alias here: that is the quantile, as in LightGBM.
         shown -= {"alpha"} - {param.name, *param.aliases}
         assert shown | set(further_names(param)) == {param.name, *param.aliases}
 

@@ -272,7 +272,7 @@ def test_objective_function_is_kept():
     ],
 )
 def test_metric(value: object, expected: object):
-    """None leaves it to the objective, an empty tuple is no metric."""
+    """None leaves it to the objective, an empty tuple is not a metric."""
     assert resolve({"eval_metric": value}).metric == expected
 
 

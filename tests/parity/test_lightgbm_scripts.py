@@ -39,7 +39,7 @@ class TestNamesOfTheDataSet:
         np.testing.assert_array_equal(model.predict(FRAME[["z", "x", "y"]]), expected)
         renamed = FRAME.set_axis(list(self.NAMES), axis=1)
         np.testing.assert_array_equal(model.predict(renamed[["r", "q", "p"]]), expected)
-        with pytest.raises(lgb.DataError, match="not those of the training data"):
+        with pytest.raises(lgb.DataError, match="differ from the training data"):
             model.predict(FRAME.rename(columns={"x": "other"}))
 
     def test_a_saved_model_knows_them(self) -> None:

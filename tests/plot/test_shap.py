@@ -103,7 +103,7 @@ def test_outputs(classes: Any) -> None:
             draw()
         with pytest.raises(ParameterError, match="no such output: got 3"):
             draw(output=3)
-        with pytest.raises(ParameterError, match="output is not usable: got -1"):
+        with pytest.raises(ParameterError, match="output cannot be used: got -1"):
             draw(output=-1)
 
 
@@ -233,11 +233,11 @@ def test_bad_data(model: Any, name: str) -> None:
 def test_bad_input(model: Any) -> None:
     with pytest.raises(ParameterError, match="kind is not known: got 'dot'"):
         gs.plot_shap_summary(model, ROWS, kind="dot")
-    with pytest.raises(ParameterError, match="max_rows is not usable: got 0"):
+    with pytest.raises(ParameterError, match="max_rows cannot be used: got 0"):
         gs.plot_shap_summary(model, ROWS, max_rows=0)
     with pytest.raises(DataError, match=r"no such row: got 300, expected 0\.\.299"):
         gs.plot_shap_waterfall(model, ROWS, row=300)
-    with pytest.raises(ParameterError, match=r"row is not usable: got 1\.5"):
+    with pytest.raises(ParameterError, match=r"row cannot be used: got 1\.5"):
         gs.plot_shap_waterfall(model, ROWS, row=1.5)
     with pytest.raises(DataError, match="no such column: got 'd'"):
         gs.plot_shap_dependence(model, ROWS, "d")

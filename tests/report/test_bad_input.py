@@ -54,7 +54,7 @@ def test_labels_and_data_must_fit(model: gs.Booster, x: Any) -> None:
     bad(model, "does not fit objective=binary: got 2", x, label + 1)
     bad(model, "another number of columns than the model has targets: got 2", x, np.eye(200)[:, :2])
     bad(model, "must be numeric", x, ["a"] * 200)
-    bad(model, "number of columns is not that", x[:, :3], label)
+    bad(model, "number of columns differs", x[:, :3], label)
     bad(model, "the data has no rows", x[:0], label[:0])
     bad(model, "2 dimensions", x[0])
 
@@ -82,7 +82,7 @@ def test_other_arguments_are_checked(model: gs.Booster, x: Any) -> None:
         {"evals_result": {"valid": {"l2": 5}}},
         {"evals_result": {"valid": {"l2": [1]}, "other": 3}},
     ):
-        bad(model, f"{next(iter(wanted))} is not usable", x, error=ParameterError, **wanted)
+        bad(model, f"{next(iter(wanted))} cannot be used", x, error=ParameterError, **wanted)
     bad({"a": 1}, "no report about this: got 'dict'", x, error=ParameterError)
 
 
@@ -99,7 +99,7 @@ def test_paths(model: gs.Booster, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="there is no such folder"):
         model.report(tmp_path / "none" / "a.html")
     for path in ("", 5, b"a.html"):
-        with pytest.raises(ParameterError, match="the path is not usable"):
+        with pytest.raises(ParameterError, match="the path cannot be used"):
             model.report(path)  # type: ignore[arg-type]
     assert model.report("a.html") == Path("a.html") and Path("a.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]  # nothing left over

@@ -229,7 +229,7 @@ def test_a_dataset_brings_its_labels(tmp_path: Path) -> None:
     data = gs.Dataset(x, x[:, 0], free_raw_data=False)
     model = gs.train({"verbose": -1, "num_threads": 1}, data, 3)
     assert "Residuals" in Page(model.report(tmp_path / "a.html", data)).text
-    with pytest.raises(gs.DataError, match="those of the Dataset"):
+    with pytest.raises(gs.DataError, match="taken from the Dataset"):
         model.report(tmp_path / "a.html", data, x[:, 0])
     weighted = gs.Dataset(x, x[:, 0], weight=np.arange(400), free_raw_data=False)
     assert (

@@ -75,7 +75,7 @@ def test_many_trees_stay_within_the_budget(tmp_path: Path, monkeypatch: Any) -> 
     assert [tree["tree"] for tree in embedded(page)["trees"]] == [399, 7]
     assert "The 2 of them" in page.text
     page = Page(model.report(tmp_path / "a.html", x, trees=range(300)))
-    assert "no room for the other ones" in page.text
+    assert "The other chosen trees do not fit" in page.text
     assert "No tree was chosen" in Page(model.report(tmp_path / "a.html", trees=[])).text
 
 

@@ -72,7 +72,7 @@ class TestBadInput:
             GossamerRegressor().fit(TABLE, LABEL, init_model=GossamerRegressor())
 
     def test_something_else(self) -> None:
-        with pytest.raises(ParameterError, match="init_model is not usable: got 'dict'"):
+        with pytest.raises(ParameterError, match="init_model cannot be used: got 'dict'"):
             GossamerRegressor().fit(TABLE, LABEL, init_model={})
 
     def test_other_classes(self) -> None:

@@ -156,7 +156,7 @@ def test_class_weight_is_refused(class_weight: Any) -> None:
     ("y", "text"),
     [
         (LABELS + 1, r"label \d of row \d+ of the training data.*got 2, expected 0 or 1"),
-        (LABELS * 0.5, r"of the training data is not usable: got 0\.5"),
+        (LABELS * 0.5, r"of the training data cannot be used: got 0\.5"),
         (LABELS.astype(str), r"label 0 of row 0.*MultiOutputClassifier"),
     ],
     ids=["two", "half", "text"],

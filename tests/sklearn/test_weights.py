@@ -107,10 +107,10 @@ def test_no_class_counts(binary_rows: Any) -> None:
         (3.0, "got 3.0, expected a dict"),
         ({"low": 1, "lo": 2}, r"not among the labels: got 'lo', expected one of 'high', 'low'"),
         ({0: 1}, "not among the labels: got 0"),
-        ({"low": -1}, "'low' is not usable: got -1"),
-        ({"low": np.nan}, "'low' is not usable: got nan"),
-        ({"low": np.inf}, "'low' is not usable: got inf"),
-        ({"low": "much"}, "'low' is not usable: got 'much'"),
+        ({"low": -1}, "'low' cannot be used: got -1"),
+        ({"low": np.nan}, "'low' cannot be used: got nan"),
+        ({"low": np.inf}, "'low' cannot be used: got inf"),
+        ({"low": "much"}, "'low' cannot be used: got 'much'"),
     ],
 )
 def test_class_weights_that_do_not_fit(binary_rows: Any, class_weight: Any, text: str) -> None:

@@ -262,7 +262,7 @@ def test_candidates_follow_the_hessians() -> None:
     params: dict[str, Any] = {"objective": "binary", "num_leaves": 2, "sketch_eps": 0.2}
     booster = fit(values[:, None], label, n_rounds=6, **params)
     thresholds = [float(booster.model.forest.tree(t).threshold[0]) for t in range(6)]
-    assert len(set(thresholds)) > 2  # proposed anew for every tree
+    assert len(set(thresholds)) > 2  # proposed again for every tree
 
 
 @pytest.mark.parametrize("proposal", PROPOSALS)

@@ -492,22 +492,22 @@ class TestBadInput:
 
     def test_a_model_is_no_checkpoint(self, path: Path) -> None:
         train(QUIET, Dataset(TABLE, LABEL), 1).save_model(path)
-        with pytest.raises(ModelFileError, match="is no checkpoint: got 'gossamer model'"):
+        with pytest.raises(ModelFileError, match="is not a checkpoint: got 'gossamer model'"):
             self.go_on(path)
 
     def test_a_checkpoint_is_no_model(self, path: Path) -> None:
-        with pytest.raises(ModelFileError, match="is no model: got 'gossamer checkpoint'"):
+        with pytest.raises(ModelFileError, match="is not a model: got 'gossamer checkpoint'"):
             Booster(model_file=path)
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ((3,), "path is not usable"),
-            (("x", 0), "every_rounds is not usable: got 0"),
-            (("x", 2.5), "every_rounds is not usable"),
-            (("x", True), "every_rounds is not usable"),
-            (("x", None, -1), "every_seconds is not usable"),
-            (("x", None, "1"), "every_seconds is not usable"),
+            ((3,), "path cannot be used"),
+            (("x", 0), "every_rounds cannot be used: got 0"),
+            (("x", 2.5), "every_rounds cannot be used"),
+            (("x", True), "every_rounds cannot be used"),
+            (("x", None, -1), "every_seconds cannot be used"),
+            (("x", None, "1"), "every_seconds cannot be used"),
         ],
     )
     def test_arguments(self, arguments: Any, words: str) -> None:

@@ -375,7 +375,7 @@ def test_categories_with_other_missing_values(
 
 def test_levels_have_no_zero() -> None:
     case = make_case(OPTIONS["levels"], Option({"zero_as_missing": True}))
-    with pytest.raises(ParameterError, match="zero_as_missing does not go together with text"):
+    with pytest.raises(ParameterError, match="zero_as_missing cannot be combined with text"):
         case.train()
 
 

@@ -277,7 +277,7 @@ class TestBadInput:
     """What does not fit is refused by name."""
 
     def test_no_model(self, tmp_path: Path) -> None:
-        with pytest.raises(ParameterError, match="init_model is not usable: got 'int'"):
+        with pytest.raises(ParameterError, match="init_model cannot be used: got 'int'"):
             train(QUIET, Dataset(TABLE, LABEL), 3, init_model=3)
         with pytest.raises(ParameterError, match="init_model is for a training"):
             Booster(init_model=train(QUIET, Dataset(TABLE, LABEL), 1))

@@ -411,7 +411,7 @@ def test_base_score_is_a_prediction(name: str, start: float) -> None:
     ],
 )
 def test_base_score_that_is_no_prediction(name: str, start: float) -> None:
-    with pytest.raises(gs.ParameterError, match="base_score is no prediction of the objective"):
+    with pytest.raises(gs.ParameterError, match="base_score is not a prediction of the objective"):
         CASES[name].train(base_score=start)
 
 

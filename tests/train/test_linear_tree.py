@@ -182,7 +182,7 @@ class TestFit:
             theirs = lightgbm.train(params, data, 60).predict(x_new)
             losses.append([np.mean((p - y_new) ** 2) for p in (ours, theirs)])
         mean = np.mean(losses, axis=0)
-        assert mean[0] < 1.02 * mean[1], losses  # by chance either way; on real data see the docs
+        assert mean[0] < 1.02 * mean[1], losses  # at random either way; on real data see the docs
 
 
 class TestBounds:

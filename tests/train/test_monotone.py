@@ -53,7 +53,7 @@ def test_zeros_are_no_constraints() -> None:
 
 
 def test_columns_that_cannot_split_count() -> None:
-    """Directions go by the user's columns, of which constant ones are no features."""
+    """Directions go by the user's columns, of which constant ones are not features."""
     x = np.column_stack([np.ones(500), X])
     booster = gm.train(
         {"monotone_constraints": [1, -1, 0, 0], "verbosity": -1, "num_threads": 1},

@@ -242,7 +242,7 @@ def test_values_that_are_no_categories_are_refused() -> None:
     for bad in (0.5, 3e9, np.inf):
         y = x.copy()
         y[7, 0] = bad
-        with pytest.raises(gs.errors.DataError, match="no category"):
+        with pytest.raises(gs.errors.DataError, match="not a category"):
             data_set(y, label, [0]).construct()
 
 

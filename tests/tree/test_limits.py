@@ -211,7 +211,7 @@ def best_splits(
 
 
 class PlainBoosting:
-    """Costs by the book: after every split, all gains of all leaves are looked at anew."""
+    """Costs by the book: after every split, all gains of all leaves are looked at again."""
 
     def __init__(self, split: float, coupled: list[float], lazy: list[float]) -> None:
         self.split, self.coupled, self.lazy = split, coupled, lazy
@@ -379,7 +379,7 @@ def test_weights_come_with_the_data(tmp_path: Path) -> None:
     ("weights", "words"),
     [
         ([1, 2], r"feature_weights has shape \(2,\), .*\(5,\)|shape \(2,\)"),
-        ([1, 2, 3, 4, -1], "feature_weights of column 4 is not usable: got -1.0"),
+        ([1, 2, 3, 4, -1], "feature_weights of column 4 cannot be used: got -1.0"),
         ([1, 2, 3, 4, np.nan], "feature_weights of column 4"),
         (["a"] * 5, "feature_weights must be numeric"),
     ],
@@ -420,8 +420,8 @@ for _ in range(12):
         ({"forced_splits": {"feature": "z", "threshold": 1}}, "forced_splits names .* got 'z'"),
         ({"forced_splits": {"feature": 0}}, "forced_splits has no threshold"),
         ({"forced_splits": {"feature": 0, "treshold": 1}}, "Did you mean threshold"),
-        ({"forced_splits": {"feature": 0, "threshold": "x"}}, "forced_splits.threshold is not"),
-        ({"forced_splits": [1]}, "forced_splits is not usable: got .1., expected a dict"),
+        ({"forced_splits": {"feature": 0, "threshold": "x"}}, "forced_splits.threshold cannot"),
+        ({"forced_splits": [1]}, "forced_splits cannot be used: got .1., expected a dict"),
         ({"forced_splits": CYCLE}, "forced_splits.left.right is one of the splits above it"),
         ({"forced_splits": CHAIN}, "forced_splits does not fit num_leaves=12: got '13 splits'"),
         ({"forced_splits": "no/such/file.json"}, "file of forced_splits cannot be read"),

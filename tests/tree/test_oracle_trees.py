@@ -74,7 +74,7 @@ class Checker:
         best = None
         if self.max_depth <= 0 or depth < self.max_depth:
             best = find_best_split(self.histograms(rows), self.columns, sums, value, self.rules)
-        # What is left of a gain of zero after rounding is no gain.
+        # What is left of a gain of zero after rounding is not a gain.
         if best is not None and best.gain <= 1e-9:
             best = None
         return Leaf(rows, sums, value, depth, best)

@@ -14,7 +14,7 @@ from gossamer.errors import DataError, message
 
 
 class MissingKind(IntEnum):
-    """What counts as missing; the numbers are those of the native core and of the files."""
+    """What counts as missing; the native core and the files use the same numbers."""
 
     NAN = 0
     ZERO = 1  # zero as well as NaN
@@ -141,7 +141,7 @@ class Binning:
         """Make a binning from what a file keeps, and check it.
 
         Raises:
-            DataError: If the arrays are no binning.
+            DataError: If the arrays are not a binning.
         """
         try:
             binning = cls(
@@ -207,4 +207,4 @@ def _joined(
 
 
 def _broken(what: str) -> DataError:
-    return DataError(message(f"the bins are not usable: {what}"))
+    return DataError(message(f"the bins cannot be used: {what}"))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.errors import DataError, message
 
-# With a gap beside each of them, bins still have numbers of 16 bits.
+# With a gap next to each of them, bins still have numbers of 16 bits.
 _MAX_CATEGORIES: Final = 32_000
 
 Column = npt.NDArray[Any]
@@ -42,7 +42,7 @@ class CategoryCounts(NamedTuple):
         found: The categories, increasing.
         counts: Rows of each.
         n_missing: Rows of none.
-        odd: A value that is no category; None: there is none.
+        odd: A value that is not a category; None: there is none.
     """
 
     found: npt.NDArray[np.int32]
@@ -103,7 +103,7 @@ def with_categories(
             raise DataError(
                 message(
                     f"column {names[column]!r} is categorical, "
-                    "but holds a value that is no category",
+                    "but holds a value that is not a category",
                     got=odd,
                     expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
                     hint="Give categories as strings or as a pandas category.",

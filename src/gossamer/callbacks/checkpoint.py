@@ -1,4 +1,4 @@
-"""Write the training to a file now and then, and go on from there after a crash."""
+"""Write the training to a file now and then, and resume from there after a crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Checkpoint:
         path: The file.
         every_rounds: Rounds from one file to the next; None: they do not matter.
         every_seconds: Seconds from one file to the next; None: they do not matter.
-        resume: Whether to go on from a file that is there.
+        resume: Whether to resume from a file that exists.
     """
 
     order: ClassVar[int] = 1000  # `train` calls it after all others in any case
@@ -40,13 +40,13 @@ class Checkpoint:
     _written: float = 0.0  # when
 
     def attach(self, run: Run) -> None:
-        """Prepare to write a training, which goes on from the file if there is one."""
+        """Prepare to write a training, which resumes from the file if there is one."""
         _check_folder(self.path)
         self._run = run
         _ = run.identity, run.first_params, run.first_env  # as they are before the first round
         if self.resume and self.path.exists():
             restore(run, self.path)
-            info(f"Training goes on from {str(self.path)!r} after {run.n_done} rounds.")
+            info(f"Training resumes from {str(self.path)!r} after {run.n_done} rounds.")
         remove_stale(self.path)
         self._written = time.monotonic()
 
@@ -73,7 +73,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def close(self) -> None:
-        """Let go of the training."""
+        """Release the training."""
         self._run = None
 
 
@@ -83,7 +83,7 @@ def checkpoint(
     every_seconds: float | None = None,
     resume: bool = True,
 ) -> Checkpoint:
-    """Write the training to a file now and then; started again, it goes on from there.
+    """Write the training to a file now and then; started again, it resumes from there.
 
     The script is simply run again. What it trains is then, byte for byte, what it would have
     trained without a break: metrics recorded so far, early stopping and schedules of parameters
@@ -94,7 +94,7 @@ def checkpoint(
         every_rounds: Write it after so many rounds.
         every_seconds: Write it after the first round that ends so many seconds after the last
             time. If neither is given: 60.
-        resume: Whether to go on from the file if there is one; otherwise it is written over.
+        resume: Whether to resume from the file if there is one; otherwise it is overwritten.
 
     Example:
         >>> import tempfile
@@ -112,15 +112,15 @@ def checkpoint(
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ParameterError(
-            message("the checkpoint's path is not usable", got=path, expected="a path")
+            message("the checkpoint's path cannot be used", got=path, expected="a path")
         )
     if every_rounds is not None and not (_is_a(every_rounds, Integral) and every_rounds >= 1):
         raise ParameterError(
-            message("every_rounds is not usable", got=every_rounds, expected="an integer >= 1")
+            message("every_rounds cannot be used", got=every_rounds, expected="an integer >= 1")
         )
     if every_seconds is not None and not (_is_a(every_seconds, Real) and every_seconds >= 0):
         raise ParameterError(
-            message("every_seconds is not usable", got=every_seconds, expected="a number >= 0")
+            message("every_seconds cannot be used", got=every_seconds, expected="a number >= 0")
         )
     if every_rounds is None and every_seconds is None:
         every_seconds = _SECONDS

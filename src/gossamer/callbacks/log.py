@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from gossamer.callbacks.env import CallbackEnv
 from gossamer.logger import show
 from gossamer.metrics.eval_result import format_results
+from gossamer.params import Params
 
 
 @dataclass(eq=False)
@@ -44,3 +46,27 @@ def log_evaluation(period: int = 1, show_stdv: bool = True) -> LogEvaluation:
         [1] valid's l2: 0.25
     """
     return LogEvaluation(period, show_stdv)
+
+
+def prints_metrics(params: Params) -> bool:
+    """Whether the user asked for output: `verbose=1`, or more, was passed.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> prints_metrics(resolve({})), prints_metrics(resolve({"verbose": 1}))
+        (False, True)
+    """
+    return "verbosity" in params.given and params.verbosity >= 1
+
+
+def automatic_log(callbacks: Sequence[object], params: Params) -> list[LogEvaluation]:
+    """Return what prints the metrics of every round, if `verbose=1` was passed.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> len(automatic_log([], resolve({"verbose": 1})))
+        1
+    """
+    if not prints_metrics(params) or any(isinstance(c, LogEvaluation) for c in callbacks):
+        return []
+    return [log_evaluation()]

@@ -51,7 +51,7 @@ class _ProgressBar:
 
     def __call__(self, env: CallbackEnv) -> None:
         n_done = env.iteration - env.begin_iteration
-        if n_done == 0 or self._bar is None:  # later where training goes on from a checkpoint
+        if n_done == 0 or self._bar is None:  # later where training resumes from a checkpoint
             self.close()
             n_rounds = env.end_iteration - env.begin_iteration
             self._bar = _import_tqdm()(total=n_rounds, initial=n_done, **self.options)
@@ -139,13 +139,13 @@ class _AutomaticBar:
 
 
 def automatic_progress(callbacks: Sequence[object], verbosity: int) -> list[Any]:
-    """Return a bar that shows itself if someone waits and looks on; nothing otherwise.
+    """Return a bar that shows itself when a training takes a while; nothing otherwise.
 
-    Nobody looks on where standard error is no terminal and no notebook. With `verbosity` below 0, a
-    bar of the user's own, or metrics that are printed, there is none either.
+    There is none where standard error is neither a terminal nor a notebook, with `verbosity` below
+    0, with a bar of the user's own, and where metrics are printed.
 
     Args:
-        callbacks: Those of the training.
+        callbacks: The callbacks of the training.
         verbosity: The parameter.
 
     Example:

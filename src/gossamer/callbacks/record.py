@@ -34,7 +34,7 @@ class _RecordEvaluation:
         return self.eval_result
 
     def set_state(self, state: EvalHistory) -> None:
-        """Go on from a checkpoint."""
+        """Resume from a checkpoint."""
         self.eval_result.clear()
         self.eval_result.update(state)
 

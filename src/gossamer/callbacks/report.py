@@ -54,5 +54,5 @@ def report_metrics(log: Callable[..., Any], period: int = 1) -> _ReportMetrics:
             message("log cannot be called", got=log, expected="a function (name, value, step=)")
         )
     if isinstance(period, bool) or not isinstance(period, int) or period < 1:
-        raise ParameterError(message("period is not usable", got=period, expected="1 or more"))
+        raise ParameterError(message("period cannot be used", got=period, expected="1 or more"))
     return _ReportMetrics(log, period)

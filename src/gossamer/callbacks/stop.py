@@ -94,7 +94,7 @@ class _EarlyStopping:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Resume from a checkpoint."""
         self.enabled = state["enabled"]
         self._names, self._watched = state["names"], state["watched"]
         self._best = [
@@ -215,7 +215,7 @@ def early_stopping(
     if not all(isinstance(delta, Real) and delta >= 0 for delta in min_deltas):
         raise ParameterError(
             message(
-                "min_delta is not usable",
+                "min_delta cannot be used",
                 got=min_delta,
                 expected="a number >= 0, or a list of one per metric",
             )

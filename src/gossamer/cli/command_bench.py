@@ -26,7 +26,7 @@ Examples:
   gossamer bench
   gossamer bench --rows 1000000 --columns 50 --rounds 20 --threads 4
 
-Numbers of made-up data say little about yours, and those of a busy machine nothing: see the
+Times on made-up data say little about your data, and times on a busy machine say nothing: see the
 benchmarks of the documentation for both.
 """
 

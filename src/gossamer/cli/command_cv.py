@@ -39,8 +39,8 @@ Examples:
 def command(ctx: click.Context, /, as_json: bool, quiet: bool, **options: Any) -> None:
     """Cross-validate: train on all parts of a file but one, evaluate on that; each in turn.
 
-    Options and parameters are those of `gossamer train`. Classes keep their shares in every fold,
-    queries stay whole.
+    It takes the options and parameters of `gossamer train`. Classes keep their shares in every
+    fold, queries stay whole.
     """
     from gossamer.cv import cv
 

@@ -38,7 +38,7 @@ Examples:
 def command(out: Path, rounds: int, quiet: bool) -> None:
     """Train on a small data set, and show what comes out.
 
-    It shows the progress, and writes the model and a picture of the learning curve.
+    It shows the progress, and writes the model and a plot of the learning curve.
     """
     from gossamer.cli.demo import run_demo
 

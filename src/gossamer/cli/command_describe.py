@@ -181,7 +181,7 @@ def _target_text(found: dict[str, Any], n_rows: int) -> str:
     if found["task"] is None:
         text = f"Target {found['target']}: nothing can be learnt from it. {found['reason']}"
     else:
-        text = f"Target {found['target']}: {found['task']}, because {found['reason']}."
+        text = f"Target {found['target']}: {found['task']} ({found['reason']})."
     if found["missing"]:
         text += (
             f"\n{found['missing']:,} of {n_rows:,} rows have no target: `train` leaves them out."

@@ -101,7 +101,7 @@ def command(
 
 
 def _output(model: Booster, class_name: str | None) -> int | None:
-    """Return which output is explained: that of the class asked for; None: nobody asked."""
+    """Return which output is explained: the chosen class; None: no class was chosen."""
     classes = classes_of(model)
     n_outputs = model.model.objective.n_outputs
     if class_name is None:
@@ -261,7 +261,7 @@ class _Row(_Explanation):
 
     def text(self, style: Style) -> str:
         largest = max(np.abs(self._values[:-1]).max(initial=0), 1e-300)
-        rows: list[tuple[object, ...]] = [("(expected of all rows)", "", self._signed(-1), "")]
+        rows: list[tuple[object, ...]] = [("(expected over all rows)", "", self._signed(-1), "")]
         for i in self._order[: self._top]:
             bar = style.draw_bar(abs(self._values[i]) / largest)
             cell = "missing" if _is_missing(self._cells[i]) else self._cells[i]

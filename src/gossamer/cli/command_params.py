@@ -35,7 +35,7 @@ Examples:
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("--search", "-s", metavar="WORD", help="Those with this word in names or doc.")
 @click.option(
-    "--changed", metavar="FILE", help="Those of a model or a config file that are no defaults."
+    "--changed", metavar="FILE", help="Only parameters that a model or config file changes."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @debug_option

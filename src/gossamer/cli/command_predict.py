@@ -208,6 +208,6 @@ class _Predictor:
         return found
 
     def _threshold(self) -> float:
-        """Scores of some objectives are no probabilities."""
+        """Scores of some objectives are not probabilities."""
         is_probability = gives_probabilities(self._model) and not self._options["raw_score"]
         return 0.5 if is_probability else 0.0

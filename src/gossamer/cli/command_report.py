@@ -30,7 +30,7 @@ Pass rows that the model was not trained on: on its training rows any model look
 @click.option(
     "--out", "-o", default="report.html", show_default=True, metavar="FILE", help="The page."
 )
-@click.option("--title", help="What stands on top.")
+@click.option("--title", help="Heading of the page.")
 @table_options
 def command(
     model: str,

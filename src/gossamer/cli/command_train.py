@@ -64,11 +64,11 @@ Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
 )
 @click.option("--out", "-o", default="model.gsm", show_default=True, metavar="FILE", help="Model.")
 @click.option("--report", metavar="FILE", help="Write a page about the model, too (HTML).")
-@click.option("--init-model", metavar="FILE", help="Go on from this model: more rounds on top.")
+@click.option("--init-model", metavar="FILE", help="Continue this model: more rounds on top.")
 @click.option(
-    "--checkpoint", metavar="FILE", help="Write the training there every minute, to go on from."
+    "--checkpoint", metavar="FILE", help="Write the training there every minute, for --resume."
 )
-@click.option("--resume", metavar="FILE", help="Go on from this checkpoint, and write it on.")
+@click.option("--resume", metavar="FILE", help="Resume from this checkpoint, and keep writing it.")
 @output_options
 @click.pass_context
 def command(ctx: click.Context, /, as_json: bool, quiet: bool, **options: Any) -> None:
@@ -206,7 +206,7 @@ def share_of(valid: str) -> float | None:
     """Return the share that `--valid` asks for; None: it is a file.
 
     Raises:
-        UsageError: If it is a number that is no share.
+        UsageError: If it is a number that is not a share.
 
     Example:
         >>> share_of("0.2"), share_of("test.csv")

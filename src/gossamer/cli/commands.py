@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "convert": "write a model in another format",
     "describe": "look at a data file or a model file",
     "params": "look up parameters",
+    "playground": "watch boosting learn, on a page with sliders",
     "bench": "measure the speed of this machine",
     "demo": "train on a small data set and show what comes out",
     "version": "versions that matter in a report of a problem",
@@ -125,7 +126,7 @@ class Commands(click.Group):
             ctx.exit(INTERRUPTED)
         except (OSError, ImportError, ValueError, MemoryError) as error:
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                raise  # nobody reads on (`gossamer params | head`): click ends quietly
+                raise  # the reader has stopped (`gossamer params | head`): click ends quietly
             if ctx.meta.get(DEBUG) or not is_expected(error):
                 raise
             failure = WrongParameter if isinstance(error, ParameterError) else Failed
@@ -179,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Args:
-        arguments: What stands behind `gossamer` on the command line; None: what the user typed.
+        arguments: What follows `gossamer` on the command line; None: what the user typed.
 
     Returns:
         The exit code: 0 if all went well, 1 if data or a model cannot be used, 2 for wrong options

@@ -20,7 +20,7 @@ Pairs = list[tuple[str, Any]]
 def read_config(path: str) -> Pairs:
     """Read the options and parameters of a file.
 
-    Sections of TOML are for the reader: what stands in `[data]` might as well stand in `[params]`.
+    Sections of TOML are for the reader: what is in `[data]` might as well be in `[params]`.
     Of a section of a section, as `[params.monotone_constraints]`, the last word is the name, and
     what is in it the value.
 
@@ -38,7 +38,7 @@ def read_config(path: str) -> Pairs:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ParameterError(message("the config file is no text", got=path)) from None
+        raise ParameterError(message("the config file is not UTF-8 text", got=path)) from None
     if Path(path).suffix.lower() == ".toml":
         return _from_toml(text, path)
     return from_lines(text.splitlines(), path)
@@ -50,7 +50,7 @@ def _from_toml(text: str, path: str) -> Pairs:
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(
             message(
-                f"the config file {path!r} is no TOML ({error})",
+                f"the config file {path!r} is not TOML ({error})",
                 hint='Text needs quotes: target = "price".',
             )
         ) from None
@@ -79,7 +79,7 @@ def from_lines(lines: Iterable[str], path: str) -> Pairs:
         if not found or not name.strip():
             raise ParameterError(
                 message(
-                    f"line {number} of the config file {path!r} is not usable",
+                    f"line {number} of the config file {path!r} cannot be used",
                     got=stripped,
                     expected="key = value",
                     hint="TOML files must be called .toml." if stripped.startswith("[") else "",

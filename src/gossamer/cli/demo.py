@@ -46,7 +46,7 @@ class Outcome:
 
 
 def run_demo(out: Path, *, n_rounds: int, quiet: bool = False) -> None:
-    """Train on a small data set, show what came out, write the model and a picture.
+    """Train on a small data set, show what came out, write the model and a plot.
 
     Args:
         out: Folder for the files; made if it is not there.
@@ -208,7 +208,7 @@ def _watchers(n_rounds: int, style: Style) -> list[Callable[[CallbackEnv], Any]]
     if find_spec("tqdm") is None:
         return [_Table(period, style, print)]
     tqdm = import_module("tqdm.auto").tqdm
-    # disable=None: no bar where nobody looks at a terminal.
+    # disable=None: no bar where standard error is not a terminal.
     bar = progress_bar("  training", show_metrics=False, disable=None, ncols=72)
     return [_Table(period, style, lambda line: tqdm.write(line, file=sys.stdout)), bar]
 
@@ -262,7 +262,12 @@ def _show_files(files: list[Path], missing: list[str], style: Style) -> None:
         print(style.dim(f"    {text}"))
     model = files[0].as_posix()
     _heading("Next", style)
-    print(f"    gossamer describe {model}        what is in the model")
-    print(f"    gossamer explain {model}         which columns matter")
-    print(f'    gossamer.Booster(model_file="{model}").predict(rows)        in Python')
+    commands = {
+        f"gossamer describe {model}": "what is in the model",
+        f"gossamer explain {model}": "which columns matter",
+        "gossamer playground": "watch boosting learn, in a browser",
+    }
+    width = max(map(len, commands))
+    for command, what in commands.items():
+        print(f"    {command:<{width}}  {what}")
     print(f"\n  {style.bold('Report')}: open {files[-1].absolute()} in a browser\n")

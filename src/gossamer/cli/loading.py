@@ -63,10 +63,13 @@ def data_options(command: Any) -> Any:
             help=f"Rounds.  [default: {_ROUNDS}; with --early-stopping at most {_MOST_ROUNDS}]",
         ),
         click.option(
-            "--task", type=click.Choice(TASKS), default="auto", help="Without: the target tells."
+            "--task",
+            type=click.Choice(TASKS),
+            default="auto",
+            help="Default: inferred from the target.",
         ),
-        click.option("--objective", help="What to minimize. Without: that of the task."),
-        click.option("--metric", help="What to measure, with commas. Without: those of the task."),
+        click.option("--objective", help="What to minimize. Default: the task's."),
+        click.option("--metric", help="What to measure, with commas. Default: the task's."),
         click.option(
             "--early-stopping",
             type=click.IntRange(min=1),
@@ -190,7 +193,7 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
         raise click.UsageError("Ranking needs queries: --query COL says which one a row is of.")
     params = task.fill_in(params, is_validated=is_validated)
     resolved = resolve(params)  # fails now rather than after binning
-    console.say(f"Task: {task.title}, because {task.reason}.")
+    console.say(f"Task: {task.title} ({task.reason}).")
     traits = traits_of(resolved.objective)
     if traits.kind is Kind.BINARY and traits.gives_probabilities and task.named_classes:
         console.say(f"Predictions are probabilities of {str(task.named_classes[1])!r}.")
@@ -269,7 +272,7 @@ def make_dataset(
         own.pop("ignore_column")  # these columns need not be there
         return Dataset(table, label, reference=reference, params=own, **fields)
     categorical: Any = "auto"
-    if roles.categorical:  # beside text, which always is
+    if roles.categorical:  # in addition to text, which always is
         others = {*dropped, roles.weight, roles.query, *roles.categorical}
         text = [n for i, n in enumerate(source.names or ()) if source.may_have_levels(i)]
         categorical = [*roles.categorical, *(name for name in text if name not in others)]

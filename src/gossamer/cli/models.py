@@ -36,7 +36,7 @@ def load_model(path: str) -> Booster:
     try:
         return Booster(model_file=path)
     except UnicodeDecodeError:
-        raise ModelFileError(message("the file is no model", got=path)) from None
+        raise ModelFileError(message("the file is not a model", got=path)) from None
 
 
 def text_columns(model: Booster) -> list[str]:

@@ -94,7 +94,7 @@ def header_option(command: F) -> F:
     return click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first line of a text file has names. Without: it has, unless all "
+        help="Whether the first line of a text file has names. Default: it has, unless all "
         "values in it are numbers.",
     )(command)
 
@@ -186,7 +186,7 @@ class Console:
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody looks at the progress."""
+        """Whether progress is shown: standard error is a terminal."""
         return not self.is_quiet and sys.stderr.isatty()
 
     def show(self, text: str, facts: Any) -> None:

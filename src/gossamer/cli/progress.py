@@ -19,7 +19,7 @@ class TrainingBar:
     """A callback: rounds, time left, the first metric of the last data set.
 
     Attributes:
-        label: What stands in front.
+        label: The text in front.
         is_shown: Whether there is a terminal.
     """
 

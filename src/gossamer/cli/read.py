@@ -133,7 +133,7 @@ def read_all(source: Source, columns: Sequence[int] | None, work: Callable[[Any]
 
 
 def read_column(source: Source, name: str) -> Array:
-    """Return the values of a column; those of text are objects, None where missing."""
+    """Return the values of a column; text is given as objects, None where missing."""
     assert source.names is not None
     at = source.names.index(name)
     parts = read_all(source, [at], lambda chunk: values_of(chunk, 0))
@@ -216,7 +216,7 @@ def chunks_of(
     Args:
         source: Where they are.
         columns: These columns, in this order; None: all.
-        restart: Called where all begins anew: types turned out to be others.
+        restart: Called when reading starts again because types turned out to be others.
     """
     at = None
     if columns is not None and source.names is not None:

@@ -96,7 +96,7 @@ def gather(
         config: The config file.
 
     Raises:
-        ParameterError: If a name is unknown, or a value not usable.
+        ParameterError: If a name is unknown, or a value cannot be used.
         OSError: If the config file cannot be read.
     """
     files, pairs = split_arguments(arguments)
@@ -192,7 +192,7 @@ def read_pair(text: str) -> tuple[str, Any]:
     name, found, value = text.partition("=")
     if not found or not name.strip():
         raise ParameterError(
-            message("--set is not usable", got=text, expected="key=value, as num_leaves=63")
+            message("--set cannot be used", got=text, expected="key=value, as num_leaves=63")
         )
     return name.strip(), value.strip()
 
@@ -233,7 +233,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _cast(ctx: click.Context, option: click.Parameter, value: Any, name: str) -> Any:
-    """Read the value of an option from a config file, as click reads that of the command line."""
+    """Read the value of an option from a config file, as click reads the command line."""
     if isinstance(value, str) and value.startswith("name:"):
         value = value.removeprefix("name:")
     if option.multiple:
@@ -248,7 +248,7 @@ def _cast(ctx: click.Context, option: click.Parameter, value: Any, name: str) ->
         return option.type_cast_value(ctx, value)
     except click.UsageError as error:
         raise ParameterError(
-            message(f"{name} is not usable ({error.message.rstrip('.')})", got=value)
+            message(f"{name} cannot be used ({error.message.rstrip('.')})", got=value)
         ) from None
 
 

@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 # Whole numbers of so many different values, or fewer, are classes.
 _MOST_CODES: Final = 20
-# Text of more different values is no class, unless it is said to be.
+# Text with more distinct values is not a class, unless the user says that it is.
 _MOST_NAMES: Final = 1000
 
 _TITLE: Final = {
@@ -35,7 +35,7 @@ _TASK_OF: Final[dict[Kind, TaskName]] = {
     Kind.RANKING: "ranking",
 }
 _OBJECTIVE: Final = {"binary": "binary", "multiclass": "multiclass", "ranking": "lambdarank"}
-# What is shown beside the metric that early stopping looks at, which is the first.
+# The metrics that are shown; early stopping looks at the first.
 _METRICS: Final = {
     "regression": ("rmse", "l1"),
     "binary": ("binary_logloss", "auc"),
@@ -183,7 +183,7 @@ def _asked(
                     hint="Leave one of them out.",
                 )
             )
-        return name, "as asked for"
+        return name, "--task"
     if by_objective is not None:
         return by_objective, f"objective={objective}"
     return ("ranking", "rows belong to queries") if has_queries else (None, "")

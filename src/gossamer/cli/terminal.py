@@ -11,7 +11,7 @@ from typing import TextIO
 from gossamer.errors import escape_controls
 
 _BAR = "█"
-_CODES = re.compile("(\x1b\\[(?:0|1|2|36|1;32)m)")  # those of `Style`
+_CODES = re.compile("(\x1b\\[(?:0|1|2|36|1;32)m)")  # the codes of `Style`
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class DaskDataset:
         query: Instead of `group`: the query of each row. Queries may span partitions.
         init_score: Scores to start from.
         position: For ranking: where each row was shown.
-        feature_name: Names of the columns; "auto": those of the frame.
+        feature_name: Names of the columns; "auto": the frame's own.
         categorical_feature: Names or positions of the categorical columns; see `Dataset`.
 
     Example:

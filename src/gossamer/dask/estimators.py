@@ -134,7 +134,7 @@ class DaskGossamerModel(GossamerModel):
             eval_sample_weight: Their weights.
             eval_init_score: Their scores to start from.
             eval_group: Their queries.
-            eval_metric: Metrics besides that of the objective.
+            eval_metric: Metrics in addition to the objective's.
             feature_name: Names of the columns.
             categorical_feature: The categorical columns.
             callbacks: Called on every worker.

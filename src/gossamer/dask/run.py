@@ -43,7 +43,7 @@ def run_job(
         parts: The partitions of the training data, in the order of the rows.
         valid: The partitions of each validation set.
         time_out: Seconds without a sign of life after which a worker counts as lost.
-        max_restarts: How often to go on from the finished rounds after workers were lost.
+        max_restarts: How often to resume from the finished rounds after workers were lost.
 
     Raises:
         WorkerError: If a worker raised an exception that is not Gossamer's, or was lost once more
@@ -149,7 +149,7 @@ def _deal(parts: Sequence[Delayed], n_workers: int) -> list[Sequence[Delayed]]:
 def _wait_for(
     client: Client, tasks: dict[str, Future], time_out: float, *, stop_early: bool = True
 ) -> set[str]:
-    """Wait until all tasks have ended but those of lost workers; returns these.
+    """Wait until all tasks have ended except tasks of lost workers, which are returned.
 
     Raises:
         _Lost: With `stop_early`, if a worker is lost.

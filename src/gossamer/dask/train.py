@@ -112,7 +112,7 @@ def train(
         traffic: Filled with what the first worker has sent: the fields of `Traffic`,
             `collectives_per_tree` and `bytes_per_tree`.
         time_out: Seconds without a sign of life after which a worker counts as lost.
-        max_restarts: How often training goes on from the finished rounds after a worker was lost.
+        max_restarts: How often training resumes from the finished rounds after a worker was lost.
 
     Raises:
         NotSupportedError: If parameters ask for something that workers cannot do together.

@@ -107,7 +107,7 @@ class _Mail:
                 del self._boxes[place]
 
     def stop(self, key: str) -> None:
-        """Tell the workers of a training that nobody sends anything any more."""
+        """Tell the workers of a training that no more messages will come."""
         with self._lock:
             for place, box in self._boxes.items():
                 if place[0] == key:

@@ -106,9 +106,9 @@ class Provenance:
 
     Attributes:
         kind: The kind of source.
-        params: The parameters it was built with, those of a training included.
+        params: The parameters it was built with, including a training's.
         own: The data set's own parameters alone.
-        binning: The parameters that the bins follow from: those of the data that chose them.
+        binning: The parameters that the bins follow from, given with the data that chose the bins.
         has_header: Whether the first line of a text file has names; None: not said.
         taken: Columns that are not features.
         is_file: Whether the source is a path, from which everything can be read again.
@@ -288,7 +288,7 @@ def not_in_memory(user: str) -> DataError:
 def _refuse_released(user: str) -> Values:
     raise DataError(
         message(
-            f"{user} needs raw values, and those of this data set are freed",
+            f"{user} needs raw values, and this data set's raw values are freed",
             hint=f"Pass {user.partition('=')[0]} in Dataset(params=...), or free_raw_data=False.",
         )
     )

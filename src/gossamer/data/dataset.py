@@ -17,13 +17,14 @@ import numpy.typing as npt
 from gossamer.data.builders import from_binary
 from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
+from gossamer.data.card import to_card
 from gossamer.data.categories.levels import Levels
 from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.labels.queries import as_int32
 from gossamer.data.labels.row_fields import known_field, query_bounds
 from gossamer.data.lazy import LazyData
 from gossamer.data.request import is_auto
-from gossamer.data.summary import shorten, to_html, to_line
+from gossamer.data.summary import to_line
 from gossamer.data.table.columns import Level
 from gossamer.errors import DataError, DataTypeError, message
 from gossamer.params import BINNING_PARAMS, Params, resolve
@@ -292,7 +293,7 @@ class Dataset:
             ['a', 'b']
         """
         if not isinstance(other, Dataset):
-            raise DataTypeError(message("this is no Dataset", got=type(other).__name__))
+            raise DataTypeError(message("this is not a Dataset", got=type(other).__name__))
         added = other._lazy.built
         if self._lazy.built is None or added is None:
             raise DataError(
@@ -378,7 +379,7 @@ class Dataset:
         return None if levels is None else [list(found) for found in levels.by_column.values()]
 
     def get_data(self) -> Any:
-        """Return the raw data; of files the paths, of frames what is no label, weight, ...
+        """Return the raw data; of files the paths, of frames what is not a label, weight, ...
 
         Raises:
             DataError: If it was freed after binning.
@@ -415,10 +416,7 @@ class Dataset:
         return to_line("Dataset", self._lazy.facts())
 
     def _repr_html_(self) -> str:
-        facts, built = self._lazy.facts(), self._lazy.built
-        if built is not None:
-            facts["names"] = shorten(built.names)
-        return to_html("Dataset", facts)
+        return to_card(self._lazy.facts(), self._lazy.built)
 
     def feature_num_bin(self, feature: int | str) -> int:
         """Return the number of bins of a column, given by its position or name."""

@@ -127,7 +127,7 @@ def read_folds(
     if not isinstance(folds, Iterable) or isinstance(folds, str | bytes | dict):
         raise ParameterError(
             message(
-                "folds are not usable",
+                "folds cannot be used",
                 got=folds,
                 expected="pairs of (training rows, test rows), or a splitter with split()",
             )
@@ -143,7 +143,7 @@ def _read_fold(i: int, pair: Any, n_rows: int) -> Fold:
         train, test = pair
     except (TypeError, ValueError):
         raise ParameterError(
-            message(f"fold {i} is no pair", got=pair, expected="(training rows, test rows)")
+            message(f"fold {i} is not a pair", got=pair, expected="(training rows, test rows)")
         ) from None
     fold = Fold(
         _read_rows(f"training rows of fold {i}", train, n_rows),
@@ -170,12 +170,12 @@ def _read_rows(what: str, rows: Any, n_rows: int) -> Rows:
         raise DataError(message(f"{what} cannot be made an array ({error})")) from None
     if found.ndim != 1 or len(found) == 0:
         raise DataError(
-            message(f"{what} are not usable", got=rows, expected="a list of at least one row")
+            message(f"{what} cannot be used", got=rows, expected="a list of at least one row")
         )
     if found.dtype.kind not in "iu":
         raise DataError(
             message(
-                f"{what} are not usable",
+                f"{what} cannot be used",
                 got=str(found.dtype),
                 expected="numbers of rows, from 0",
                 hint="np.flatnonzero(mask) gives the rows of a mask."
@@ -207,7 +207,7 @@ def _check_count(n_folds: Any, n_things: int, things: str) -> None:
     if not is_integer or n_folds < 2:
         raise ParameterError(
             message(
-                "nfold is not usable",
+                "nfold cannot be used",
                 got=n_folds,
                 expected="an integer >= 2",
                 hint="A single split can be given as folds=[(train, test)].",
@@ -224,6 +224,6 @@ def _random(seed: Any) -> np.random.RandomState:
     is_integer = isinstance(seed, Integral) and not isinstance(seed, bool)
     if not is_integer or not 0 <= seed < 2**32:
         raise ParameterError(
-            message("seed is not usable", got=seed, expected="an integer from 0 to 4294967295")
+            message("seed cannot be used", got=seed, expected="an integer from 0 to 4294967295")
         )
     return np.random.RandomState(int(seed))

@@ -311,7 +311,7 @@ class LazyData:
         return self.data if self.built is None else self.built.given
 
     def all_params(self) -> dict[str, Any]:
-        """Return the parameters, those of the training that it was built for included."""
+        """Return the parameters, including those given by the training that it was built for."""
         if self.built is None:
             return dict(self.params)
         return self.built.source.params.to_dict(given_only=True)

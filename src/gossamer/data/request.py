@@ -25,9 +25,9 @@ class Request:
     Attributes:
         data: The user's table, or where it is read from.
         fields: Labels, weights, ... by name: values, or names of columns.
-        names: Names of the columns; "auto": those of the table.
+        names: Names of the columns; "auto": the table's own.
         categorical: The categorical columns; "auto": by their types.
-        params: Parameters, those of a training included.
+        params: Parameters, including a training's.
         own: The data set's own parameters alone.
         taken: Columns that an earlier build found not to be features.
     """
@@ -101,7 +101,7 @@ def join_fields(given: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str,
 
 
 def known_names(reference: BuiltData | None, found: Sequence[str] | None) -> list[str] | None:
-    """Return the names of the reference's columns by which those of a table are found."""
+    """Return the names of the reference's columns, by which a table's columns are found."""
     if reference is None:
         return None
     return names_for(reference.names, reference.columns.table_names, found or ())

@@ -106,7 +106,7 @@ class ChunkedShards(NamedChunkedTable):
         return stack.finish()
 
     def _take_own(self, rows: npt.NDArray[np.int64]) -> Values | None:
-        """Read those of some rows that this worker has; None: it has none of them."""
+        """Read the rows among these that this worker has; None: it has none of them."""
         first, last = np.searchsorted(rows, [self._begin, self._begin + self._n_own])
         if self._own is None or first == last:
             return None
@@ -147,7 +147,7 @@ class ChunkedShards(NamedChunkedTable):
         categorical: Sequence[int] = (),
         weight: npt.NDArray[np.float32] | None = None,
     ) -> BinnedTable:
-        """Find the bins of the table, and fill those of this worker's rows."""
+        """Find the bins of the table, and fill the bins of this worker's rows."""
         n_threads = resolve_threads(params.num_threads, self.n_rows, self.n_columns)
         binning, example = find_bins_of(self, params, names, categorical, weight, n_threads)
         like = self._fill_training(binning, example, params, n_threads)

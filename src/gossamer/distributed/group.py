@@ -166,7 +166,7 @@ class Group(ABC):
 
     def fail(self, error: BaseException) -> None:
         """Tell all others that this worker cannot go on."""
-        if isinstance(error, WorkerError):  # somebody else's, passed on as it is
+        if isinstance(error, WorkerError):  # another worker's, passed on as it is
             worker, is_lost, text = error.worker, error.is_lost, str(error)
         else:
             worker, is_lost = self.names[self.rank], False

@@ -79,7 +79,7 @@ class Shard:
         return RowWindow(self.begin, self.end, self.n_rows)
 
     def own_rows(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Return those of some rows, which increase, that this worker has; its first one is 0."""
+        """Return the rows among these (increasing) that this worker has; its first row is 0."""
         first, last = np.searchsorted(rows, [self.begin, self.end])
         return rows[first:last] - np.uint32(self.begin)
 
@@ -153,7 +153,7 @@ class ShardGrower(OwnRowsGrower):
         return trees
 
     def _check_same(self, gradient: npt.NDArray[np.float32]) -> None:
-        """Refuse gradients that differ among workers: the model would be nobody's.
+        """Refuse gradients that differ among workers: the models would differ as well.
 
         Raises:
             GossamerError: If a custom objective is not deterministic.

@@ -1,6 +1,6 @@
 """`TcpGroup`: processes that connect over TCP, for programs that start their own workers.
 
-Connections are those of `multiprocessing.connection`: both sides prove that they know the token.
+Connections use `multiprocessing.connection`: both sides prove that they know the token.
 Messages are bytes that are never unpickled. A worker listens on its own address only.
 """
 

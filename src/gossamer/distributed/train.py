@@ -48,7 +48,7 @@ class ShardData:
         query: Instead of `group`: the query of each row.
         init_score: Scores to start from.
         position: For ranking: where each row was shown.
-        feature_name: Names of the columns; "auto": those of the frames.
+        feature_name: Names of the columns; "auto": the frames' own.
         categorical_feature: Names or positions of the categorical columns; see `Dataset`.
     """
 

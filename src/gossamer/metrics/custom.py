@@ -32,7 +32,7 @@ def evaluate_custom(
 
     Raises:
         DataError: If a function returns anything but (name, value, maximize).
-        ParameterError: If one of them is no function.
+        ParameterError: If one of them is not a function.
 
     Example:
         >>> import numpy as np
@@ -59,7 +59,7 @@ def _checked_functions(functions: Any) -> list[CustomMetric]:
         if not callable(function):
             raise ParameterError(
                 message(
-                    "feval is no function",
+                    "feval is not a function",
                     got=function,
                     expected="a function of (predictions, data), or a list of functions",
                     hint="Names of metrics go into params['metric'].",

@@ -42,7 +42,7 @@ class MeanLoss(Metric):
     ) -> float:
         """Return the mean loss of the predictions."""
         self._check_labels(targets)
-        # Predictions of a hinge have lost their distance: its loss is that of the scores.
+        # Predictions of a hinge have lost their distance: its loss is computed from the scores.
         predicted = score if self.row.of_scores else predictions_of(score, objective, n_threads)
         total = _native.sum_loss(self.args, predicted, targets.label, targets.weight, n_threads)
         return self.row.finish(total, targets)
@@ -79,7 +79,7 @@ class LossRow:
         loss: Makes the loss from the parameters.
         labels: Labels from here to there; others are refused.
         finish: Makes the metric from the sum over the rows.
-        of_scores: Whether the loss is that of the raw scores, not of the predictions.
+        of_scores: Whether the loss is computed from raw scores, not from predictions.
         from_argument: Makes name and loss from what follows "@" in the name; None: nothing may.
     """
 
@@ -109,7 +109,7 @@ class LossRow:
 
 
 def _tweedie(power: float) -> _native.LossArgs:
-    if power == 1:  # where the likelihood of Tweedie is that of Poisson
+    if power == 1:  # where Tweedie's likelihood is Poisson's
         return _native.LossArgs(_Loss.POISSON_DEVIANCE, c=_SMALLEST_RATE)
     return _native.LossArgs(_Loss.TWEEDIE_LIKELIHOOD, power)
 

@@ -124,7 +124,7 @@ class MultiAUC(Metric):
         """Return the mean area under the curves."""
         check_classes(targets, objective)
         by_class = score.reshape(objective.n_outputs, -1)
-        if objective.traits.link != "sigmoid":  # there the order of scores is that of predictions
+        if objective.traits.link != "sigmoid":  # there scores and predictions have the same order
             by_class = np.exp(by_class - by_class.max(axis=0))
             by_class /= by_class.sum(axis=0)
         areas, sizes = [], []

@@ -73,7 +73,9 @@ def make_metrics(params: Params, objective: Objective, n_targets: int = 1) -> li
         name, at, argument = spelling.partition("@")
         if at and not METRICS[name].takes_argument:
             raise ParameterError(
-                message(f"the metric {name} takes nothing after @", got=spelling, expected=name)
+                message(
+                    f"the metric {name} takes no number after the @", got=spelling, expected=name
+                )
             )
         if at and not argument:
             raise ParameterError(

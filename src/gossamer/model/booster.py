@@ -37,6 +37,7 @@ from gossamer.model.training.base_model import BaseModel
 from gossamer.model.training.change_training import change_leaf, shuffle_rounds
 from gossamer.model.training.evaluate import Feval, evaluate, training_of
 from gossamer.model.training.training import Training
+from gossamer.notebook import curves
 from gossamer.objectives import CustomObjective, CustomWithLink
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import CANONICAL, Params, resolve
@@ -59,6 +60,7 @@ class Booster(TrainedModel):
         best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
             for.
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
+        eval_history: Metrics that `train()` evaluated, in order: data set -> metric -> values.
         train_set: Training data, until freed.
         training: The training under way: its data, trees and scores; None once data is released.
         name_valid_sets: Names of the validation sets.
@@ -77,6 +79,7 @@ class Booster(TrainedModel):
 
     params: dict[str, Any]
     best_score: dict[str, dict[str, float]]
+    eval_history: dict[str, dict[str, list[float]]]
     train_set: Dataset | None
     name_valid_sets: list[str]
     training: Training | None
@@ -111,7 +114,7 @@ class Booster(TrainedModel):
             self.train_set = train_set
             self.train_set_version = train_set.version
             given = {CANONICAL[name] for name in self.params}
-            of_data = train_set.get_params().items()  # not only those of this training
+            of_data = train_set.get_params().items()  # not only what this training was given
             self.params |= {name: value for name, value in of_data if name not in given}
         elif init_model is not None:
             raise ParameterError(
@@ -130,6 +133,7 @@ class Booster(TrainedModel):
         self.params = as_dict(params)
         self.best_iteration = -1
         self.best_score = {}
+        self.eval_history = {}
         self.train_set = None
         self.name_valid_sets = []
         self.train_set_version = -1
@@ -171,6 +175,11 @@ class Booster(TrainedModel):
             raise not_a_loaded_custom("a model in training")
         self.model = with_objective(self.model, objective)
         return self
+
+    def _curve_html(self) -> str:
+        first = next((next(iter(found), "") for found in self.eval_history.values()), "")
+        values = {name: found[first] for name, found in self.eval_history.items() if first in found}
+        return curves(first, values, self.best_iteration)
 
     @property
     def resolved_params(self) -> Params:
@@ -328,7 +337,7 @@ class Booster(TrainedModel):
         return self
 
     def free_dataset(self) -> Booster:
-        """Let go of the data; the model stays, but can no longer be trained."""
+        """Release the data; the model stays, but can no longer be trained."""
         training = self.training
         if training is not None:
             with training.lock:
@@ -345,7 +354,7 @@ class Booster(TrainedModel):
         Predictions stay probabilities, in the order of the classes.
 
         Args:
-            names: Text, numbers or truth values, one for each class.
+            names: Text, numbers or booleans, one for each class.
 
         Raises:
             DataError: If they do not fit the model, or the model is still in training.
@@ -473,7 +482,14 @@ class Booster(TrainedModel):
         return without_unpicklable_link(self._state())
 
     def _state(self) -> dict[str, Any]:
-        kept = ("params", "best_iteration", "best_score", "_train_data_name", "was_interrupted")
+        kept = (
+            "params",
+            "best_iteration",
+            "best_score",
+            "eval_history",
+            "_train_data_name",
+            "was_interrupted",
+        )
         state = {name: getattr(self, name) for name in kept}
         state["params"] = {
             name: "custom" if callable(value) else value for name, value in self.params.items()

@@ -14,8 +14,8 @@ def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
     """Return names of classes, in the order of the classes' numbers.
 
     Args:
-        names: Text, numbers or truth values.
-        objective: That of the model.
+        names: Text, numbers or booleans.
+        objective: The model's objective.
 
     Raises:
         DataError: If they are not as many as the classes, or not different.
@@ -23,14 +23,14 @@ def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
     expected = "text or numbers, one for each class, all different"
     if not isinstance(names, Iterable) or isinstance(names, (str, bytes)):
         raise DataError(
-            message("the names of classes are not usable", got=names, expected=expected)
+            message("the names of classes cannot be used", got=names, expected=expected)
         )
     found = tuple(names)
     for name in found:
         is_number = type(name) in (int, float) and isfinite(name)
         if not (type(name) in (str, bool) or is_number):
             raise DataError(
-                message("the name of a class is not usable", got=name, expected="text or a number")
+                message("the name of a class cannot be used", got=name, expected="text or a number")
             )
     n_classes = objective.n_classes
     if len(found) != n_classes:

@@ -6,11 +6,15 @@ import copy
 import os
 from typing import Any
 
+import numpy as np
+
 from gossamer.data.chunks.find_source import whole_table
+from gossamer.data.summary import to_html, to_line
 from gossamer.model.booster import Booster
 from gossamer.model.files import cv_file
 from gossamer.model.files.model_file import to_text
 from gossamer.model.model import Model
+from gossamer.notebook import bars, side_by_side
 
 
 class CVBooster:
@@ -70,6 +74,30 @@ class CVBooster:
 
         call_each.__name__ = name
         return call_each
+
+    def _facts(self) -> dict[str, object]:
+        facts: dict[str, object] = {"folds": len(self.boosters)}
+        if self.boosters:
+            facts["objective"] = self.boosters[0].model.objective.name
+            rounds = sorted({each.current_iteration() for each in self.boosters})
+            facts["rounds"] = rounds[0] if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]}"
+        if self.best_iteration > 0:
+            facts["best round"] = self.best_iteration
+        return facts
+
+    def __repr__(self) -> str:
+        return to_line("CVBooster", self._facts())
+
+    def _repr_html_(self) -> str:
+        gains = [each.feature_importance("gain") for each in self.boosters]
+        wholes = [float(gain.sum()) for gain in gains]
+        shown = ""
+        if wholes and min(wholes) > 0:
+            shares = [gain / whole for gain, whole in zip(gains, wholes, strict=True)]
+            names = self.boosters[0].feature_name()
+            pairs = zip(names, np.mean(shares, axis=0).tolist(), strict=True)
+            shown = bars("gain, mean over the folds", dict(pairs))
+        return side_by_side(to_html("CVBooster", self._facts()), shown)
 
     # ---- files ----
 

@@ -1,7 +1,7 @@
 """Derived columns: target statistics of categorical columns, behind the user's own.
 
 Codes of the columns are read from the bins, in training and validation, and from the table itself
-in prediction. The derived columns are binned as any others and put beside the user's; the trees do
+in prediction. The derived columns are binned as any others and put next to the user's; the trees do
 not know that they are derived.
 """
 
@@ -21,6 +21,7 @@ from gossamer.data.categories.statistic_columns import choose_encoded, choose_so
 from gossamer.data.categories.target_statistics import TargetStatistics
 from gossamer.data.categories.target_sums import class_targets
 from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
+from gossamer.data.storage.on_disk import refuse_on_disk
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model.training.memory import check_statistics
 from gossamer.objectives import Objective
@@ -49,7 +50,7 @@ class Derived:
     Attributes:
         columns: The user's columns that are read, increasing.
         categories: The categories of each that were known in training, increasing; the code of a
-            category is its place, and that of everything else is one more.
+            category is its place, and the number of everything else is one more.
         statistics: What was learned about the codes.
     """
 
@@ -118,7 +119,7 @@ class Derived:
         except DataError as error:
             raise ValueError(str(error)) from None
         if statistics.n_codes.tolist() != [len(known) + 1 for known in categories]:
-            raise ValueError("statistics of derived columns are those of other categories")
+            raise ValueError("statistics of derived columns belong to other categories")
         if np.any(statistics.offsets[1:] == statistics.offsets[:-1]):
             # Else few bytes could ask for any number of columns.
             raise ValueError("a source of derived columns knows no categories")
@@ -250,7 +251,7 @@ def check_options(params: Params) -> None:
         if params[name]:
             raise ParameterError(
                 message(
-                    f"{name} does not go together with target statistics, which this training has",
+                    f"{name} cannot be combined with target statistics, which this training has",
                     got=params[name],
                     hint="Train with cat_target_statistics=off.",
                 )

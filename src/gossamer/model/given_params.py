@@ -12,7 +12,7 @@ from gossamer.params import CANONICAL, resolve
 
 
 def given_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters without the word that stands for an objective of the user's.
+    """Return parameters without the word that replaces a user's own objective.
 
     Example:
         >>> given_params({"objective": "custom", "max_bin": 63})

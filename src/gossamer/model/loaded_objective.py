@@ -19,7 +19,7 @@ def with_objective(model: Model, objective: CustomObjective) -> Model:
     if not isinstance(objective, CustomObjective):
         raise ParameterError(
             message(
-                "the objective is not usable",
+                "the objective cannot be used",
                 got=type(objective).__name__,
                 expected="a CustomObjective",
             )

@@ -29,8 +29,8 @@ class Model:
         params: The parameters that were given, by canonical name; for information only.
         levels: What the codes of text and categories stand for; None: all columns are numbers.
         average_output: Whether a score is the start and the mean of the trees, not their sum.
-        derived: Columns that the trees know beside the user's; None: none.
-        class_names: What classes 0, 1, ... stand for, as the user wrote them; None: nobody said.
+        derived: Columns that the trees know in addition to the user's; None: none.
+        class_names: What classes 0, 1, ... stand for, as the user wrote them; None: not given.
         table_names: Names of the columns in the training table, where they are not `names`.
     """
 

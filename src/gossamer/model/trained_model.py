@@ -34,6 +34,7 @@ from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_o
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
 from gossamer.model.prediction.predict_chunks import find_chunks_of, predict_source
 from gossamer.model.prediction.predictor import Predictor
+from gossamer.notebook import bars, side_by_side
 from gossamer.params import Params
 
 Self = TypeVar("Self", bound="TrainedModel")
@@ -120,7 +121,22 @@ class TrainedModel(ABC):
     def _repr_html_(self) -> str:
         facts = {**self._facts(), "trees": self.num_trees(), "names": shorten(self.feature_name())}
         given = (f"{name}={value!r}" for name, value in given_params(self.params).items())
-        return to_html(type(self).__name__, {**facts, "parameters": shorten(list(given), most=20)})
+        shown = {**facts, "parameters": shorten(list(given), most=20)}
+        return side_by_side(
+            to_html(type(self).__name__, shown), self._importance_html(), self._curve_html()
+        )
+
+    def _importance_html(self) -> str:
+        gain = self.feature_importance("gain")
+        whole = float(gain.sum())
+        if not whole > 0:
+            return ""
+        names = self.feature_name()
+        return bars("gain", {name: value / whole for name, value in zip(names, gain, strict=True)})
+
+    def _curve_html(self) -> str:
+        """The first metric, round by round; nothing where none was evaluated."""
+        return ""
 
     @property
     def levels(self) -> Levels | None:
@@ -178,7 +194,7 @@ class TrainedModel(ABC):
         return float(choose.reduce(total))
 
     def get_leaf_output(self, tree_id: int, leaf_id: int) -> float | npt.NDArray[np.float64]:
-        """Return the value of one leaf of one tree; with vector leaves, that of each output.
+        """Return the value of one leaf of one tree; with vector leaves, one value for each output.
 
         With `linear_tree` it is what rows get in which a value is missing.
         """
@@ -288,7 +304,7 @@ class TrainedModel(ABC):
             raw_score: Whether to return raw scores.
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values of the raw scores, exact ones: what each
-                column adds, and last what is expected of all rows. They sum up to the raw score.
+                column adds, and last the expected value over all rows. Their sum is the raw score.
             data_has_header: Whether the first line of a CSV file has names; False: unless all
                 values in it are numbers.
             validate_features: What happens to the columns of a frame where the model has names too.
@@ -439,7 +455,7 @@ class TrainedModel(ABC):
 
 
 def model_to_continue(init_model: object) -> Model:
-    """Return the model to continue from: that of a booster, up to its best round, or a file's.
+    """Return the model to continue from: a booster's, up to its best round, or a file's.
 
     Raises:
         ParameterError: If it is neither.
@@ -450,7 +466,7 @@ def model_to_continue(init_model: object) -> Model:
         return formats.load(init_model)
     raise ParameterError(
         message(
-            "init_model is not usable",
+            "init_model cannot be used",
             got=type(init_model).__name__,
             expected="a Booster, or the path of a saved one",
         )

@@ -32,7 +32,7 @@ LARGEST_LOG_ODDS_STEP = 8.0
 LARGEST_GRADIENT = 1e38
 
 
-# What an objective learns beside the trees, such as position biases.
+# What an objective learns in addition to the trees, such as position biases.
 State = Any
 
 
@@ -69,7 +69,7 @@ class Gradients:
     def empty(
         cls, n_rows: int, n_outputs: int, *, has_hessian: bool, weighable: bool = False
     ) -> Gradients:
-        """Make room for the derivatives of `n_outputs` scores per row.
+        """Allocate the derivatives of `n_outputs` scores per row.
 
         Args:
             n_rows: Number of rows.
@@ -192,14 +192,14 @@ class Objective(ABC):
         """
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:  # noqa: B027
-        """Check the labels of a validation set (the user's, as those of the training).
+        """Check the labels of a validation set (as the user gave them, like the training's).
 
         Raises:
             DataError: If the labels do not fit.
         """
 
     def prepare(self, targets: Targets) -> Targets:
-        """Return the labels as the loss sees them; metrics still see those of the user."""
+        """Return the labels as the loss sees them; metrics still see the user's."""
         return targets
 
     @abstractmethod
@@ -217,7 +217,7 @@ class Objective(ABC):
         return [prediction] * self.n_outputs
 
     def start_state(self, targets: Targets) -> State:
-        """Return what is learned beside the trees, before the first round."""
+        """Return what is learned in addition to the trees, before the first round."""
         return None
 
     def for_round(self, n_round: int, state: State) -> Objective:
@@ -277,7 +277,7 @@ def read_number(config: dict[str, Any], key: str, least: float = 0.0) -> float:
     """
     value = config[key]
     if type(value) not in (int, float) or not least < value < math.inf:
-        raise ValueError(f"{key} is no finite number above {least:g}: {reprlib.repr(value)}")
+        raise ValueError(f"{key} is not a finite number above {least:g}: {reprlib.repr(value)}")
     return float(value)
 
 
@@ -285,7 +285,7 @@ def read_outputs(config: dict[str, Any], key: str = "num_class") -> int:
     """Return the number of outputs of a model file's objective.
 
     Raises:
-        ValueError: If it is no whole number above 0.
+        ValueError: If it is not a whole number above 0.
 
     Example:
         >>> read_outputs({"num_class": 3})
@@ -293,7 +293,7 @@ def read_outputs(config: dict[str, Any], key: str = "num_class") -> int:
     """
     value = config[key]
     if type(value) is not int or value < 1:
-        raise ValueError(f"{key} is no whole number above 0: {reprlib.repr(value)}")
+        raise ValueError(f"{key} is not a whole number above 0: {reprlib.repr(value)}")
     return value
 
 
@@ -315,7 +315,7 @@ def random_key(seed: int, n_round: int) -> int:
         >>> random_key(5, 0) == random_key(5, 1)
         False
     """
-    stream = 100  # apart from those of sampling
+    stream = 100  # apart from the streams of sampling
     return _native.random_bits(_native.random_bits(seed & (2**64 - 1), stream), n_round)
 
 

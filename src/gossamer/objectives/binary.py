@@ -30,7 +30,7 @@ class TwoClasses(Objective):
     """An objective whose labels are 0 and 1, or -1 and 1."""
 
     def check_valid(self, targets: Targets, train: Targets, name: str) -> None:
-        """Check that labels are those of two classes, and both were seen in training."""
+        """Check that labels belong to two classes, and both were seen in training."""
         check_two_classes(targets, self.name, name)
         check_seen(as_zero_one(targets), as_zero_one(train), 2, name)
 

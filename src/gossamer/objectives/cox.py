@@ -38,7 +38,7 @@ def order_of(targets: Targets) -> _native.CoxOrder:
 
 @dataclass(frozen=True)
 class Cox(TimeLink):
-    """Negative partial log-likelihood; exp(score) is the hazard relative to that of score 0.
+    """Negative partial log-likelihood; exp(score) is the hazard relative to score 0.
 
     Labels are times of events, negative where a row is censored at -label; or two columns, lower
     and upper bound, equal or with an infinite upper one. Rows of the same time are all at risk at

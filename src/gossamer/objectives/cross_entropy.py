@@ -55,7 +55,7 @@ class CrossEntropyLambda(Pointwise):
     """Cross entropy of 1 - exp(-weight * rate), rate = log(1 + exp(score)) the prediction.
 
     A weight is how long a row was exposed, not how much it counts: without weights the loss is
-    that of `cross_entropy`.
+    the same as with `cross_entropy`.
     """
 
     name: ClassVar[str] = "cross_entropy_lambda"

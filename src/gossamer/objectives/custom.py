@@ -247,7 +247,7 @@ def _fill(name: str, values: object, shape: tuple[int, ...], out: npt.NDArray[np
         raise DataError(
             message(
                 f"the {name} has shape {array.shape}",
-                expected=f"{shape}, that of the scores",
+                expected=f"{shape}, as the scores have",
                 hint="The objective function must return one value per row and output.",
             )
         )

@@ -16,7 +16,7 @@ from gossamer.objectives.labels import check_limit
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
-# Standard deviations are kept above this share of that of all labels ...
+# Standard deviations are kept above this share of the standard deviation of all labels ...
 _FLOOR = 1e-6
 # ... which is taken to be at least this share of the largest label: float32 has no finer steps.
 _LEAST_SCALE = 1e-6

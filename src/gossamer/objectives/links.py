@@ -54,7 +54,9 @@ class Link:
 def no_prediction(prediction: float, expected: str) -> ParameterError:
     """Make the error of a `base_score` that no score is predicted as."""
     return ParameterError(
-        message("base_score is no prediction of the objective", got=prediction, expected=expected)
+        message(
+            "base_score is not a prediction of the objective", got=prediction, expected=expected
+        )
     )
 
 

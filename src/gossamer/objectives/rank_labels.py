@@ -27,7 +27,7 @@ class Gains(NamedTuple):
         """Return `label_gain` where it is given, else 2^label - 1, whatever the labels are.
 
         Raises:
-            ParameterError: If a gain is negative, or less than that of a smaller label.
+            ParameterError: If a gain is negative, or less than the gain of a smaller label.
         """
         if "label_gain" not in params.given:
             return cls()
@@ -35,7 +35,7 @@ class Gains(NamedTuple):
         if not table or min(table) < 0 or sorted(table) != list(table):
             raise ParameterError(
                 message(
-                    "label_gain is not usable", got=table, expected="numbers >= 0 that increase"
+                    "label_gain cannot be used", got=table, expected="numbers >= 0 that increase"
                 )
             )
         return cls(_native.GainKind.table, table)

@@ -29,7 +29,7 @@ _PAIRS: Final = {"topk": 32, "mean": 1}
 class PairRanking(Objective):
     """Pairs of rows of one query whose labels differ: the better one should score higher.
 
-    With positions, a bias of each position is added to the scores and learned beside the trees, so
+    With positions, a bias of each position is added to the scores and learned with the trees, so
     that the trees need not explain what rows gained by being shown early.
 
     Attributes:

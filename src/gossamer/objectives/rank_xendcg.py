@@ -25,7 +25,7 @@ class RankXendcg(Objective):
 
     Attributes:
         seed: Seed of the random numbers.
-        key: That of a round.
+        key: The key of a round.
     """
 
     name: ClassVar[str] = "rank_xendcg"

@@ -66,12 +66,12 @@ class SeveralTargets(Objective):
 
     @property
     def own_metric(self) -> str | None:
-        """That of the parts."""
+        """The same as each part's."""
         return self.parts[0].own_metric
 
     @property
     def damp_from(self) -> float:
-        """That of the parts: they are of one kind, with the same parameters."""
+        """The same as each part's: they are of one kind, with the same parameters."""
         return self.parts[0].damp_from
 
     def leaf_refit_of(self, output: int) -> LeafRefit | None:
@@ -144,7 +144,7 @@ class SeveralTargets(Objective):
         return [score for part in self.parts for score in part.start_at(prediction)]
 
     def start_state(self, targets: Targets) -> State:
-        """Return what each objective learns beside the trees."""
+        """Return what each objective learns in addition to the trees."""
         return [part.start_state(targets.target(k)) for k, part in enumerate(self.parts)]
 
     def for_round(self, n_round: int, state: State) -> Objective:
@@ -220,7 +220,7 @@ def check_same_targets(targets: Targets, train: Targets, name: str) -> None:
                 f"the data set {name!r} has another number of targets than the training data",
                 got=targets.n_targets,
                 expected=str(train.n_targets),
-                hint="The label must have as many columns as that of the training data.",
+                hint="The label must have as many columns as the training data's label.",
             )
         )
 

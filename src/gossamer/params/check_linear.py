@@ -44,7 +44,7 @@ def check_linear(params: Params) -> None:
         ),
         "boosting": (
             "dart",
-            "linear_tree does not fit boosting=dart, which weighs the values of leaves anew",
+            "linear_tree does not fit boosting=dart, which weighs the values of leaves again",
             "gbdt or rf",
             "Leave one of the two out.",
         ),

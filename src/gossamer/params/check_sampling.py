@@ -65,7 +65,7 @@ def _check_gradient_based(params: Params) -> None:
 
 
 def _check_no_bagging(params: Params) -> None:
-    """GOSS and MVS draw rows themselves, and anew each round."""
+    """GOSS and MVS draw rows themselves, in every round."""
     strategy = params.data_sample_strategy
     for name in ("pos_bagging_fraction", "neg_bagging_fraction"):
         if params[name] != 1:

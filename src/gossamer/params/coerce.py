@@ -233,7 +233,7 @@ def _to_metric(param: Param, value: object) -> str:
     name = _to_choice(param, spelling)
     if name == "custom":
         raise ParameterError(
-            message("no metric takes nothing after @", got=value, expected=spelling.strip())
+            message("this metric takes no number after the @", got=value, expected=spelling.strip())
         )
     return f"{name}@{argument.strip()}"
 

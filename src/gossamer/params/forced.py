@@ -172,7 +172,7 @@ def _list_bins(found: object) -> list[tuple[int | str, list[float]]]:
         where = f"forced_bins of {column!r}"
         if isinstance(bounds, (str, Mapping)) or not isinstance(bounds, Collection):
             raise ParameterError(
-                message(f"{where} is not usable", got=bounds, expected="a list of numbers")
+                message(f"{where} cannot be used", got=bounds, expected="a list of numbers")
             )
         if len(bounds) == 0:
             raise ParameterError(message(f"{where} has no bounds", expected="at least one"))
@@ -186,7 +186,7 @@ def _check_keys(
     if not isinstance(item, Mapping):
         raise ParameterError(
             message(
-                f"{where} is not usable", got=item, expected=f"a dict with {' and '.join(needed)}"
+                f"{where} cannot be used", got=item, expected=f"a dict with {' and '.join(needed)}"
             )
         )
     for key in item:
@@ -211,11 +211,11 @@ def _check_column(value: object, where: str) -> int | str:
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
     raise ParameterError(
-        message(f"{where}.feature is not usable", got=value, expected="a column name or index")
+        message(f"{where}.feature cannot be used", got=value, expected="a column name or index")
     )
 
 
 def _check_number(value: object, where: str) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
-    raise ParameterError(message(f"{where} is not usable", got=value, expected="a finite number"))
+    raise ParameterError(message(f"{where} cannot be used", got=value, expected="a finite number"))

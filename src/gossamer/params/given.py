@@ -13,7 +13,7 @@ def as_dict(params: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a copy of a user's parameters.
 
     Raises:
-        ParameterError: If they are no dict.
+        ParameterError: If they are not a dict.
 
     Example:
         >>> as_dict({"num_leaves": 7}), as_dict(None)
@@ -25,7 +25,7 @@ def as_dict(params: Mapping[str, Any] | None) -> dict[str, Any]:
         is_path = isinstance(params, (str, os.PathLike))
         raise ParameterTypeError(
             message(
-                "parameters are not usable",
+                "parameters cannot be used",
                 got=params if is_path else type(params).__name__,
                 expected="a dict, as {'num_leaves': 31}",
                 hint="A saved model is loaded by Booster(model_file=...)." if is_path else "",

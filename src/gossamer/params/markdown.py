@@ -22,13 +22,13 @@ _INTRODUCTION: Final = """\
 Gossamer takes LightGBM's parameters under LightGBM's names, and XGBoost's names where they mean
 the same thing.
 
-- **Names.** The columns show what LightGBM and XGBoost call a parameter; any of these names will
-  do. XGBoost's *defaults* differ in places, see [migrating from
-  XGBoost](migrating_from_xgboost.md#parameters). When one parameter comes under several names, the
-  name that stands first wins, then the shortest, then the first in the alphabet; if the values
-  differ, a warning is logged. An unknown name is an error.
-- **Values.** `None` means not given. Integers may be written as `31`, `31.0` or `"31"`, truth
-  values as `True`, `"true"`, `"+"` or `1`. NaN and infinity are errors.
+- **Names.** The last columns show what LightGBM and XGBoost call a parameter; any of these names
+  works. XGBoost's *defaults* differ in places, see [migrating from
+  XGBoost](migrating_from_xgboost.md#parameters). When one parameter is given under several names,
+  the name in the first column wins, then the shortest, then the first in the alphabet; if the
+  values differ, a warning is logged. An unknown name is an error.
+- **Values.** `None` means not given. Integers may be written as `31`, `31.0` or `"31"`, booleans
+  as `True`, `"true"`, `"+"` or `1`. NaN and infinity are errors.
 - **Not yet.** LightGBM's parameters are all known. Those marked *not yet* accept their default
   only; names in ~~strikethrough~~ are known values that this version does not support. Both raise
   `NotSupportedError`.
@@ -54,8 +54,12 @@ These are errors: `multiclass` without `num_class` above 1, `num_class` above 1 
 for one score, a metric for several classes with one score or the other way round, `is_unbalance`
 together with `scale_pos_weight`, and `pos_bagging_fraction` or `neg_bagging_fraction` with an
 objective other than `binary`. So are `data_sample_strategy=goss` or `mvs` together with bagging,
-rates of theirs that do not fit, and `other_rate` beside `top_rate=auto`; see
+rates that do not fit, and `other_rate` together with `top_rate=auto`; see
 [row sampling](sampling.md).
+
+<p hidden><label>Search: <input type="search" id="parameter-search"
+placeholder="leaves, xgboost, sampling, ..."></label> <span id="parameter-count"
+aria-live="polite"></span></p>
 """
 
 
@@ -78,16 +82,16 @@ def _render_group(group: str, params: list[Param]) -> str:
     lines = [
         f"## {group}",
         "",
-        "| parameter | LightGBM | XGBoost | value | |",
+        "| parameter | what it does | value | in LightGBM | in XGBoost |",
         "|---|---|---|---|---|",
     ]
     for param in params:
         cells = (
             f'<a id="{param.name}"></a>' + _codes([param.name, *further_names(param)]),
+            param.doc if param.supported else f"*Not yet.* {param.doc}",
+            _value(param),
             _codes(names_in_lightgbm(param)),
             _codes(names_in_xgboost(param)),
-            _value(param),
-            param.doc if param.supported else f"*Not yet.* {param.doc}",
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

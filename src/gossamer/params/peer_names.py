@@ -135,7 +135,7 @@ def names_in_xgboost(param: Param) -> list[str]:
         ['min_split_loss', 'gamma']
     """
     found = [name for name in (param.name, *param.aliases) if name in XGBOOSTS]
-    # Its `alpha` is no alias: here, as in LightGBM, that is the quantile.
+    # Its `alpha` is not an alias: here, as in LightGBM, that is the quantile.
     return [*found, "alpha"] if param.name == "lambda_l1" else found
 
 

@@ -39,7 +39,7 @@ def resolve(params: Mapping[str, Any] | None = None, *, context: Context = "trai
 
     Names may be aliases. When one parameter comes under several names, the canonical name wins,
     then the shortest, then the first in the alphabet; values that differ are logged. A value of
-    None means not given. Numbers and truth values may be given as strings.
+    None means not given. Numbers and booleans may be given as strings.
 
     Args:
         params: Parameters by name; a `Params` is checked and returned as it is.
@@ -113,7 +113,7 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
 def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return, by canonical name, the names that were given with a value, the winner first."""
     if not isinstance(params, Mapping):
-        raise ParameterError(message("parameters are not usable", got=params, expected="a dict"))
+        raise ParameterError(message("parameters cannot be used", got=params, expected="a dict"))
     found: dict[str, list[str]] = {}
     for spelling, value in params.items():
         if spelling not in CANONICAL:
@@ -220,7 +220,7 @@ def _consequences(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[s
         most = TABLE["num_leaves"].high if depthwise else TABLE["num_leaves"].default
         found["num_leaves"] = min(most, 2 ** min(values["max_depth"], 30))
     if values["max_depth"] > 0 and values["num_leaves"] == TABLE["num_leaves"].high:
-        # The same trees, and no room for more leaves than they can have.
+        # The same trees, and no memory for more leaves than they can have.
         found["num_leaves"] = min(values["num_leaves"], 2 ** min(values["max_depth"], 30))
     if values["path_smooth"] > 0:
         # A leaf of one row would be all parent.

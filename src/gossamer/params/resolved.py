@@ -64,7 +64,7 @@ class Params(ParamFields, Mapping[str, object]):
     def replace(self, **changes: object) -> Params:
         """Return a copy with other values, as if they had been given in the first place.
 
-        What follows from other parameters is worked out anew. None takes a parameter back to
+        What follows from other parameters is worked out again. None takes a parameter back to
         not given. Aliases are welcome.
 
         Example:

@@ -1,4 +1,4 @@
-"""Parameters every user meets first, and those of the training run."""
+"""Parameters every user meets first, and the parameters of the training run."""
 
 from __future__ import annotations
 
@@ -213,7 +213,8 @@ RUN: Final = (
         ("verbose",),
         "int",
         1,
-        "How much is logged: below 0 nothing, 0 warnings, 1 information, above 1 details.",
+        "How much is shown: below 0 nothing, 0 warnings, 1 information, above 1 details. When 1 or "
+        "more is passed, training prints its metrics and its time.",
         changes_model=False,
         kept=False,
     ),

@@ -82,7 +82,7 @@ DATASET: Final = (
         True,
         "Exclusive feature bundling: features that are never non-zero in the same row share one "
         "place in it. The model does not depend on it (but see `max_conflict_rate`). Off, every "
-        "feature stands alone.",
+        "feature is stored alone.",
     ),
     _bins(
         "max_conflict_rate",

@@ -18,7 +18,7 @@ SAMPLING: Final = (
         (),
         "enum",
         "bagging",
-        "How rows are sampled for a round: by chance alone, or by their gradients "
+        "How rows are sampled for a round: at random, or by their gradients "
         "(see [row sampling](sampling.md)).",
         choices={"bagging": (), "goss": (), "mvs": ()},
     ),
@@ -71,8 +71,8 @@ SAMPLING: Final = (
         (),
         "auto_float",
         0.2,
-        "Share of rows with the largest gradients that GOSS keeps. `auto` chooses both rates anew "
-        "each round: those of the smallest error if `bagging_fraction` says how many rows to use, "
+        "Share of rows with the largest gradients that GOSS keeps. `auto` chooses both rates "
+        "each round: with the smallest error if `bagging_fraction` says how many rows to use, "
         "otherwise the fewest rows that hold `goss_error`.",
         low=0,
         high=1,
@@ -127,7 +127,7 @@ SAMPLING: Final = (
         (),
         "floats_by_column",
         (),
-        "Per feature how likely it is to be drawn, beside the others, when features are sampled.",
+        "Per feature how likely it is to be drawn, relative to others, when features are sampled.",
         low=0,
     ),
 )

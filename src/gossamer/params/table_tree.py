@@ -77,7 +77,7 @@ TREE: Final = (
         (),
         "float",
         0.0,
-        "Pulls the value of a leaf with few rows towards that of its parent; 0 turns it off.",
+        "Pulls the value of a leaf with few rows towards its parent's value; 0 turns it off.",
         low=0,
     ),
     _tree(

@@ -1,4 +1,4 @@
-"""Pictures; they need matplotlib: `pip install "gossamer[plot]"`."""
+"""Plots; they need matplotlib: `pip install "gossamer[plot]"`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pictures share: axes to draw on, limits and labels."""
+"""What the plots share: axes to draw on, limits and labels."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def check_pair(pair: Any, name: str) -> Any:
         (0, 1)
     """
     if pair is not None and (not isinstance(pair, (tuple, list)) or len(pair) != 2):
-        raise ParameterError(message(f"{name} is not usable", got=pair, expected="two numbers"))
+        raise ParameterError(message(f"{name} cannot be used", got=pair, expected="two numbers"))
     return pair
 
 
@@ -157,7 +157,7 @@ def label_axes(
         xlabel: Text below them.
         ylabel: Text on the left.
         grid: Lines across which axis.
-        names: What stands for which name in the texts: "@feature@" -> "price in $".
+        names: What is replaced by which name in the texts: "@feature@" -> "price in $".
     """
     for set_text, text in ((ax.set_title, title), (ax.set_xlabel, xlabel), (ax.set_ylabel, ylabel)):
         if text is None:

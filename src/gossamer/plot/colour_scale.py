@@ -1,4 +1,4 @@
-"""The strip beside a picture that says what its colours mean."""
+"""The strip next to a plot that says what its colours mean."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def draw_scale(ax: Any, what: str, low: str, high: str) -> None:
     """Draw the colours of `style.value_colours` at the right of the axes.
 
     Args:
-        ax: The axes; they give room for it.
+        ax: The axes, which become narrower for the strip.
         what: What the values are.
         low: The lowest value, in words or as a number.
         high: The highest.

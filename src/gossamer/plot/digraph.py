@@ -52,7 +52,7 @@ def create_tree_digraph(
 
     Raises:
         ImportError: If the package is not installed.
-        ParameterError: If there is no such tree, or an option is not usable.
+        ParameterError: If there is no such tree, or an option cannot be used.
 
     Example:
         >>> import gossamer as gs

@@ -1,4 +1,4 @@
-"""Which booster a picture is about."""
+"""Which booster a plot is about."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gossamer.model import Booster, CVBooster
 
 
 def find_booster(booster: Any, function: str) -> Booster:
-    """Return the booster itself, or that of a fitted estimator.
+    """Return the booster itself, or a fitted estimator's booster.
 
     Args:
         booster: What the user gave.

@@ -1,4 +1,4 @@
-"""Shapley values of a few rows, and what is drawn beside them."""
+"""Shapley values of a few rows, and what is drawn next to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Explained:
         model: The model.
         matrix: The rows, an array or a sparse one.
         values: (rows, outputs, columns), the Shapley values.
-        expected: (outputs,), what is expected of all rows.
+        expected: (outputs,), the expected raw score over all rows.
     """
 
     model: Model

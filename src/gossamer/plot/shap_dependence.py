@@ -81,7 +81,7 @@ def plot_shap_dependence(
     if np.isinf(at).any():
         raise DataError(
             message(
-                f"column {name!r} has infinite values, which have no place in a picture",
+                f"column {name!r} has infinite values, which cannot be drawn",
                 hint="Leave these rows out.",
             )
         )
@@ -104,7 +104,7 @@ def plot_shap_dependence(
 def _places(
     ax: Any, found: Explained, column: int, at: Floats, y: Floats, is_categorical: bool
 ) -> Floats:
-    """Where the points stand; the axis says what stands where."""
+    """Where the points are; the axis says what is where."""
     is_missing = np.isnan(at)
     x = at.copy()
     known = at[~is_missing]

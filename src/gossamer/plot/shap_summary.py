@@ -104,7 +104,7 @@ def plot_shap_summary(
 
 
 def _draw_bars(ax: Any, strength: Floats) -> None:
-    """Bars, those of several outputs one behind the other."""
+    """Bars; the bars of several outputs follow each other."""
     n_outputs, n_columns = strength.shape
     begin = np.zeros(n_columns)
     for output, widths in enumerate(strength):

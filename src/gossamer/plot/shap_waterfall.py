@@ -34,7 +34,7 @@ def plot_shap_waterfall(
     ax: Axes | None = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw the way from what is expected of all rows to the raw score of one, column by column.
+    """Draw the way from the expected value over all rows to the raw score of one, column by column.
 
     Args:
         booster: A `Booster` or a fitted estimator.
@@ -92,7 +92,7 @@ def _check_row(row: Any, n_rows: int) -> int:
         number = operator.index(row)
     except TypeError:
         raise ParameterError(
-            message("row is not usable", got=row, expected="the number of a row")
+            message("row cannot be used", got=row, expected="the number of a row")
         ) from None
     if not -n_rows <= number < n_rows:
         raise DataError(message("there is no such row", got=row, expected=f"0..{n_rows - 1}"))

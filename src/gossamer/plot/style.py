@@ -1,4 +1,4 @@
-"""Colours and sizes that the pictures share."""
+"""Colours and sizes that the plots share."""
 
 from __future__ import annotations
 

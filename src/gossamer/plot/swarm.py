@@ -1,4 +1,4 @@
-"""Points beside each other where there are many: a swarm, without any randomness."""
+"""Points next to each other where there are many: a swarm, without any randomness."""
 
 from __future__ import annotations
 

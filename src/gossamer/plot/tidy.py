@@ -83,7 +83,7 @@ def _find_offsets(
         joined: list[tuple[float, float]] = []
         for child in children[i]:
             own = outline[child]
-            # So far to the right that it is clear of all that stands left of it.
+            # So far to the right that it is clear of everything to its left.
             offset[child] = max(
                 (a[1] + gap - b[0] for a, b in zip(joined, own, strict=False)), default=0.0
             )

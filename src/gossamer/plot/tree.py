@@ -57,7 +57,7 @@ def plot_tree(
         tree_index: Number of the tree, from 0. With several outputs a round has a tree for each.
         figsize: Width and height of the new figure in inches; None: as the tree needs.
         dpi: Its resolution.
-        show_info: What is written in the boxes beside the condition or the value: "split_gain",
+        show_info: What is written in the boxes below the condition or the value: "split_gain",
             "internal_value", "internal_count", "internal_weight", "leaf_count", "leaf_weight",
             "data_percentage".
         precision: Decimals; None: all.
@@ -73,7 +73,7 @@ def plot_tree(
         The axes. Letters and lines grow with them.
 
     Raises:
-        ParameterError: If there is no such tree, it is too large, or an option is not usable.
+        ParameterError: If there is no such tree, it is too large, or an option cannot be used.
 
     Example:
         >>> from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""What stands in the boxes of a tree, and how large they are; lengths are in points."""
+"""What is written in the boxes of a tree, and how large they are; lengths are in points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAD: Final = (7.0, 5.0)
 _NAME: Final = 22  # characters
 _OPERAND: Final = 26
 _GAP: Final = 7.0
-_CURVE: Final = {"horizontal": 30.0, "vertical": 34.0}  # room for the ways between two rows
+_CURVE: Final = {"horizontal": 30.0, "vertical": 34.0}  # height of the edges between two rows
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DrawnBox:
     """A box with its place.
 
     Attributes:
-        box: What it stands for.
+        box: The node or leaf that it shows.
         lines: What is written in it.
         fill: Its colour.
         ink: The colour of its text.
@@ -202,7 +202,7 @@ def line_middles(drawn: DrawnBox) -> list[float]:
 
 
 def _fills(view: TreeView) -> list[Colour | str]:
-    """Leaves from blue to red by their value; those of several outputs have no colour."""
+    """Leaves from blue to red by their value; leaves of several outputs have no colour."""
     largest = view.largest_value or 1.0
     fills: list[Colour | str] = []
     for box in view.boxes:

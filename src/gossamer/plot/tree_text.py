@@ -1,4 +1,4 @@
-"""How numbers, names, conditions and linear leaves are written in pictures of trees."""
+"""How numbers, names, conditions and linear leaves are written in plots of trees."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Condition:
     """The question that a node asks; rows that answer yes go left.
 
     Attributes:
-        sign: What stands between the column and the operands: "≤", "=", "in", ...
+        sign: The sign between the column and the operands: "≤", "=", "in", ...
         operands: A threshold, or categories.
         missing: Where rows with missing values go: "yes", "no", or "" where none is missing.
         missing_words: What counts as missing.
@@ -114,7 +114,7 @@ class Condition:
         )
 
     def edge(self, answer: str) -> str:
-        """Return what stands at the way to a child: "yes" or "no", and where missing values go.
+        """Return the label of the edge to a child: "yes" or "no", and where missing values go.
 
         Example:
             >>> Condition("≤", ("1.5",), "no").edge("no")

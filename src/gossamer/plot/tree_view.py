@@ -43,7 +43,7 @@ class TreeBox:
         index: Number of the node or the leaf in its tree.
         children: Places of its children among the boxes, the one for "yes" first.
         depth: 0 is the root.
-        edge: What stands at the way from its parent.
+        edge: The label of the edge from its parent.
         count: Training rows.
         share: Of the root's training rows; None where the model does not know how many it has.
         n_leaves: Leaves below.
@@ -111,8 +111,8 @@ def view_tree(
         max_depth: Subtrees below this depth are left out; None: none.
 
     Raises:
-        ParameterError: If there is no such tree, or an option is not usable.
-        DataError: If the example is no single row of the model's columns.
+        ParameterError: If there is no such tree, or an option cannot be used.
+        DataError: If the example is not a single row of the model's columns.
     """
     model = booster.used_model(None)
     tree_index = _check_tree_index(tree_index, model)
@@ -137,7 +137,7 @@ def view_tree(
     constraints = by_column(given, model.names, "monotone_constraints", 0) if given else []
     values = tree.node_value.reshape(-1, tree.n_values), tree.leaf_value.reshape(-1, tree.n_values)
     boxes: list[TreeBox] = []
-    # A way to go: the child, its depth, what stands at the way, and the place of its parent.
+    # An edge: the child, its depth, the edge's label, and the place of its parent.
     ways: list[tuple[int, int, str, int]] = [(0 if len(tree.column) else ~0, 0, "", -1)]
     while ways:
         child, depth, edge, parent = ways.pop()
@@ -194,7 +194,7 @@ def check_number(value: Any, name: str, least: int) -> Any:
         number = least - 1
     if isinstance(value, bool) or number < least:
         raise ParameterError(
-            message(f"{name} is not usable", got=value, expected=f"a whole number >= {least}")
+            message(f"{name} cannot be used", got=value, expected=f"a whole number >= {least}")
         )
     return number
 

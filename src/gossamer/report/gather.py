@@ -47,7 +47,7 @@ def gather(
     """Check all arguments of a report.
 
     Raises:
-        ParameterError: If an argument is not usable.
+        ParameterError: If an argument cannot be used.
         DataError: If the data do not fit the model.
     """
     check_count(max_rows, "max_rows", least=1)
@@ -107,7 +107,7 @@ def gather(
 def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:
     """The booster, and of an estimator its classes and recorded metrics."""
     if isinstance(booster, Booster):
-        return booster, booster.class_names, {}
+        return booster, booster.class_names, booster.eval_history
     if isinstance(found := getattr(booster, "booster_", None), Booster):
         classes = getattr(booster, "classes_", None)
         classes = None if isinstance(classes, list) else classes  # several labels: 0 and 1 each
@@ -132,7 +132,7 @@ def _open_dataset(data: Dataset, label: Any, group: Any, query: Any) -> tuple[An
     if label is not None or group is not None or query is not None:
         raise DataError(
             message(
-                "label, group and query are those of the Dataset",
+                "label, group and query are taken from the Dataset",
                 hint="Leave them out, or pass the table itself as data.",
             )
         )
@@ -236,7 +236,7 @@ def _check_class_names(names: Any, model: Model) -> tuple[str, ...]:
     wanted = _n_classes(model)
     if found is None or len(found) != wanted:
         raise ParameterError(
-            message("class_names is not usable", got=names, expected=f"a list of {wanted} names")
+            message("class_names cannot be used", got=names, expected=f"a list of {wanted} names")
         )
     return tuple(map(str, found))
 
@@ -256,7 +256,7 @@ def _listed(values: Any) -> list[Any] | None:
 def _check_history(history: Any) -> History:
     expected = "data set -> metric -> a value per round, as record_evaluation() fills it"
     if not isinstance(history, Mapping):
-        raise ParameterError(message("evals_result is not usable", got=history, expected=expected))
+        raise ParameterError(message("evals_result cannot be used", got=history, expected=expected))
     if history and not any(isinstance(part, Mapping) for part in history.values()):
         history = _from_cv(history)
     for part in history.values():
@@ -267,7 +267,7 @@ def _check_history(history: Any) -> History:
                 is_good = False
             if not is_good:
                 raise ParameterError(
-                    message("evals_result is not usable", got=values, expected=expected)
+                    message("evals_result cannot be used", got=values, expected=expected)
                 )
     found: History = history
     return found
@@ -294,7 +294,7 @@ def _check_trees(trees: Any, model: Model) -> tuple[int, ...] | None:
     if not is_good:
         raise ParameterError(
             message(
-                "trees is not usable",
+                "trees cannot be used",
                 got=trees,
                 expected=f"a list of numbers of trees, 0..{n_trees - 1}",
             )

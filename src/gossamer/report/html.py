@@ -117,7 +117,7 @@ def table(
     """Return a table.
 
     Args:
-        head: What stands above the columns, as HTML.
+        head: The headings of the columns, as HTML.
         rows: The cells, as HTML; the first of a row is its heading.
         caption: What the table is.
         kinds: A letter for each column: "n" for numbers, "t" for text, "w" for longer text.
@@ -142,7 +142,7 @@ def note(sentence: str) -> str:
 
 
 def grid(figures: Iterable[str]) -> str:
-    """Return pictures side by side."""
+    """Return charts side by side."""
     return f'<div class="grid">{"".join(figures)}</div>'
 
 

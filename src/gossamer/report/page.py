@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Final
 
+from gossamer.report.asset_files import read_asset, script_digest
 from gossamer.report.given import Given
 from gossamer.report.html import text
 from gossamer.report.sections import SECTIONS
@@ -20,7 +18,7 @@ _STYLES: Final = ("page.css", "charts.css", "explorer.css")
 
 @dataclass(frozen=True)
 class _Part:
-    """A section as it stands on the page."""
+    """A section of the page."""
 
     id: str
     title: str
@@ -40,15 +38,15 @@ def make_page(given: Given) -> str:
     parts = [_Part(id, title, make(given)) for id, title, make in SECTIONS]
     parts = [part for part in parts if part.content]
     menu = "".join(f'<li><a href="#{part.id}">{part.title}</a></li>' for part in parts)
-    script = "\n".join(_asset(name) for name in _SCRIPTS)
-    style = "\n".join(_asset(name) for name in _STYLES)
+    script = "\n".join(read_asset(name) for name in _SCRIPTS)
+    style = "\n".join(read_asset(name) for name in _STYLES)
     title = text(given.title, 200)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         # Only this very script runs, and nothing is loaded, whatever a name contains.
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        f"style-src 'unsafe-inline'; script-src '{_digest(script)}'\">\n"
+        f"style-src 'unsafe-inline'; script-src '{script_digest(script)}'\">\n"
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="generator" content="Gossamer">\n'
         f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
@@ -58,12 +56,3 @@ def make_page(given: Given) -> str:
         + "\n</main>\n<footer><p>Written by Gossamer. This page loads nothing and sends "
         f"nothing.</p></footer>\n<script>{script}</script>\n</body>\n</html>\n"
     )
-
-
-def _asset(name: str) -> str:
-    return files("gossamer.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _digest(script: str) -> str:
-    """What the browser compares a script with before it runs it."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

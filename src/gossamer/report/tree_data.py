@@ -31,7 +31,7 @@ class EmbeddedTree:
         facts: What becomes JSON: `nodes` breadth first, each either
             [column, test, left, right, gain, value, rows, where missing goes] or [value, rows,
             ...] of a leaf; a node whose children were cut has -1 for both.
-        node_of_leaf: The node that stands for each leaf: itself, or where the tree was cut.
+        node_of_leaf: The node that each leaf is shown as: itself, or where the tree was cut.
         n_nodes: Nodes and leaves of the whole tree.
     """
 
@@ -62,7 +62,7 @@ class TreeEmbedder:
         self.columns: list[int] = []
 
     def embed_all(self, chosen: tuple[int, ...] | None) -> list[EmbeddedTree]:
-        """Return the chosen trees, or the first ones, as many as the budget has room for."""
+        """Return the chosen trees, or the first ones, as many as the budget allows."""
         wanted = range(self._model.forest.n_trees) if chosen is None else chosen
         found: list[EmbeddedTree] = []
         size = 0

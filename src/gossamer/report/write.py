@@ -99,7 +99,7 @@ def _check_path(path: object) -> Path:
     """Find out before the work whether the file can be written."""
     expected = "the path of a file, such as 'report.html'"
     if not isinstance(path, (str, os.PathLike)) or not (found := os.fspath(path)):
-        raise ParameterError(message("the path is not usable", got=path, expected=expected))
+        raise ParameterError(message("the path cannot be used", got=path, expected=expected))
     target = Path(os.fsdecode(found))
     if target.is_dir():
         raise ParameterError(message("the path is a folder", got=str(target), expected=expected))

@@ -1,4 +1,4 @@
-"""Bagging: rows by chance alone."""
+"""Bagging: rows chosen at random."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gossamer.sampling.keys import Stream, make_key
 
 
 class Bagging(RowSampler):
-    """Draws rows with equal chances, or those of their class; every `bagging_freq` rounds others.
+    """Draws rows with equal chances, or by class, again every `bagging_freq` rounds.
 
     With `bagging_by_query` whole queries are drawn.
 

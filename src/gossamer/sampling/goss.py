@@ -51,7 +51,7 @@ class Goss(RowSampler):
     )
 
     def __init__(self, params: Params, n_rows: int, n_outputs: int) -> None:
-        """Look up the rates, and make room for scores."""
+        """Look up the rates, and allocate the scores."""
         self._seed = params.bagging_seed
         self._n_rows = n_rows
         # As in LightGBM: gradients say little before the model has learned something.
@@ -59,7 +59,7 @@ class Goss(RowSampler):
         self._error = params.goss_error
         share = params.bagging_fraction
         self._n_used = max(1, int(n_rows * share)) if share < 1 else None
-        self._counts: Counts | None = None  # None: chosen anew each round
+        self._counts: Counts | None = None  # None: chosen again each round
         if not isinstance(params.top_rate, str):
             self._counts = _round_rates(params.top_rate, params.other_rate, n_rows)
         self._native = _native.GradientSampler(n_rows, n_outputs)
@@ -76,7 +76,7 @@ class Goss(RowSampler):
         return self.is_on
 
     def draw(self, n_round: int, gradients: Gradients, n_threads: int, tree: int = 0) -> Bag | None:
-        """Return the rows of a round; None: all of them. Those drawn by chance are weighted."""
+        """Return the rows of a round; None: all of them. Rows drawn at random are weighted."""
         self.rates = (1.0, 0.0)
         if not self.is_on:
             return None

@@ -1,5 +1,5 @@
-"""How many rows GOSS should keep and draw: the fewest that hold a target error, or those of a given
-number of rows that make the error smallest.
+"""How many rows GOSS should keep and draw: the fewest that hold a target error, or, for a given
+number of rows, the shares with the smallest error.
 
 Write s for the length of a row's gradient, a for the share kept and b for the share drawn from the
 rest. To the sum of gradients over all n rows, whose own noise is sqrt(n mean(s^2)), sampling adds

@@ -39,7 +39,7 @@ class Mvs(RowSampler):
     )
 
     def __init__(self, params: Params, n_rows: int, n_outputs: int) -> None:
-        """Look up the share, and make room for scores."""
+        """Look up the share, and allocate the scores."""
         self._seed = params.bagging_seed
         self._n_rows = n_rows
         self._share = params.bagging_fraction

@@ -131,7 +131,7 @@ class GossamerModel(Parameters):
                 scikit-survival's records of (event, time). Of a table with names also the name of
                 a column, and where labels are numbers a list of names; so may be `sample_weight`,
                 `init_score`, and `group` or `query` (a column with the query of each row). Such
-                columns are no features, here and in tables to predict or evaluate.
+                columns are not features, here and in tables to predict or evaluate.
             sample_weight: One number >= 0 per row; rows of weight 0 are left out.
             init_score: Scores to start from: one per row, or rows x classes or targets.
             group: For ranking: the number of rows of each query.
@@ -141,18 +141,18 @@ class GossamerModel(Parameters):
             eval_class_weight: Their class weights, a list with one item each.
             eval_init_score: Their scores to start from, a list with one item each.
             eval_group: Their numbers of rows of each query, a list with one item each.
-            eval_metric: Metrics besides that of the objective: a name, a function
+            eval_metric: Metrics in addition to the objective's: a name, a function
                 (y_true, y_pred[, weight[, group]]) -> (name, value, whether higher is better), or
                 a list of these.
-            feature_name: Names of the columns; "auto" takes those of a data frame.
+            feature_name: Names of the columns; "auto" takes a data frame's own.
             categorical_feature: Names or positions of the categorical columns; "auto": columns of
                 text and of categories, see `Dataset`.
             callbacks: Functions called before or after each round, such as `early_stopping(20)`.
             init_model: A fitted estimator, its `Booster`, or the path of a saved one, to continue
-                from: the new trees come behind its trees.
+                from: the new trees follow its trees.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.
             eval_y: Their labels.
-            query: Instead of `group`: the query of each row; rows of a query stand together.
+            query: Instead of `group`: the query of each row; rows of a query are contiguous.
             eval_query: Instead of `eval_group`: a list with one such item each.
             eval_at: For ranking: the ranks that metrics are evaluated at.
 
@@ -307,7 +307,7 @@ class GossamerModel(Parameters):
         return None
 
     def _column_names(self, x: Any, given: Any) -> Sequence[str] | Literal["auto"]:
-        """Return the names given, or those of a data frame's columns."""
+        """Return the names given, or the names of a data frame's columns."""
         if isinstance(given, str):
             given = getattr(self, "feature_names_in_", None) if given == "auto" else [given]
             if given is None and hasattr(x, "dtypes"):  # names that are numbers

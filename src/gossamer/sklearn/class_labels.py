@@ -77,7 +77,7 @@ def _unique(y: Any) -> tuple[Array, Array]:
 
 
 def plain_labels(y: Any) -> Any:
-    """Return whole numbers and truth values that come as objects as what they are.
+    """Return whole numbers and booleans that come as objects as what they are.
 
     A table of mixed types, made an array, has nothing else; scikit-learn refuses them.
 

@@ -47,7 +47,7 @@ def weigh_by_class(class_weight: Any, y: Array, classes: Any = None) -> Array:
     if class_weight != "balanced":
         raise ParameterError(
             message(
-                "class_weight is not usable",
+                "class_weight cannot be used",
                 got=class_weight,
                 expected="a dict of weights by class, 'balanced' or None",
             )
@@ -70,7 +70,7 @@ def _from_mapping(class_weight: Mapping[Any, Any], y: Array, classes: Any) -> Ar
         if not isinstance(weight, (Real, np.bool_)) or not 0 <= float(weight) < math.inf:
             raise ParameterError(
                 message(
-                    f"class_weight of the class {name!r} is not usable",
+                    f"class_weight of the class {name!r} cannot be used",
                     got=weight,
                     expected="a finite number >= 0",
                 )

@@ -31,16 +31,16 @@ _METRIC_PAIRS: Final = (("binary_logloss", "multi_logloss"), ("binary_error", "m
 class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: ignore[misc]
     """Gradient boosted trees that predict a class.
 
-    The arguments are those of `GossamerModel`; the objective is "binary" for two classes and
-    "multiclass" for more, unless another is given. Classes may be numbers, strings, truth values.
+    It takes the arguments of `GossamerModel`; the objective is "binary" for two classes and
+    "multiclass" for more, unless another is given. Classes may be numbers, strings, booleans.
 
     With several columns of 0 and 1 a row may have any of these labels (multi-label, an indicator
     matrix): `predict` then returns such a matrix, and `predict_proba` the probability of each
     label, rows x labels.
 
     Attributes:
-        classes_: The classes, sorted; with several labels a list with those of each: 0 and 1.
-        n_classes_: How many there are; with several labels 2, those of each.
+        classes_: The classes, sorted; with several labels a list with the classes of each: 0 and 1.
+        n_classes_: How many there are; with several labels 2, as each label has.
 
     Example:
         >>> x = np.arange(200.0).reshape(-1, 1)

@@ -87,7 +87,7 @@ def _read(table: Any, columns: Sequence[int]) -> Any:
 
 
 def leave_out(x: Any, names: Sequence[str]) -> Any:
-    """Return a table without the columns that were no features in training, where it has them.
+    """Return a table without the columns that were not features in training, where it has them.
 
     Example:
         >>> leave_out({"rooms": [2], "price": [10]}, ["price", "weight"])

@@ -30,7 +30,7 @@ def check_indicators(y: Any, n_labels: int, name: str) -> npt.NDArray[Any]:
     if labels.ndim != 2 or labels.shape[1] != n_labels:
         raise DataError(
             message(
-                f"the labels of the data set {name!r} do not fit those of the training data",
+                f"the labels of the data set {name!r} do not fit the training data's labels",
                 got=f"shape {labels.shape}",
                 expected=f"(rows, {n_labels})" if n_labels > 1 else "one label per row",
             )
@@ -40,7 +40,7 @@ def check_indicators(y: Any, n_labels: int, name: str) -> npt.NDArray[Any]:
         place = tuple(int(i) for i in np.unravel_index(np.argmax(is_bad), labels.shape))
         raise DataError(
             message(
-                f"label {place[1]} of row {place[0]} of the {name} data is not usable",
+                f"label {place[1]} of row {place[0]} of the {name} data cannot be used",
                 got=labels[place].item() if hasattr(labels[place], "item") else labels[place],
                 expected="0 or 1 where there are several columns of labels",
                 hint="For several columns of classes use one classifier each, as "

@@ -46,7 +46,7 @@ def check_rows(
     Args:
         estimator: Knows how many columns there are, and their names.
         x: The rows.
-        levels: Those of the training data.
+        levels: The training data's levels.
         validate_features: False: columns of frames are taken by position.
     """
     if not levels and _is_fitting(estimator, x):
@@ -409,7 +409,9 @@ def _read_pairs(eval_set: Any, eval_x: Any, eval_y: Any) -> list[tuple[Any, Any]
         return [(valid_x, valid_y) for valid_x, valid_y in pairs or ()]
     except (TypeError, ValueError):
         raise ParameterError(
-            message("eval_set is not usable", got=type(eval_set).__name__, expected="[(X, y), ...]")
+            message(
+                "eval_set cannot be used", got=type(eval_set).__name__, expected="[(X, y), ...]"
+            )
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""What stands in for the estimators where scikit-learn is not installed."""
+"""What replaces the estimators where scikit-learn is not installed."""
 
 from __future__ import annotations
 

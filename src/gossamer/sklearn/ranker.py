@@ -15,7 +15,7 @@ _EVAL_AT: Final = (1, 2, 3, 4, 5)
 class GossamerRanker(GossamerModel):
     """Gradient boosted trees that put the rows of a query into order.
 
-    The arguments are those of `GossamerModel`; the objective is "lambdarank" unless another is
+    It takes the arguments of `GossamerModel`; the objective is "lambdarank" unless another is
     given. Labels are degrees of relevance, 0 or more. `predict` returns scores: within a query, the
     higher the earlier.
 
@@ -72,7 +72,7 @@ class GossamerRanker(GossamerModel):
             eval_sample_weight: Their weights, a list with one item each.
             eval_init_score: Their scores to start from, a list with one item each.
             eval_group: Their numbers of rows of each query, a list with one item each.
-            eval_metric: Metrics besides that of the objective.
+            eval_metric: Metrics in addition to the objective's.
             eval_at: The ranks that metrics are evaluated at; left at its default, those that the
                 estimator was made with.
             feature_name: Names of the columns.
@@ -80,10 +80,10 @@ class GossamerRanker(GossamerModel):
                 text and of categories, see `Dataset`.
             callbacks: Functions called before or after each round.
             init_model: A fitted estimator, its `Booster`, or the path of a saved one, to continue
-                from: the new trees come behind its trees.
+                from: the new trees follow its trees.
             eval_X: Instead of `eval_set`: a table, or a tuple of tables.
             eval_y: Their labels.
-            query: Instead of `group`: the query of each row; rows of a query stand together.
+            query: Instead of `group`: the query of each row; rows of a query are contiguous.
             eval_query: Instead of `eval_group`: a list with one such item each.
             qid: XGBoost's name for `query`.
             eval_qid: XGBoost's name for `eval_query`.

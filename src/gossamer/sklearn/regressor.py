@@ -15,7 +15,7 @@ from gossamer.train import Callback
 class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
     """Gradient boosted trees that predict a number.
 
-    The arguments are those of `GossamerModel`; the objective is "regression" (squared error)
+    It takes the arguments of `GossamerModel`; the objective is "regression" (squared error)
     unless another is given. With labels of several columns it predicts as many numbers.
 
     Example:

@@ -30,7 +30,7 @@ class Forest:
         leaf_begin: First leaf of each tree, and the number of leaves.
         arrays: The arrays of `Tree`, of all trees; those about categories only if some node splits
             categories.
-        linear: Those of linear leaves, of all trees; None: no leaf is linear.
+        linear: The arrays of linear leaves of all trees; None: no leaf is linear.
         n_parallel: Trees of each output in a round. They come in sets: a tree for each output, then
             the next set.
     """

@@ -38,7 +38,7 @@ _MAX_SORTED_ROWS: Final = 2**31 - 1
 # More categories than any feature has bins.
 _MAX_BINS: Final = 2**16
 
-# Candidates of a feature that bins of 16 bits have room for.
+# Most candidates of a feature with bins of 16 bits.
 _MOST_PROPOSED: Final = 2**16 - 2
 
 # Numbers of the native core.
@@ -216,7 +216,7 @@ class TreeGrower:
             self._native = _native.Grower(self._proposals.matrix)
 
     def _proposes_bins(self) -> bool:
-        """Whether rows are binned anew for every tree; else sorted columns hold the candidates."""
+        """Whether rows are binned again for every tree; else sorted columns hold the candidates."""
         params = self._params
         if params.tree_method != "approx" or params.proposal != "global":
             return False
@@ -238,7 +238,7 @@ class TreeGrower:
 
         Args:
             trees: The trees of the model. Rows pay for what they pass; of trees of other bins
-                (`Tree`) it is only known which columns they use, which pays coupled costs.
+                (`Tree`) it is only known which columns they use, which settles coupled costs.
             n_threads: Threads to use.
         """
         if self._costs is None or not self._costs.remembers:

@@ -34,7 +34,7 @@ def check_vector_leaves(params: Params) -> None:
     """
     found = next((name for name in _ONE_OUTPUT if params[name]), None)
     if found is not None:
-        what = f"{found} does not go together with multi_strategy=multi_output_tree"
+        what = f"{found} cannot be combined with multi_strategy=multi_output_tree"
         hint = "Leave one of them out."
         raise NotSupportedError(message(what, got=params[found], hint=hint))
 

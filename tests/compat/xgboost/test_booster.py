@@ -183,7 +183,7 @@ def test_other_files(tmp_path: Any, content: bytes, error: type[Exception], text
 def test_what_cannot_be_asked(few_values: Any) -> None:
     data = ours.DMatrix(few_values.x, few_values.y)
     model = ours.train({}, data, 3)
-    with pytest.raises(TypeError, match="no DMatrix"):
+    with pytest.raises(TypeError, match="not a DMatrix"):
         model.predict(few_values.x)
     with pytest.raises(ParameterError, match="one of pred_leaf, pred_contribs"):
         model.predict(data, pred_contribs=True, pred_leaf=True)

@@ -147,7 +147,7 @@ def test_what_is_no_callback(few_values: Any) -> None:
         def before_training(self, model: Any) -> Any:
             return None
 
-    with pytest.raises(TypeError, match="no callback"):
+    with pytest.raises(TypeError, match="not a callback"):
         train(ours, data, 3, print)
     with pytest.raises(TypeError, match="must return the model"):
         train(ours, data, 3, Forgetful())

@@ -114,7 +114,7 @@ def test_sparse_rows(few_values: Any) -> None:
 
 def test_what_cannot_be_used(few_values: Any) -> None:
     data = ours.DMatrix(few_values.x, (few_values.y > 10) * 1)
-    with pytest.raises(TypeError, match="no DMatrix"):
+    with pytest.raises(TypeError, match="not a DMatrix"):
         ours.cv({}, few_values.x)
     with pytest.raises(DataError, match="fpreproc"):
         ours.cv({}, data, fpreproc=lambda train, test, params: train)

@@ -148,7 +148,7 @@ def test_the_warning_names_what_is_close() -> None:
 
 @pytest.mark.parametrize("params", [3, [1, 2], "eta=1"])
 def test_parameters_are_a_dict_or_pairs(params: Any) -> None:
-    with pytest.raises(ParameterError, match="parameters are not usable"):
+    with pytest.raises(ParameterError, match="parameters cannot be used"):
         read_params(params)
 
 

@@ -159,11 +159,11 @@ def test_loss_of_classes(xgb: Any, few_values: Any) -> None:
 
 def test_what_cannot_be_used(numbers: Any) -> None:
     train, _ = split(ours, numbers)
-    with pytest.raises(TypeError, match="no DMatrix"):
+    with pytest.raises(TypeError, match="not a DMatrix"):
         ours.train({}, numbers.x)
     with pytest.raises(TypeError, match="evals"):
         ours.train({}, train, evals=[train])
-    with pytest.raises(TypeError, match="no DMatrix"):
+    with pytest.raises(TypeError, match="not a DMatrix"):
         ours.train({}, train, evals=[(numbers.x, "x")])
     with pytest.raises(DataError, match="no label"):
         ours.train({}, ours.DMatrix(numbers.x))

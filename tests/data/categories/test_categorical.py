@@ -204,8 +204,8 @@ class TestDataset:
             ("levels", [[9, ["a"]]], "levels of a column that is not there"),
             ("categorical_columns", [4], "not there"),
             ("categorical_columns", [3, 0], "not in order"),
-            ("categorical_columns", "03", "no list of numbers"),
-            ("categorical_columns", [True], "no list of numbers"),
+            ("categorical_columns", "03", "not a list of numbers"),
+            ("categorical_columns", [True], "not a list of numbers"),
         ],
     )
     def test_broken_files(self, tmp_path: Path, name: str, value: Any, words: str) -> None:
@@ -308,8 +308,8 @@ class TestModel:
             ([[0, ["a", "a"]]], "same level twice"),
             ([[0, ["a", 1]]], "text and numbers"),
             ([[0, [None]]], "neither text nor a finite number"),
-            ("city", "no list of columns"),
-            (None, "no list of columns"),
+            ("city", "not a list of columns"),
+            (None, "not a list of columns"),
         ],
     )
     def test_broken_files(self, model: Booster, levels: Any, words: str) -> None:
@@ -325,5 +325,5 @@ class TestModel:
 
 
 def test_missing_values_are_no_level() -> None:
-    with pytest.raises(ParameterError, match="use_missing=false does not go together with text"):
+    with pytest.raises(ParameterError, match="use_missing=false cannot be combined with text"):
         Dataset(frame(), LABEL, params={"use_missing": False}).construct()

@@ -343,8 +343,8 @@ class TestJson:
     @pytest.mark.parametrize(
         ("found", "words"),
         [
-            ({"0": ["a"]}, "no list of columns"),
-            ([["a"]], "no list of columns"),
+            ({"0": ["a"]}, "not a list of columns"),
+            ([["a"]], "not a list of columns"),
             ([[2, ["a"]]], "column that is not there"),
             ([[-1, ["a"]]], "column that is not there"),
             ([[True, ["a"]]], "column that is not there"),

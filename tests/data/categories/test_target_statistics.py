@@ -86,7 +86,7 @@ def test_no_row_knows_its_own_label_or_later_ones(
     weights = None if weight is None else np.full(n_rows, weight)
     order = random_order(n_rows, seed)
     other = label.copy()
-    # Shuffled rather than drawn anew: the prior is the mean of all labels, the same for all rows.
+    # Shuffled rather than drawn again: the prior is the mean of all labels, the same for all rows.
     other[order[place:]] = rng.permutation(label[order[place:]])
     encoded = [
         TargetStatistics.fit(codes, [3, 2], y, weights, sources=[(0,), (0, 1)], seed=seed)[1]
@@ -258,7 +258,7 @@ class TestArrays:
             ("n_codes", lambda a: a * 0, "a column has no codes"),
             ("n_codes", lambda a: a[:1], "a column that does not exist"),
             ("n_codes", lambda a: a * 0 + 2**40, "more combinations than fit"),
-            ("n_codes", lambda a: a * 0 + 2, "a key is no combination of codes"),
+            ("n_codes", lambda a: a * 0 + 2, "a key is not a combination of codes"),
             ("sources", lambda a: a * 0, "one of them twice"),
             ("sources", lambda a: a - 1, "a column that does not exist"),
             ("sources", lambda a: a[:-1], "source_offsets do not cover"),
@@ -292,7 +292,7 @@ class TestBadInput:
         ("changes", "match"),
         [
             ({"n_codes": [5, 40]}, "columns of codes differ: got 3, expected 2"),
-            ({"n_codes": [5, 0, 3]}, "n_codes is not usable"),
+            ({"n_codes": [5, 0, 3]}, "n_codes cannot be used"),
             ({"n_codes": [5, 40, 2]}, r"codes of column 2 are out of range: got \(0, 2\), exp"),
             ({"sources": [()]}, "a source has no columns"),
             ({"sources": [(1, 1)]}, "one of them twice"),
@@ -301,8 +301,8 @@ class TestBadInput:
             ({"targets": np.zeros(299)}, "labels and codes differ in rows"),
             ({"targets": np.full(300, np.nan)}, "a label is not finite"),
             ({"weight": np.zeros(300)}, "weight is 0 for every row"),
-            ({"weight": -np.ones(300)}, "weights are not usable"),
-            ({"weight": np.ones(299)}, "weights are not usable"),
+            ({"weight": -np.ones(300)}, "weights cannot be used"),
+            ({"weight": np.ones(299)}, "weights cannot be used"),
             ({"prior_weight": 0}, "prior_weight is out of range"),
             ({"prior_weight": np.nan}, "prior_weight is out of range"),
         ],
@@ -317,8 +317,8 @@ class TestBadInput:
         ("change", "match"),
         [
             (lambda codes: codes[:2], "columns of codes differ: got 2, expected 3"),
-            (lambda codes: [codes[0], codes[1], codes[2][:9]], "codes of column 2 are not usab"),
-            (lambda codes: [codes[0] * 1.0, *codes[1:]], "codes of column 0 are not usable"),
+            (lambda codes: [codes[0], codes[1], codes[2][:9]], "codes of column 2 cannot be used"),
+            (lambda codes: [codes[0] * 1.0, *codes[1:]], "codes of column 0 cannot be used"),
             (lambda codes: [codes[0], codes[1] - 1, codes[2]], r"out of range: got \(-1, 38\)"),
         ],
     )

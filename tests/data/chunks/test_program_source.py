@@ -176,7 +176,7 @@ class TestBadChunks:
     def test_shapes(self) -> None:
         with pytest.raises(gs.DataError, match="differ in columns: got 3, expected 4"):
             fit([MATRIX, MATRIX[:, :3]], np.r_[LABEL, LABEL])
-        with pytest.raises(gs.DataError, match="no chunk of rows"):
+        with pytest.raises(gs.DataError, match="not a chunk of rows"):
             fit(lambda: [MATRIX[0]])
         with pytest.raises(gs.DataError, match=r"label and data differ in length"):
             fit([MATRIX], LABEL[:-1])

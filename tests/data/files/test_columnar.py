@@ -20,7 +20,7 @@ PARAMS = {"num_leaves": 15, "verbose": -1, "bin_construct_sample_cnt": 900, "num
 
 
 def make_frame(n: int = 2000, seed: int = 0) -> Any:
-    """Text, categories (sorted, not sorted, in order), gaps, truth values, whole numbers."""
+    """Text, categories (sorted, not sorted, in order), gaps, booleans, whole numbers."""
     rng = np.random.default_rng(seed)
     town = np.array(["Rome", "Bern", "Oslo", "Zürich"], dtype=object)[rng.integers(0, 4, n)]
     town[::50] = None

@@ -49,7 +49,7 @@ def fit(data: Any, **further: Any) -> str:
 
 
 def read(path: Path, **further: Any) -> tuple[dict[str, list[Any]], int]:
-    """All rows by column, and how often reading began anew."""
+    """All rows by column, and how often reading began again."""
     source = open_files(path, **further)
     n_again = 0
     while True:

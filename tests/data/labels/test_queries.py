@@ -58,13 +58,13 @@ class TestGroup:
         ("group", "match"),
         [
             ([3, 2, 4], "do not add up to the rows of the data: got 9, expected 10"),
-            ([3, 0, 7], "size of query 1 in group is not usable: got 0"),
-            ([3, -1, 8], "size of query 1 in group is not usable: got -1"),
-            ([3.5, 6.5], "size of query 0 in group is not usable: got 3.5"),
+            ([3, 0, 7], "size of query 1 in group cannot be used: got 0"),
+            ([3, -1, 8], "size of query 1 in group cannot be used: got -1"),
+            ([3.5, 6.5], "size of query 0 in group cannot be used: got 3.5"),
             ([np.nan, 10], "size of query 0 .* got nan"),
-            ([], "group is not usable"),
+            ([], "group cannot be used"),
             ([[3, 7], [1, 2]], "group has shape"),
-            (["a", "b"], "group is not usable.* as query"),
+            (["a", "b"], "group cannot be used.* as query"),
             (np.repeat([5, 6], 5), "do not add up.* ids of queries, one per row, pass them as q"),
             (
                 np.repeat([0, 1], 5),

@@ -457,7 +457,7 @@ def test_bins_of_a_file_are_not_other_ones(name: str, saved: Path) -> None:
     params = {"objective": "binary", name: OTHER_BINS[name], "verbosity": -1}
     canonical = "forcedbins_filename" if name == "forced_bins" else name
     data = Dataset(saved)
-    with pytest.raises(DataError, match=f"{canonical} differs from that of the data set file"):
+    with pytest.raises(DataError, match=f"{canonical} differs from its value in the data set file"):
         gossamer.train(params, data, 1)
     with pytest.raises(DataError, match=f"{canonical} differs"):
         Dataset(saved, params=params).construct()

@@ -377,7 +377,7 @@ class TestBroken:
 
 
 class TestRefused:
-    """What is no table of numbers."""
+    """What is not a table of numbers."""
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_complex_numbers(self, form: str) -> None:

@@ -280,11 +280,11 @@ class TestRounds:
 
     @pytest.mark.parametrize("name", ["start_iteration", "num_iteration"])
     def test_that_are_no_numbers(self, name: str) -> None:
-        with pytest.raises(ParameterError, match=f"{name} is no whole number"):
+        with pytest.raises(ParameterError, match=f"{name} is not a whole number"):
             booster("regression").compile(**{name: "3"})
 
     def test_threads_that_are_no_number(self) -> None:
-        with pytest.raises(ParameterError, match="num_threads is no whole number"):
+        with pytest.raises(ParameterError, match="num_threads is not a whole number"):
             compiled("regression").predict(TABLE, num_threads=1.5)
 
 
@@ -565,7 +565,7 @@ class TestCompiler:
             booster("regression").compile(compiler=[sys.executable, "-c", script])
 
     def test_flags_that_are_no_list(self) -> None:
-        with pytest.raises(ParameterError, match="flags is no list"):
+        with pytest.raises(ParameterError, match="flags is not a list"):
             booster("regression").compile(flags="-O2")
 
     @pytest.mark.parametrize(

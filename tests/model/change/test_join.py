@@ -119,7 +119,7 @@ def test_a_part_of_a_forest_is_a_mean() -> None:
 
 
 def test_truth_and_loops() -> None:
-    """A model is no container whose emptiness counts: there is no len()."""
+    """A model is not a container whose emptiness counts: there is no len()."""
     booster = make()
     assert booster and booster[:0]
     with pytest.raises(TypeError):

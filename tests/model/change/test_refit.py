@@ -196,7 +196,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("rate", [-0.1, 1.1, "half", True, float("nan"), None])
     def test_decay_rate(self, rate: Any) -> None:
-        with pytest.raises(ParameterError, match="decay_rate is not usable"):
+        with pytest.raises(ParameterError, match="decay_rate cannot be used"):
             make({}, LABEL, 1).refit(TABLE, LABEL, decay_rate=rate)
 
     def test_data(self) -> None:

@@ -179,7 +179,7 @@ class TestDamage:
     def test_a_data_set_is_no_model(self, tmp_path: Path) -> None:
         path = tmp_path / "data"
         Dataset(TABLE, LABEL).save_binary(path)
-        with pytest.raises(ModelFileError, match="is no model: got 'gossamer dataset'"):
+        with pytest.raises(ModelFileError, match="is not a model: got 'gossamer dataset'"):
             Booster(model_file=path)
 
     def test_no_file(self, tmp_path: Path) -> None:
@@ -189,11 +189,11 @@ class TestDamage:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            ("", "no model of this version"),
+            ("", "not a model of this version"),
             ("tree\nversion=v4", "a damaged LightGBM model"),
             ("gossamer model 1\n!!!", "damaged"),
             ("gossamer model 1\nAAAA", "cannot be read"),
-            ("gossamer model 4\nAAAA", "no model of this version"),
+            ("gossamer model 4\nAAAA", "not a model of this version"),
         ],
     )
     def test_strings(self, text: str, words: str) -> None:

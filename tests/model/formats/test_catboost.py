@@ -159,7 +159,7 @@ def test_categories_that_are_whole_numbers() -> None:
         (["features_info", "float_features", 0, "nan_value_treatment"], "X", "treatment is 'X'"),
         (["features_info", "float_features"], 3, "not iterable"),
         (["features_info", "cat_features_hash", 0, "value"], "Oslo", "the same level twice"),
-        (["oblivious_trees", 0, "splits", 0, "border"], float("nan"), "nan is no finite"),
+        (["oblivious_trees", 0, "splits", 0, "border"], float("nan"), "nan is not a finite"),
         (["oblivious_trees", 0, "splits", 0, "float_feature_index"], 9, "9 is absent"),
         (["oblivious_trees", 0, "splits", 0, "border"], None, "'border' is absent"),
         (["oblivious_trees", 0, "splits", 1, "value"], 4, "4 is absent"),
@@ -167,15 +167,15 @@ def test_categories_that_are_whole_numbers() -> None:
         (["oblivious_trees", 0, "leaf_values"], [1, 2, 3], "2 levels has 3 leaf values"),
         (["oblivious_trees", 0, "leaf_values"], [], "2 levels has 0 leaf values"),
         (["oblivious_trees", 0, "leaf_values", 2], 1e308, "out of range"),
-        (["oblivious_trees", 0, "leaf_values", 2], "4", "'4' is no finite number"),
-        (["oblivious_trees", 0, "leaf_values", 2], True, "True is no finite number"),
+        (["oblivious_trees", 0, "leaf_values", 2], "4", "'4' is not a finite number"),
+        (["oblivious_trees", 0, "leaf_values", 2], True, "True is not a finite number"),
         (["oblivious_trees", 0, "leaf_values"], list(range(8)), "differ in the number of values"),
         (["oblivious_trees", 0, "leaf_weights", 0], -1, "out of range"),
         (["oblivious_trees", 0, "leaf_weights"], [1], "4 leaves has 1 leaf weights"),
-        (["oblivious_trees"], {"a": 1}, "the trees are no list"),
+        (["oblivious_trees"], {"a": 1}, "the trees are not a list"),
         (["scale_and_bias"], [1], "not enough values"),
         (["scale_and_bias"], [1, [1, 2]], "the bias does not fit"),
-        (["scale_and_bias", 0], float("inf"), "inf is no finite number"),
+        (["scale_and_bias", 0], float("inf"), "inf is not a finite number"),
         (["model_info", "params", "loss_function", "type"], "MultiClass", None),
     ],
 )
@@ -348,7 +348,7 @@ def test_missing_and_infinite_values_that_training_did_not_see() -> None:
 
 def test_an_untrained_object() -> None:
     catboost = pytest.importorskip("catboost")
-    with pytest.raises(DataError, match="no trained model"):
+    with pytest.raises(DataError, match="not a trained model"):
         gs.Booster.from_model(catboost.CatBoostRegressor())
-    with pytest.raises(DataError, match="no trained model"):
+    with pytest.raises(DataError, match="not a trained model"):
         gs.Booster.from_model(catboost.Pool([[1.0]]))

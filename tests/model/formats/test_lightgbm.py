@@ -182,7 +182,7 @@ def test_estimators() -> None:
     estimator.fit(X, CLASSES)
     model = gs.Booster.from_model(estimator)
     assert_close(model.predict(X), estimator.predict_proba(X))
-    with pytest.raises(ParameterError, match=r"no model of LightGBM: got 'Dataset'"):
+    with pytest.raises(ParameterError, match=r"not a model of LightGBM: got 'Dataset'"):
         gs.Booster.from_model(lightgbm.Dataset(X))
     with pytest.raises(ParameterError, match=r"got 'CVBooster', .* take one of its boosters"):
         gs.Booster.from_model(lightgbm.CVBooster())
@@ -600,7 +600,7 @@ def test_linear_leaves_without_terms_have_their_constant() -> None:
         ("num_leaves=4", "num_leaves=1000000000000", "num_leaves is out of range"),
         ("num_leaves=4", "num_leaves=2000000000", "4 numbers of leaf_value, not 2000000000"),
         ("num_leaves=4", "num_leaves=0", "num_leaves is out of range"),
-        ("num_leaves=4", "num_leaves=x", "no whole number: 'x'"),
+        ("num_leaves=4", "num_leaves=x", "not a whole number: 'x'"),
         ("num_leaves=4\n", "", "num_leaves is missing"),
         ("num_cat=1", "num_cat=2000000000", "numbers of cat_boundaries"),
         ("num_cat=1", "num_cat=0", "2 numbers of cat_boundaries, not 0"),
@@ -617,9 +617,13 @@ def test_linear_leaves_without_terms_have_their_constant() -> None:
         ("left_child=1 -1 -2", "left_child=1 0 -2", "form no tree"),
         ("left_child=1 -1 -2", "left_child=1 -1 99999999999", "left_child has a node"),
         ("left_child=1 -1 -2", "left_child=1 -1 -5", "left_child has a node"),
-        ("left_child=1 -1 -2", f"left_child=1 -1 {'9' * 30}", "left_child is no list of numbers"),
+        (
+            "left_child=1 -1 -2",
+            f"left_child=1 -1 {'9' * 30}",
+            "left_child is not a list of numbers",
+        ),
         ("leaf_value=1 2 3 4", "leaf_value=1 2 3 inf", "leaf value is not finite"),
-        ("leaf_value=1 2 3 4", "leaf_value=1 2 3 x", "leaf_value is no list of numbers"),
+        ("leaf_value=1 2 3 4", "leaf_value=1 2 3 x", "leaf_value is not a list of numbers"),
         ("leaf_count=1 1 1 1", "leaf_count=1 1 1", "3 numbers of leaf_count"),
         ("internal_count=4 2 2", "internal_count=-4 2 2", "below 0"),
         ("cat_boundaries=0 2", "cat_boundaries=1 2", "do not begin at 0"),
@@ -648,8 +652,8 @@ def test_linear_leaves_without_terms_have_their_constant() -> None:
         ("shrinkage=1", "num_leaves=4", "tree 0 has 'num_leaves' twice"),
         ("shrinkage=1", "nonsense", "cut off"),
         ("end of trees", "", "cut off"),
-        ("pandas_categorical:null", "pandas_categorical:[[", "no JSON"),
-        ("pandas_categorical:null", "pandas_categorical:" + "[" * 100_000, "no JSON"),
+        ("pandas_categorical:null", "pandas_categorical:[[", "not JSON"),
+        ("pandas_categorical:null", "pandas_categorical:" + "[" * 100_000, "not JSON"),
     ],
 )
 def test_damage(old: str, new: str, words: str, tmp_path: Path) -> None:

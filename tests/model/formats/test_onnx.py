@@ -182,7 +182,7 @@ def test_float32() -> None:
     expected = booster.predict(x)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found[:, 0], expected, rtol=1e-5, atol=1e-6)
-    # Values at a threshold take the same way: thresholds here are no float32.
+    # Values at a threshold take the same way: thresholds here are not float32.
     forest = booster.model.forest
     threshold = forest.arrays["threshold"][forest.arrays["column"] < 3]
     assert not np.isin(threshold, threshold.astype(np.float32)).all()

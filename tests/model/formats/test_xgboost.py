@@ -408,7 +408,7 @@ def test_categories_beside_vector_leaves_cannot_be_written() -> None:
         leaf_value=np.repeat(tree.leaf_value, 2),
     )
     forest = Forest.from_trees([wide], 2, 4)
-    with pytest.raises(NotSupportedError, match="categories beside vector leaves"):
+    with pytest.raises(NotSupportedError, match="categories together with vector leaves"):
         formats.to_bytes(replace(two, forest=forest), "xgboost")
 
 
@@ -461,7 +461,7 @@ def test_boosters_in_memory() -> None:
     theirs = their_model({"objective": "binary:logistic"}, "zero_one")
     assert_same(theirs, gs.Booster.from_model(theirs))
     assert_same(theirs, read(theirs.__getstate__()["handle"]))  # with its parameters
-    with pytest.raises(ParameterError, match="no trained model of XGBoost"):
+    with pytest.raises(ParameterError, match="not a trained model of XGBoost"):
         gs.Booster.from_model(xgb.DMatrix(ROWS))
     pytest.importorskip("sklearn")
     model = xgb.XGBClassifier(n_estimators=30, n_jobs=1, early_stopping_rounds=2, max_depth=3)
@@ -534,14 +534,14 @@ PARAM = (*LEARNER, "learner_model_param")
     [
         (LEARNER, KeyError, "learner"),
         (LEARNER, [], "list"),
-        ((*TREE, "left_children"), [1, 0, -1], "a child is no node"),
-        ((*TREE, "left_children"), [1, 1, -1], "a child is no node"),
+        ((*TREE, "left_children"), [1, 0, -1], "a child is not a node"),
+        ((*TREE, "left_children"), [1, 1, -1], "a child is not a node"),
         ((*TREE, "left_children"), [2, -1, -1], "child of several"),
-        ((*TREE, "left_children"), [3, -1, -1], "a child is no node"),
-        ((*TREE, "left_children"), [-7, -1, -1], "a child is no node"),
-        ((*TREE, "left_children"), [1.5, -1, -1], "no integer"),
+        ((*TREE, "left_children"), [3, -1, -1], "a child is not a node"),
+        ((*TREE, "left_children"), [-7, -1, -1], "a child is not a node"),
+        ((*TREE, "left_children"), [1.5, -1, -1], "not an integer"),
         ((*TREE, "left_children"), [2**70, -1, -1], "left_children"),
-        ((*TREE, "left_children"), ["a", -1, -1], "no array of numbers"),
+        ((*TREE, "left_children"), ["a", -1, -1], "not an array of numbers"),
         ((*TREE, "left_children"), [[1], -1, -1], "tree 0"),
         ((*TREE, "left_children"), [], "number of nodes"),
         ((*TREE, "right_children"), [2, -1], "right_children has 2 values, not 3"),
@@ -559,9 +559,9 @@ PARAM = (*LEARNER, "learner_model_param")
         ((*TREE, "categories_sizes"), [0], "lists no categories"),
         ((*TREE, "tree_param", "num_nodes"), "4", "number of nodes"),
         ((*TREE, "tree_param", "size_leaf_vector"), "3", "numbers of values"),
-        (TREE, 7, "trees are no list of objects"),
+        (TREE, 7, "trees are not a list of objects"),
         ((*MODEL, "tree_info"), [1], "output that is not there"),
-        ((*MODEL, "trees"), {}, "trees are no list of objects"),
+        ((*MODEL, "trees"), {}, "trees are not a list of objects"),
         ((*PARAM, "num_feature"), "99999999999", "num_feature"),
         ((*PARAM, "num_class"), "99999999999", "num_class"),
         ((*PARAM, "num_feature"), "a", "invalid literal"),

@@ -127,7 +127,7 @@ def test_threads(plain: Booster) -> None:
         ({"feature": (0, 0)}, ParameterError, "a column, or two"),
         ({"feature": (0, 1, 2)}, ParameterError, "a column, or two"),
         ({"feature": ()}, ParameterError, "a column, or two"),
-        ({"feature": (0.5, 1)}, DataError, "this is no column: got 0.5"),
+        ({"feature": (0.5, 1)}, DataError, "this is not a column: got 0.5"),
         ({"kind": "both"}, ParameterError, "kind is not known"),
         ({"percentiles": (0.9, 0.1)}, ParameterError, "percentiles"),
         ({"percentiles": 0.5}, ParameterError, "percentiles"),

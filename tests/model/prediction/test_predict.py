@@ -112,9 +112,9 @@ class TestRounds:
 
     @pytest.mark.parametrize("number", [1.5, "2", True], ids=str)
     def test_no_numbers(self, model: Booster, number: Any) -> None:
-        with pytest.raises(ParameterError, match="num_iteration is no whole number"):
+        with pytest.raises(ParameterError, match="num_iteration is not a whole number"):
             model.predict(TABLE, num_iteration=number)
-        with pytest.raises(ParameterError, match="start_iteration is no whole number"):
+        with pytest.raises(ParameterError, match="start_iteration is not a whole number"):
             model.predict(TABLE, start_iteration=number)
 
     def test_rounds_as_parameters(self, model: Booster) -> None:
@@ -213,7 +213,7 @@ class TestBadTables:
 
     @pytest.mark.parametrize("n_columns", [1, 2, 4])
     def test_other_number_of_columns(self, model: Booster, n_columns: int) -> None:
-        with pytest.raises(DataError, match=f"not that of the training data: got {n_columns}"):
+        with pytest.raises(DataError, match=f"differs from the training data's: got {n_columns}"):
             model.predict(np.zeros((5, n_columns)))
 
     def test_unless_allowed(self, model: Booster) -> None:

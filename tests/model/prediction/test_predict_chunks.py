@@ -126,7 +126,7 @@ class TestPositions:
         assert len(model.predict(named)) == 301  # a first line of numbers is a row
         wide = tmp_path / "wide.csv"
         wide.write_text("p,q,r,s\n" + path.read_text())
-        with pytest.raises(gs.DataError, match="number of columns is not that of the training"):
+        with pytest.raises(gs.DataError, match="number of columns differs from the training"):
             model.predict(wide)
         found = model.predict(wide, predict_disable_shape_check=True)
         np.testing.assert_array_equal(found, model.predict(self.TABLE[:, :3]))

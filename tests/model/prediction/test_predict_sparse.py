@@ -16,7 +16,7 @@ from gossamer import Booster, DataError, Dataset, _native, train
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import PredictOptions, predict
 
-# A matrix with many diagonals is no good idea, but it must be read.
+# A matrix with many diagonals is not a good idea, but it must be read.
 pytestmark = pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
 
@@ -152,7 +152,7 @@ class TestColumns:
     @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
     def test_other_numbers_of_columns(self, plain: Booster, form: str, n_columns: int) -> None:
         rows = getattr(sparse, f"{form}_array")((5, n_columns))
-        with pytest.raises(DataError, match=f"not that of the training data: got {n_columns}"):
+        with pytest.raises(DataError, match=f"differs from the training data's: got {n_columns}"):
             plain.predict(rows)
 
     @pytest.mark.parametrize("n_columns", [0, 1, 13, 29, 30, 31, 80])

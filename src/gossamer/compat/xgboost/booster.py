@@ -111,11 +111,11 @@ class Booster(FittedModel):
         hess: Any = None,
         fobj: ObjectiveFunction | None = None,
     ) -> None:
-        """Do one round with these gradients and hessians, or those of `fobj`."""
+        """Do one round with these gradients and hessians, or with what `fobj` returns."""
         self.update(dtrain, iteration, fobj or (lambda score, data: (grad, hess)))
 
     def _begin(self, data: DMatrix, has_function: bool) -> InTraining:
-        """Start a training, or go on from the model so far with other data."""
+        """Start a training, or resume from the model so far with other data."""
         _check_data(data)
         core, now = self._core, self._now
         if now is not None and data is now.data:
@@ -154,7 +154,7 @@ class Booster(FittedModel):
             self._now.change_params(before, self._params)
 
     def reset(self) -> Booster:
-        """Let go of the data; the model stays."""
+        """Release the data; the model stays."""
         if self._core is not None:
             self._core.free_dataset()
         self._now = None
@@ -189,7 +189,7 @@ class Booster(FittedModel):
         feval: MetricFunction | None,
         output_margin: bool,
     ) -> list[Score]:
-        """Return the metrics of each data set, and those of a function of the user's."""
+        """Return the metrics of each data set, and the values of the user's metric function."""
         found: list[Score] = []
         for data, name in evals:
             _check_data(data)
@@ -231,10 +231,10 @@ class Booster(FittedModel):
             pred_leaf: Whether to return the leaf of each row in each tree; leaves of a tree are
                 numbered from 0.
             pred_contribs: Whether to return what each column contributes to the score (Shapley
-                values), and what is expected of all rows.
-            approx_contribs: Whether contributions are those of the splits on a row's way alone.
+                values), and the expected value over all rows.
+            approx_contribs: Whether only the splits on a row's path contribute.
             pred_interactions: Whether to return Shapley interaction values of pairs of columns.
-            validate_features: Whether names of columns must be those of the training data.
+            validate_features: Whether names of columns must be the same as in training.
             training: Has no effect.
             iteration_range: First round to use, and one after the last; (0, 0): all.
             strict_shape: Whether the result has as many dimensions for one output as for several.
@@ -291,8 +291,8 @@ class Booster(FittedModel):
             data: Rows x columns.
             iteration_range: First round to use, and one after the last; (0, 0): all.
             predict_type: "value", or "margin" for raw scores.
-            missing: A number that stands for missing values, beside NaN.
-            validate_features: Whether names of columns must be those of the training data.
+            missing: A number that means missing, in addition to NaN.
+            validate_features: Whether names of columns must be the same as in training.
             base_margin: Scores to start from.
             strict_shape: As for `predict`.
         """
@@ -434,5 +434,5 @@ class Booster(FittedModel):
 def _check_data(data: Any) -> None:
     if not isinstance(data, DMatrix):
         raise TypeError(
-            message("this is no DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)")
+            message("this is not a DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)")
         )

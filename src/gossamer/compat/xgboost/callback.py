@@ -19,7 +19,7 @@ EvalsLog = dict[str, dict[str, list[Any]]]
 class TrainingCallback:
     """Base of all callbacks; a subclass says what it does.
 
-    `model` is the `Booster`; in `cv`, what stands for the boosters of all folds.
+    `model` is the `Booster`; in `cv`, an object for the boosters of all folds.
     """
 
     def before_training(self, model: Any) -> Any:
@@ -54,7 +54,7 @@ class CallbackContainer:
             if not isinstance(callback, TrainingCallback):
                 raise TypeError(
                     message(
-                        "this is no callback",
+                        "this is not a callback",
                         got=type(callback).__name__,
                         expected="an instance of a subclass of callback.TrainingCallback",
                     )
@@ -115,7 +115,7 @@ class LearningRateScheduler(TrainingCallback):
         else:
             raise TypeError(
                 message(
-                    "learning_rates are not usable",
+                    "learning_rates cannot be used",
                     got=learning_rates,
                     expected="a function of the round, or one number per round",
                 )
@@ -172,7 +172,7 @@ class EarlyStopping(TrainingCallback):
         self._best: float | None = None
 
     def before_training(self, model: Any) -> Any:
-        """Begin anew."""
+        """Begin again."""
         self._begin_anew(model.num_boosted_rounds())
         return model
 

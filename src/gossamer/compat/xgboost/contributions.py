@@ -57,7 +57,7 @@ def contributions(core: CoreBooster, data: DMatrix, last: int, *, approximate: b
         approximate: Whether a split's change of the mean is all laid to its column (Saabas).
 
     Returns:
-        (rows, outputs, columns + 1); the last one is what is expected of all rows.
+        (rows, outputs, columns + 1); the last one is the expected value over all rows.
     """
     model = core.model.rounds(0, last)
     options = PredictOptions.from_arguments(0, last, False, False, {}, core.resolved_params)

@@ -97,7 +97,7 @@ def cv(
         (['train-rmse-mean', 'train-rmse-std', 'test-rmse-mean', 'test-rmse-std'], 5)
     """
     if not isinstance(dtrain, DMatrix):
-        raise TypeError(message("dtrain is no DMatrix", got=type(dtrain).__name__))
+        raise TypeError(message("dtrain is not a DMatrix", got=type(dtrain).__name__))
     given = read_params(params)
     if metrics:
         given["eval_metric"] = metric_list(metrics)

@@ -58,13 +58,13 @@ class DMatrix:
         label: One number per row, or rows x targets.
         weight: One number >= 0 per row; for ranking also one per query.
         base_margin: Scores to start from: one per row, or rows x classes.
-        missing: A number that stands for missing values, beside NaN.
+        missing: A number that means missing, in addition to NaN.
         silent: Has no effect.
-        feature_names: Names of the columns; those of a frame by default.
+        feature_names: Names of the columns; by default a frame's own.
         feature_types: Per column "c" (codes of categories), or "q", "float", "int", "i" (numbers).
         nthread: Has no effect: threads are a parameter of the training.
         group: Rows of each query.
-        qid: The query of each row; rows of a query stand together.
+        qid: The query of each row; rows of a query are contiguous.
         label_lower_bound: Lower bound of the time, for `survival:aft`.
         label_upper_bound: Upper bound of the time.
         feature_weights: Per column how likely it is to be drawn when columns are sampled.
@@ -300,7 +300,7 @@ class DMatrix:
             if wrong or len(types) != self._n_columns:
                 raise DataError(
                     message(
-                        "feature_types are not usable",
+                        "feature_types cannot be used",
                         got=wrong[0] if wrong else types,
                         expected=f"{self._n_columns} of {', '.join(_TYPES)}",
                     )

@@ -1,6 +1,6 @@
 """Trees as text, JSON and dot, in the words of XGBoost's `get_dump`.
 
-The trees are those of the model file that XGBoost would read, numbers of nodes included.
+The trees are the same as in the model file that XGBoost would read, numbers of nodes included.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Node:
         return _g(self.threshold)
 
     def test(self, *, rounds: bool) -> str:
-        """Return what is asked about a row; `rounds`: thresholds of whole numbers are whole."""
+        """Return the condition of a node; `rounds`: thresholds of whole numbers are whole."""
         if self.kind == "i":
             return self.feature
         if self.threshold is None:
@@ -140,7 +140,7 @@ class Node:
 
     @property
     def has_missing(self) -> bool:
-        """Whether dumps say where missing values go: those of indicators go to `no`."""
+        """Whether dumps say where missing values go: missing indicators go to `no`."""
         return self.kind != "i"
 
 

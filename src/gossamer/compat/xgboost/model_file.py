@@ -1,4 +1,4 @@
-"""Model files: XGBoost's own, and ours, which has room for more facts."""
+"""Model files: XGBoost's own, and ours, which holds more facts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _as_theirs(model: Model, facts: dict[str, Any]) -> Model:
 
 
 def _with_absent_entries(model: Model) -> Model:
-    """Return a model whose missing values are those of XGBoost.
+    """Return a model that treats missing values as XGBoost does.
 
     Models of sparse tables take zeros as missing here, because absent entries are; XGBoost takes
     absent entries as NaN.
@@ -121,7 +121,7 @@ def from_bytes(content: bytes, source: str) -> tuple[Model, dict[str, Any]]:
     model = model_file.from_bytes(content, source)
     facts = files.from_bytes(content)[1].get(_KEY, {})
     if not isinstance(facts, dict):
-        raise ModelFileError(message(f"{source} is inconsistent (its attributes are no pairs)"))
+        raise ModelFileError(message(f"{source} is inconsistent (its attributes are not pairs)"))
     return model, facts
 
 

@@ -74,7 +74,7 @@ def as_objective(
     if objective == "binary:hinge":
         raise NotSupportedError(
             message(
-                f"objective={objective} does not go together with a function for the gradients",
+                f"objective={objective} cannot be combined with a function for the gradients",
                 got=objective,
                 expected="an objective that predicts numbers",
                 hint="Leave objective out and read the scores.",

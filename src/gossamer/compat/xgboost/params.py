@@ -180,7 +180,7 @@ def _pairs(params: Any) -> list[tuple[str, Any]]:
         return [(str(name), value) for name, value in pairs]
     except (TypeError, ValueError):
         raise ParameterError(
-            message("parameters are not usable", got=params, expected="a dict, or a list of pairs")
+            message("parameters cannot be used", got=params, expected="a dict, or a list of pairs")
         ) from None
 
 
@@ -413,7 +413,7 @@ def take_start(params: dict[str, Any]) -> npt.NDArray[np.float64] | None:
         A score for each output; None: they start from the same prediction, or the best constant.
 
     Raises:
-        ParameterError: If `base_score` is no prediction for each output.
+        ParameterError: If `base_score` is not a prediction for each output.
 
     Example:
         >>> take_start({"base_score": [1.0, 2.0], "objective": "reg:squarederror"})
@@ -445,7 +445,7 @@ def _as_int(name: str, value: Any) -> int:
         return int(value)
     except (TypeError, ValueError):
         raise ParameterError(
-            message(f"{name} is not usable", got=value, expected="an integer")
+            message(f"{name} cannot be used", got=value, expected="an integer")
         ) from None
 
 
@@ -457,7 +457,7 @@ def _interactions(groups: Any, names: Sequence[str] | None, n_columns: int) -> l
         except ValueError:
             raise ParameterError(
                 message(
-                    "interaction_constraints is not usable",
+                    "interaction_constraints cannot be used",
                     got=groups,
                     expected="a list of lists, or '[[0, 1], [2, 3]]'",
                 )

@@ -51,7 +51,7 @@ def plot_importance(
         importance_type: As for `Booster.get_score`.
         max_num_features: How many columns to draw at most; None: all.
         grid: Whether to draw a grid.
-        show_values: Whether to write the numbers beside the bars.
+        show_values: Whether to write the numbers next to the bars.
         values_format: How; `v` stands for the number.
         **kwargs: Passed on to `ax.barh()`.
 

@@ -1,4 +1,4 @@
-"""Data that is no table yet: text files, and iterators over batches (`DataIter`)."""
+"""Data that is not a table yet: text files, and iterators over batches (`DataIter`)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _number(missing: Any) -> float:
         return float(missing)
     except (TypeError, ValueError):
         raise DataError(
-            message("missing is not usable", got=missing, expected="a number, or NaN")
+            message("missing cannot be used", got=missing, expected="a number, or NaN")
         ) from None
 
 
@@ -66,7 +66,7 @@ def _replace(data: Any, missing: float) -> Any:
         if table.levels:
             raise NotSupportedError(
                 message(
-                    "missing does not go together with categories of such a frame",
+                    "missing cannot be combined with categories of such a frame",
                     got=type(data).__name__,
                     hint="Put null where a value is missing.",
                 )
@@ -103,7 +103,7 @@ def shape_of(data: Any) -> tuple[int, int]:
 
 
 def names_of(data: Any) -> list[str] | None:
-    """Return the names of a frame's columns; None: it is no frame.
+    """Return the names of a frame's columns; None: it is not a frame.
 
     Example:
         >>> names_of(np.zeros((3, 2))) is None
@@ -126,7 +126,7 @@ def check_numeric(data: Any) -> None:
                 message(
                     f"column {name!r} of the data frame is not numeric",
                     got=str(dtype),
-                    expected="numbers or truth values",
+                    expected="numbers or booleans",
                     hint="Pass enable_categorical=True.",
                 )
             )

@@ -105,6 +105,6 @@ def _check_evals(evals: Any) -> list[tuple[DMatrix, str]]:
         pairs = [(data, str(name)) for data, name in evals or ()]
     except (TypeError, ValueError):
         raise TypeError(
-            message("evals are not usable", got=evals, expected="[(DMatrix, name), ...]")
+            message("evals cannot be used", got=evals, expected="[(DMatrix, name), ...]")
         ) from None
     return pairs

@@ -24,7 +24,7 @@ AnyTable = Table | NamedChunkedTable
 def bin_columns(
     table: AnyTable, request: Request, fields: Mapping[str, Any], reference: BuiltData | None
 ) -> tuple[BinnedTable, Columns]:
-    """Put a table into bins of its own, or into those of the reference.
+    """Put a table into bins of its own, or into the reference's bins.
 
     Args:
         table: The features; of validation data in memory, in the reference's order.
@@ -55,7 +55,7 @@ def bin_columns(
 
 
 def like_reference(table: Table, reference: BuiltData) -> Table:
-    """Check the columns against those of the reference, and put them into its order."""
+    """Check the columns against the reference's, and put them into its order."""
     check_width(table.n_columns, reference)
     names = known_names(reference, table.names)
     if table.names is None or names is None:
@@ -90,7 +90,7 @@ def _check_zeros(params: Params, levels: Levels | None) -> None:
     if not params.use_missing and levels:
         raise ParameterError(
             message(
-                "use_missing=false does not go together with text and categories of a frame: "
+                "use_missing=false cannot be combined with text and categories of a frame: "
                 "missing and unseen ones would be taken for the first",
                 got=False,
                 expected="use_missing=true",
@@ -99,7 +99,7 @@ def _check_zeros(params: Params, levels: Levels | None) -> None:
     if params.use_missing and params.zero_as_missing and levels:
         raise ParameterError(
             message(
-                "zero_as_missing does not go together with text and categories of a frame, "
+                "zero_as_missing cannot be combined with text and categories of a frame, "
                 "the first of which has the code 0",
                 got=True,
                 expected="zero_as_missing=false",

@@ -80,10 +80,10 @@ def _check_categorical(given: Any, names: list[str], columns: Sequence[int]) -> 
     if wanted != list(columns):
         raise DataError(
             message(
-                "categorical_feature differs from that of the data set file",
+                "categorical_feature differs from the data set file's",
                 got=[names[column] for column in wanted],
                 expected=repr([names[c] for c in columns]),
-                hint="The bins are in the file: leave it out, or write the file anew.",
+                hint="The bins are in the file: leave it out, or write the file again.",
             )
         )
 
@@ -98,7 +98,7 @@ def _params_of(path: Path, asked: Params, made_with: Params) -> Params:
         if name in asked.given and asked[name] != made_with[name]:
             raise DataError(
                 message(
-                    f"{name} differs from that of the data set file {str(path)!r}",
+                    f"{name} differs from its value in the data set file {str(path)!r}",
                     got=asked[name],
                     expected=repr(made_with[name]),
                     hint="The bins are in the file: leave it out, or write the file again "

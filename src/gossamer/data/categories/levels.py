@@ -131,7 +131,7 @@ class Levels:
         if not isinstance(found, list) or not all(
             isinstance(pair, list) and len(pair) == 2 for pair in found
         ):
-            raise ValueError("the levels are no list of columns and their levels")
+            raise ValueError("the levels are not a list of columns and their levels")
         columns = [column for column, _ in found]
         if any(type(c) is not int or not 0 <= c < n_columns for c in columns):
             raise ValueError("there are levels of a column that is not there")

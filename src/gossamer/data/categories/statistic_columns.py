@@ -16,7 +16,7 @@ from gossamer.data.categories.target_statistics import MAX_KEYS, Source
 # categories are the better splits (`docs/categories.md` has the figures).
 MIN_CATEGORIES: Final = 100
 ROWS_PER_CATEGORY: Final = 1000
-# Most combinations of each size; their columns are those of the most categories.
+# Most combinations of each size, made of the columns with the most categories.
 MAX_COMBINATIONS: Final = 64
 
 
@@ -37,7 +37,8 @@ def is_better_encoded(n_categories: int, n_rows: int) -> bool:
 def choose_encoded(n_categories: Sequence[int], n_rows: int) -> list[int]:
     """Choose the columns that are encoded instead of being split by sets.
 
-    Where there is one of many categories, so are those of fewer: sets beside statistics fit noise.
+    Where one column has many categories, columns with fewer are encoded as well: sets next to
+    statistics fit noise.
 
     Args:
         n_categories: Categories of each column that occur in the training rows.
@@ -61,7 +62,7 @@ def choose_sources(
     """Choose what is encoded: columns alone, and combinations with at least one of them.
 
     Combinations are made of columns that say different things: of columns that are the same but
-    for the names of their categories the first stands for all. With many columns, those of the
+    for the names of their categories the first stands for all. With many columns, those with the
     most categories are combined.
 
     Args:

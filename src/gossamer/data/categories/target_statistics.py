@@ -97,7 +97,7 @@ class TargetStatistics:
             weight: How much each row counts; None: 1.
             sources: Columns, and combinations of columns, to be encoded.
             counts: Whether the number of rows of a category is a statistic too, the last one of
-                each source. It knows no labels, so that it is that of all training rows.
+                each source. It knows no labels, so it is the same for all training rows.
             prior_weight: Rows of average weight that the mean of all rows counts for.
             seed: Of the order of the rows.
             num_threads: 0 or less: all.
@@ -155,7 +155,7 @@ class TargetStatistics:
             float32, rows x derived features, column-major.
 
         Raises:
-            DataError: If the codes are not those of the training columns.
+            DataError: If the codes do not come from the training columns.
         """
         n_rows = _check_codes(codes, self.n_codes)
         encoded = np.empty((self.n_features, n_rows), dtype=np.float32)
@@ -239,7 +239,7 @@ class TargetStatistics:
         entries = slice(self.offsets[s], self.offsets[s + 1])
         keys = self.keys[entries]
         prior = self.prior.astype(np.float32)
-        # The last place is that of all that was never seen.
+        # The last place is for everything that was never seen.
         values = np.concatenate([self.values[entries], prior[None]]).T.copy()
         n_keys = _n_keys(self.n_codes, self.sources[s])
         most = min(_MAX_PLACES, _MAX_ALL_PLACES // len(self.sources))
@@ -272,7 +272,7 @@ class TargetStatistics:
             if np.any(keys[1:] <= keys[:-1]):
                 raise _broken("keys are not increasing")
             if len(keys) and int(keys[-1]) >= _n_keys(self.n_codes, source):
-                raise _broken("a key is no combination of codes")
+                raise _broken("a key is not a combination of codes")
 
 
 def _n_keys(n_codes: npt.NDArray[np.int64], source: Source) -> int:
@@ -297,7 +297,7 @@ def _keys(codes: Codes, n_codes: npt.NDArray[np.int64], source: Source) -> npt.N
 def _check_n_codes(n_codes: Sequence[int]) -> npt.NDArray[np.int64]:
     counts = np.asarray(n_codes, dtype=np.int64)
     if counts.ndim != 1 or np.any(counts < 1):
-        raise _bad_data("n_codes is not usable", got=n_codes, expected="numbers >= 1")
+        raise _bad_data("n_codes cannot be used", got=n_codes, expected="numbers >= 1")
     return counts
 
 
@@ -310,7 +310,7 @@ def _check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> int:
         if column.ndim != 1 or len(column) != n_rows or column.dtype.kind not in "iu":
             got = f"{column.dtype} of shape {column.shape}"
             raise _bad_data(
-                f"codes of column {i} are not usable", got=got, expected=f"{n_rows} integers"
+                f"codes of column {i} cannot be used", got=got, expected=f"{n_rows} integers"
             )
         if n_rows and (column.min() < 0 or column.max() >= n_codes[i]):
             raise _bad_data(
@@ -345,7 +345,7 @@ def _bad_data(what: str, **details: Any) -> DataError:
 
 
 def _broken(what: str) -> DataError:
-    return DataError(message(f"the target statistics are not usable: {what}"))
+    return DataError(message(f"the target statistics cannot be used: {what}"))
 
 
 # What a file keeps: the type and the dimensions of each array.

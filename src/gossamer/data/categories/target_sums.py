@@ -59,7 +59,7 @@ class TargetSums:
         else:
             given = np.asarray(weight, dtype=np.float64)
             if given.shape != (n_rows,) or not np.all((given >= 0) & np.isfinite(given)):
-                raise _unusable("weights are not usable", expected=f"{n_rows} finite numbers >= 0")
+                raise _unusable("weights cannot be used", expected=f"{n_rows} finite numbers >= 0")
             table = table * given
             weights, weight_unit = _fixed_point(given)
             total = int(weights.sum()) * weight_unit
@@ -105,7 +105,7 @@ def encode_in_order(
     sums: TargetSums,
     out: npt.NDArray[np.float32],
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32]]:
-    """Encode rows that stand together by key, and within a key in the random order.
+    """Encode rows that are contiguous by key, and within a key in the random order.
 
     Args:
         keys: Of the rows in this order.

@@ -34,7 +34,7 @@ class ChunkedFrame(NamedChunkedTable):
 
     Args:
         frame: A frame of pandas, polars, pyarrow, ...
-        levels: Those of the training data; None: this is training data, and they are found.
+        levels: The training data's levels; None: this is training data, and they are found.
         names: Names of the columns of the training data, in the order in which they are read.
 
     Attributes:

@@ -41,7 +41,7 @@ class ChunkedSource(NamedChunkedTable):
         source: Where the rows come from.
         columns: Columns of it that are features, in order; None: all.
         fields: Field -> its columns in the source.
-        levels: Those of the training data; None: this is training data, and they are found.
+        levels: The training data's levels; None: this is training data, and they are found.
 
     Attributes:
         names: Names of the columns; None: they have none.

@@ -25,7 +25,7 @@ from gossamer.data.table.sparse import read_sparse, to_scipy
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
-# Values that are in memory at a time, beside the sample of a file.
+# Values that are in memory at a time, in addition to the sample of a file.
 CHUNK_VALUES: Final = 2**22
 # Values that show how the bins are best stored.
 _EXAMPLE_VALUES: Final = 2**21

@@ -48,7 +48,7 @@ class Sequence(ABC):
         """Return the number of rows."""
 
 
-# Tables of other kinds, which are no chunks however they can be iterated over.
+# Tables of other kinds, which are not chunks however they can be iterated over.
 _WHOLE: Final = ("__array__", "__array_interface__", "__dlpack__", "__arrow_c_stream__")
 
 
@@ -79,7 +79,7 @@ def find_chunks(data: Any) -> Source | None:
             message(
                 "an iterator can be read only once, and a table is read several times",
                 got=type(data).__name__,
-                expected="a function that makes it anew, a list of chunks, or a gossamer.Sequence",
+                expected="a function that makes it again, a list of chunks, or a gossamer.Sequence",
                 hint="Pass the generator function itself: Dataset(make_chunks), without ().",
             )
         )
@@ -157,7 +157,7 @@ class FunctionSource(Source):
         self._is_pandas = is_pandas(first)
 
     def is_in_order(self, column: int) -> bool:
-        """Whether categories are those of pandas."""
+        """Whether categories come from pandas."""
         return self._is_pandas
 
     def _chunks(self) -> Iterator[Any]:
@@ -227,7 +227,7 @@ def _as_chunk(chunk: Any, what: str) -> Any:
     if array.ndim != 2:
         raise DataError(
             message(
-                f"{what} gives something that is no chunk of rows",
+                f"{what} gives something that is not a chunk of rows",
                 got=f"{type(chunk).__name__} of shape {array.shape}",
                 expected="2 dimensions, rows x columns",
             )

@@ -69,7 +69,7 @@ class Source(ABC):
         return {}
 
     def take_side_fields(self) -> Mapping[str, npt.NDArray[Any]]:
-        """Return the fields in files next to those of the rows, as `train.csv.weight`."""
+        """Return the fields in files next to the files of the rows, such as `train.csv.weight`."""
         from gossamer.data.files.beside import read_side_files
 
         return read_side_files(self.paths)

@@ -40,7 +40,7 @@ def reading_from(what: str) -> Iterator[None]:
     """Turn what pyarrow raises about a table into errors that name it.
 
     Raises:
-        DataError: Instead of pyarrow's errors and those of the system.
+        DataError: Instead of errors of pyarrow and of the system.
     """
     pyarrow = need_pyarrow()
     damaged = (pyarrow.ArrowInvalid, pyarrow.ArrowMemoryError, UnicodeDecodeError)

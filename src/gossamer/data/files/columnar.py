@@ -21,7 +21,7 @@ from gossamer.data.files.file_kinds import kind_of, open_bytes
 from gossamer.data.table.frames import not_numeric
 from gossamer.errors import DataError, message
 
-# Values of a chunk: few, since every column has pages in memory beside it; but not few rows.
+# Values of a chunk: few, since every column also has pages in memory; but not few rows.
 _CHUNK_VALUES: Final = 2**19
 _FEWEST_ROWS: Final = 4096
 _BUFFER: Final = 2**16  # bytes of a column that are read from disk at a time

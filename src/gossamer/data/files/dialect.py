@@ -27,7 +27,7 @@ class Dialect:
     """How a text file is written.
 
     Attributes:
-        delimiter: What stands between two values.
+        delimiter: What separates two values.
         header: Whether the first line has names.
         first: The values of the first line.
     """
@@ -122,7 +122,7 @@ def _most_frequent(text: str) -> str:
 
 
 def has_nul(path: Path) -> DataError:
-    """Return the error for a text file with a byte that is no text."""
+    """Return the error for a text file with a byte that is not text."""
     return DataError(
         message(
             f"the file {str(path)!r} has a NUL byte, so it is not UTF-8 text",

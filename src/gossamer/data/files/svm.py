@@ -214,16 +214,16 @@ def _reason(words: Sequence[bytes]) -> str:
     if b":" in words[0]:
         return "it has no label"
     if not _is_number(words[0]):
-        return f"the label {shown(words[0])} is no number"
+        return f"the label {shown(words[0])} is not a number"
     seen = set()
     for word in words[1:]:
         index, colon, value = word.partition(b":")
         if not colon:
             return f"{shown(word)} has no colon"
         if not _is_number(value):
-            return f"the value in {shown(word)} is no number"
+            return f"the value in {shown(word)} is not a number"
         if index != b"qid" and not (index.isdigit() and int(index) < _MOST_COLUMNS):
-            return f"the index in {shown(word)} is no whole number from 0 to {_MOST_COLUMNS - 1}"
+            return f"the index in {shown(word)} is not a whole number from 0 to {_MOST_COLUMNS - 1}"
         if index in seen:
             return f"the index {shown(index)} is there twice"
         seen.add(index)

@@ -23,7 +23,7 @@ class Targets:
     """What the rows should be predicted as, and how much each counts.
 
     Attributes:
-        label: float32, one per row; with several targets, target after target: that of row i for
+        label: float32, one per row; with several targets, target by target: the label of row i for
             target k is `label[k * n_rows + i]`.
         weight: float32, one per row; None: every row counts 1.
         n_targets: Labels per row.
@@ -175,7 +175,7 @@ def check_feature_weights(weights: object, n_columns: int) -> npt.NDArray[np.flo
         column = int(np.argmax(is_bad))
         raise DataError(
             message(
-                f"feature_weights of column {column} is not usable",
+                f"feature_weights of column {column} cannot be used",
                 got=float(converted[column]),
                 expected="a finite number >= 0",
             )
@@ -227,7 +227,7 @@ def _from_records(label: object) -> object:
             message(
                 "label is made of records of unknown meaning",
                 got=str(kinds),
-                expected="(event: truth value, time: number)",
+                expected="(event: boolean, time: number)",
             )
         )
     return np.column_stack([time, np.where(event, time, np.inf)])
@@ -256,7 +256,7 @@ def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
             message(
                 f"{name} must be numeric",
                 got=str(array.dtype),
-                expected="floats, integers or truth values",
+                expected="floats, integers or booleans",
                 hint="Encode classes as 0, 1, 2, ..., which GossamerClassifier does by itself."
                 if name == "label"
                 else "",
@@ -299,4 +299,6 @@ def _bad_value(
     others = int(is_bad.sum()) - 1
     place = f"{name} of row {first[0]}" + (f", target {first[1]}" if is_bad.ndim > 1 else "")
     place += f" (and of {others} more)" if others else ""
-    return DataError(message(f"{place} is not usable", got=float(values[first]), expected=expected))
+    return DataError(
+        message(f"{place} cannot be used", got=float(values[first]), expected=expected)
+    )

@@ -40,7 +40,7 @@ def check_group(group: object, n_rows: int) -> Sizes:
     if sizes.dtype.kind not in "biuf" or len(sizes) == 0:
         raise DataError(
             message(
-                "group is not usable",
+                "group cannot be used",
                 got=str(sizes.dtype) if len(sizes) else [],
                 expected="the number of rows of each query",
                 hint="Pass one id per row as query.",
@@ -53,7 +53,7 @@ def check_group(group: object, n_rows: int) -> Sizes:
         place = int(np.argmax(is_bad))
         raise DataError(
             message(
-                f"size of query {place} in group is not usable",
+                f"size of query {place} in group cannot be used",
                 got=sizes[place].item(),
                 expected="a whole number of rows, 1 or more",
                 hint=hint,
@@ -73,7 +73,7 @@ def check_group(group: object, n_rows: int) -> Sizes:
 
 
 def check_query(query: object, n_rows: int) -> Sizes:
-    """Return the rows of each query from one id per row; rows of a query stand together.
+    """Return the rows of each query from one id per row; rows of a query are contiguous.
 
     Raises:
         DataError: If there is not one id per row, or a query's rows are apart.

@@ -36,7 +36,7 @@ class Roles:
     features: list[int]
 
     def by_name(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the names of the columns that are no features, to find them in other tables."""
+        """Return the names of the columns that are not features, to find them in other tables."""
         columns = {**self.fields, "ignore": self.ignored}
         return {field: tuple(names[c] for c in found) for field, found in columns.items() if found}
 
@@ -126,9 +126,9 @@ def find_roles(
     Args:
         names: Names of the columns.
         arguments: Columns that were passed as `label=`, ...; positions count all columns.
-        parameters: Those of `asked_by_params`. As in LightGBM, positions do not count the label's
-            column, except that of the label itself.
-        inherited: Those of the training data, where they are there.
+        parameters: Roles from `asked_by_params`. As in LightGBM, positions do not count the label's
+            column, except the position of the label itself.
+        inherited: The training data's roles, where it has some.
         what: What errors call the table.
 
     Raises:
@@ -187,7 +187,7 @@ def match_columns(
     *,
     is_named: bool,
 ) -> list[int]:
-    """Return the columns of a file that are those of the training data, in their order.
+    """Return the columns of a file that the training data has, in the training data's order.
 
     Others in it are passed over. Where the file does not name its columns, and has as many as the
     training data, they are taken as they come.
@@ -195,7 +195,7 @@ def match_columns(
     Args:
         known: Names in the training data; None: it has none.
         names: Names of the columns of the file.
-        features: Those of them that may be features.
+        features: The columns that may be features.
         what: What errors call the file.
         is_named: Whether the file itself names them.
 

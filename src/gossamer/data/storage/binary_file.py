@@ -116,7 +116,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
     n_rows = facts["n_rows"]
     if type(n_rows) is not int or not 0 < n_rows < 2**32:
         raise ValueError("the number of rows is none between 1 and 2^32")
-    if "label" in arrays:  # before there is room for so many
+    if "label" in arrays:  # before so many are allocated
         check_label(arrays["label"], n_rows)
     names = check_names(facts["names"], len(facts["names"]))
     binning = Binning.from_arrays(_part(arrays, "binning."), len(names), facts["missing_kind"])
@@ -163,7 +163,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
 
 def _checked_params(given: Any) -> Params:
     if not isinstance(given, dict):
-        raise ValueError("the parameters are no dict")
+        raise ValueError("the parameters are not a dict")
     try:
         return resolve(given, context="dataset")
     except ParameterError as error:
@@ -172,7 +172,7 @@ def _checked_params(given: Any) -> Params:
 
 def _checked_columns(columns: Any, n_columns: int) -> list[int]:
     if not isinstance(columns, list) or not all(type(c) is int for c in columns):
-        raise ValueError("the categorical columns are no list of numbers")
+        raise ValueError("the categorical columns are not a list of numbers")
     if columns != sorted(set(columns) & set(range(n_columns))):
         raise ValueError("the categorical columns are not in order, or not there")
     return columns
@@ -181,7 +181,7 @@ def _checked_columns(columns: Any, n_columns: int) -> list[int]:
 def _plain_features(
     binning: Binning, storage: Mapping[str, npt.NDArray[Any]]
 ) -> list[tuple[str, npt.NDArray[np.intp], type[np.unsignedinteger[Any]]]]:
-    """Features that are not kept as entries: those of one byte, and those of two."""
+    """Features that are not kept as entries: first of one byte, then of two."""
     is_plain = np.ones(binning.n_features, dtype=bool)
     is_plain[storage["bundled"]] = False
     is_plain[storage["loose"]] = False

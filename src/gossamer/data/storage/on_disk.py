@@ -146,7 +146,7 @@ def refuse_on_disk(binned: BinnedTable, user: str) -> None:
         return
     raise NotSupportedError(
         message(
-            f"{user} needs the bins in memory, and those of this data set are on disk",
+            f"{user} needs the bins in memory, and this data set's bins are on disk",
             expected="a data set whose bins fit max_memory",
             hint="Raise max_memory, or leave it out.",
         )

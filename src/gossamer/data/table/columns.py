@@ -137,7 +137,7 @@ def check_found(found: Iterable[Any], where: str) -> list[Level]:
                 message(
                     f"{where} has a category that cannot be used",
                     got=level,
-                    expected="text, truth values, finite numbers, or integers of 64 bits",
+                    expected="text, booleans, finite numbers, or integers of 64 bits",
                     hint="Convert the categories to text first.",
                 )
             )
@@ -149,7 +149,7 @@ def check_found(found: Iterable[Any], where: str) -> list[Level]:
 
 
 def is_level(value: object) -> bool:
-    """Whether this can be a level: text, a truth value, a finite number.
+    """Whether this can be a level: text, a boolean, a finite number.
 
     Example:
         >>> [is_level(value) for value in ("a", 1, 0.5, True, None, float("nan"), 2**70)]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gossamer.errors import DataError, DataTypeError, message
 
-# Kinds of NumPy types that are numbers: truth values, integers (signed or not), floats.
+# Kinds of NumPy types that are numbers: booleans, integers (signed or not), floats.
 NUMERIC_KINDS = "biuf"
 
 
@@ -24,7 +24,7 @@ def check_shape(shape: Sequence[int]) -> None:
         hint = ""
         if len(shape) == 1:
             hint = "Use reshape(-1, 1) for a single column, reshape(1, -1) for a single row."
-        error = DataError if shape else DataTypeError  # a single value is no table of any kind
+        error = DataError if shape else DataTypeError  # a single value is not a table of any kind
         raise error(
             message(
                 f"data must be a table of rows and columns: got shape {tuple(shape)}, "
@@ -50,7 +50,7 @@ def readable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
             message(
                 "data must be numeric",
                 got=str(dtype),
-                expected="floats, integers or truth values",
+                expected="floats, integers or booleans",
                 hint="Encode text and categories as numbers first; convert object arrays with "
                 ".astype(float)."
                 if dtype.kind in "OUS"

@@ -171,7 +171,7 @@ def _read_other(series: Any, where: str) -> Column:
     import narwhals
 
     dtype = series.dtype
-    if dtype == narwhals.Boolean:  # where some are missing, truth values would become objects
+    if dtype == narwhals.Boolean:  # where some are missing, booleans would become objects
         return np.asarray(series.cast(narwhals.UInt8).to_numpy())
     if dtype.is_numeric():
         if dtype == narwhals.Decimal:
@@ -270,7 +270,7 @@ def not_numeric(where: str, dtype: object) -> DataError:
         message(
             f"{where} is not numeric",
             got=str(dtype),
-            expected="floats, integers, truth values, dates and times, text or categories",
+            expected="floats, integers, booleans, dates and times, text or categories",
             hint="Take the column apart into columns of these kinds first.",
         )
     )

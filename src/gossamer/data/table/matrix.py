@@ -96,7 +96,7 @@ def as_table(
 ) -> Table:
     """Look at the user's data as a numeric matrix.
 
-    NumPy arrays of floats, integers or truth values are used as they are, whatever their order
+    NumPy arrays of floats, integers or booleans are used as they are, whatever their order
     and strides; half and extended precision, foreign byte order and unaligned memory are
     converted. Lists of rows and data frames with numeric columns become arrays.
 
@@ -111,7 +111,7 @@ def as_table(
 
     Args:
         data: The table; a `Table` is returned as it is.
-        levels: Those of the training data; None: this is training data, and they are found.
+        levels: The training data's levels; None: this is training data, and they are found.
         names: Names of the columns of the training data: where a frame has them in another order,
             `levels` follow.
 
@@ -191,7 +191,7 @@ def read_values(values: Any, where: str) -> Column:
             message(f"{where} is not one value for each row", got=f"shape {array.shape}")
         )
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        array = np.array(values, dtype=object)  # NumPy would make text of the numbers beside it
+        array = np.array(values, dtype=object)  # NumPy would turn numbers next to text into text
     if array.dtype.kind in "OUT":
         return read_objects(array, where)
     if array.dtype.kind in TIME_KINDS:
@@ -202,7 +202,7 @@ def read_values(values: Any, where: str) -> Column:
 def _from_list(data: object) -> npt.NDArray[Any]:
     try:
         array = np.asarray(data)
-        # NumPy would make text of the numbers beside it.
+        # NumPy would turn the numbers next to text into text.
         is_text = array.dtype.kind in "US" and array.ndim == 2 and not hasattr(data, "dtype")
         return np.array(data, dtype=object) if is_text else array
     except (ValueError, TypeError) as error:
@@ -242,7 +242,7 @@ def check_not_empty(n_rows: int, n_columns: int) -> None:
 
 
 def without_mask(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a plain array; what a masked array hides becomes NaN, beside text None.
+    """Return a plain array; what a masked array hides becomes NaN, in text None.
 
     Example:
         >>> without_mask(np.ma.masked_equal([1, 2, 3], 2))
@@ -282,7 +282,7 @@ def _from_frame(frame: Any, levels: Levels | None, known: Sequence[str] | None) 
             array = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         array = frame.to_numpy()
-        if array.dtype.kind == "O":  # truth values, some of them missing
+        if array.dtype.kind == "O":  # booleans, some of them missing
             return replace(_from_columns(read_frame(frame), names, len(frame), levels), names=names)
     return Table(_dense(array), names)
 

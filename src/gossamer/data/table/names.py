@@ -139,7 +139,7 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
             parts.append(f"unknown {listing(extra)}")
         raise DataError(
             message(
-                f"the columns are not those of the training data: {', '.join(parts)}",
+                f"the columns differ from the training data's: {', '.join(parts)}",
                 hint="Pass the same columns; their order does not matter.",
             )
         )

@@ -31,7 +31,7 @@ def read_sparse(data: Any) -> _native.SparseMatrix:
     does, in a copy: the user's matrix is never changed.
 
     Raises:
-        DataError: If it is no table of numbers, or its arrays do not fit each other.
+        DataError: If it is not a table of numbers, or its arrays do not fit each other.
 
     Example:
         >>> from scipy.sparse import csc_array

@@ -105,7 +105,7 @@ def _from_tensor(data: Any) -> Any:
             message(
                 "the table is on another device",
                 got=str(device),
-                expected="the memory of the computer",
+                expected="a buffer in host memory",
                 hint="Move it there first: .cpu() for torch, .get() for CuPy.",
             )
         )

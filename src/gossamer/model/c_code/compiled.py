@@ -117,7 +117,7 @@ class CompiledModel:
         n_threads = min(
             resolve_threads(num_threads, table.n_rows, model.forest.n_trees), len(blocks)
         )
-        map_on_threads(fill, len(blocks), n_threads)  # ctypes lets go of the GIL
+        map_on_threads(fill, len(blocks), n_threads)  # ctypes releases the GIL
         if raw_score or not model.objective.has_link or self._link.is_exact:
             return out
         scores = np.ascontiguousarray(out.T).ravel()
@@ -186,7 +186,7 @@ def compile_model(
     check_name(name)
     if isinstance(flags, (str, bytes)):
         raise ParameterError(
-            message("flags is no list", got=flags, expected="a list of options, such as ['-O2']")
+            message("flags is not a list", got=flags, expected="a list of options, such as ['-O2']")
         )
     command = find_compiler(compiler)
     # Loaded from a path that was never there before: systems know libraries by their path.

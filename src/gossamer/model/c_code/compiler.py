@@ -66,7 +66,7 @@ def compile_library(
         source: The C file.
         library: Where the library is written.
         command: The compiler; it must understand the options of gcc.
-        flags: Options of the user's; those that keep the bits come behind them.
+        flags: The user's options; options that keep the bits follow them.
         name: The name of the model.
 
     Raises:

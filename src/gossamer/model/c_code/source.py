@@ -33,7 +33,7 @@ _RULES: Final = """
 #include <math.h>
 #include <string.h>
 
-/* The bits of sums and products are those of IEEE doubles, one operation after another. */
+/* Sums and products have the bits of IEEE doubles, one operation after another. */
 #if defined(__FAST_MATH__) || (defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 2)
 #error "compile without -ffast-math or -Ofast, and with doubles that are not longer in registers"
 #endif
@@ -99,7 +99,7 @@ def c_source(model: Model, name: str = "gossamer_model") -> str:
     if link.body is not None:
         parts += [_read("links.c"), _LINK.replace("@BODY@", link.body)]
     parts.append(_read("model.c"))
-    # What users wrote is not looked through for the word that stands for the name.
+    # The word that is replaced by the name is not looked for in what users wrote.
     return head + names + "".join(parts).replace("MODEL", name)
 
 

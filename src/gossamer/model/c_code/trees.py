@@ -21,7 +21,7 @@ def write_trees(model: Model, operands: Operands) -> list[str]:
     """Write nodes, where trees begin, sets of categories, and what leaves add."""
     forest = model.forest
     n_inner = np.diff(forest.node_begin)
-    begin = forest.node_begin + forest.leaf_begin  # leaves stand behind the nodes of their tree
+    begin = forest.node_begin + forest.leaf_begin  # leaves follow the nodes of their tree
     _check_size(int(n_inner.max(initial=0)) * 2 + 1, operands.n_operands)
     tables = [
         integers("uint32_t", "MODEL_tree_begin", begin[:-1].tolist()),

@@ -23,7 +23,7 @@ def leaf_values(forest: Forest, tree: int, leaf: int) -> npt.NDArray[np.float64]
     """Return the values of a tree's leaves, leaves x values, once there is such a leaf.
 
     Raises:
-        ParameterError: If there is no such tree, or no such leaf in it, or these are no numbers.
+        ParameterError: If there is no such tree, or no such leaf in it, or these are not numbers.
     """
     tree = as_number("tree_id", tree, "the number of a tree")
     leaf = as_number("leaf_id", leaf, "the number of a leaf")
@@ -56,7 +56,7 @@ def check_leaf_value(value: Any, n_values: int) -> npt.NDArray[np.float64]:
     if len(values) != n_values or not np.isfinite(values).all():
         numbers = "a finite number" if n_values == 1 else f"{n_values} finite numbers"
         raise ParameterError(
-            message("the value of a leaf is not usable", got=value, expected=numbers)
+            message("the value of a leaf cannot be used", got=value, expected=numbers)
         )
     return values
 

@@ -61,9 +61,9 @@ def take_rounds(model: Model, wanted: object) -> Model:
 
 
 def join_models(left: Model, right: Model) -> Model:
-    """Return the model whose raw scores are those of both added up.
+    """Return the model whose raw scores are the sum of both models' raw scores.
 
-    The rounds of the second follow those of the first.
+    The rounds of the second follow the rounds of the first.
 
     Raises:
         DataError: If the columns, or levels of text and categories, are others.

@@ -45,13 +45,13 @@ def refit(
         validate_features: As for `fitting_table`.
 
     Raises:
-        ParameterError: If `decay_rate` is no share, or the objective does not fit.
+        ParameterError: If `decay_rate` is not a share, or the objective does not fit.
         DataError: If the data does not fit.
     """
     is_number = isinstance(decay_rate, Real) and not isinstance(decay_rate, bool)
     if not is_number or not 0 <= decay_rate <= 1:
         raise ParameterError(
-            message("decay_rate is not usable", got=decay_rate, expected="a number from 0 to 1")
+            message("decay_rate cannot be used", got=decay_rate, expected="a number from 0 to 1")
         )
     if isinstance(model.objective, Custom) and not callable(params.objective):
         raise ParameterError(
@@ -246,7 +246,7 @@ def leaf_outputs(
     if params.path_smooth <= 0:
         return output(slope, weight)
     n_nodes = len(tree.column)
-    # Nodes first, then leaves; children stand behind their parents.
+    # Nodes first, then leaves; children follow their parents.
     left, right = (np.where(c < 0, n_nodes + ~c, c) for c in (tree.left, tree.right))
     sums = np.zeros((n_nodes + tree.n_leaves, 3))
     sums[n_nodes:] = np.column_stack([slope, weight, count])

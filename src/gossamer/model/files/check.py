@@ -64,14 +64,14 @@ def check_feature_names(names: object) -> list[str]:
     """Return the names of a file; they may be of any length, and have any characters.
 
     Raises:
-        ValueError: If they are no list of different strings.
+        ValueError: If they are not a list of different strings.
 
     Example:
         >>> check_feature_names(["age", "size"])
         ['age', 'size']
     """
     if not isinstance(names, list) or not all(type(name) is str for name in names):
-        raise ValueError("the names of the columns are no list of strings")
+        raise ValueError("the names of the columns are not a list of strings")
     if not names:
         raise ValueError("there are no columns")
     if len(set(names)) < len(names):
@@ -92,10 +92,10 @@ def check_params(params: object, left_out: tuple[str, ...]) -> dict[str, Any]:
         {'eta': 0.5}
     """
     if not isinstance(params, Mapping):
-        raise ValueError("the parameters are no pairs of names and values")
+        raise ValueError("the parameters are not pairs of names and values")
     kept = {name: v for name, v in params.items() if CANONICAL.get(name, name) not in left_out}
     try:
         resolve(kept, context="predict")
     except ParameterError as error:
-        raise ValueError(f"its parameters are not usable: {error}") from None
+        raise ValueError(f"its parameters cannot be used: {error}") from None
     return kept

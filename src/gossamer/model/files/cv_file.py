@@ -58,7 +58,7 @@ def from_bytes(content: bytes, source: str = "the file") -> tuple[list[Model], i
     n_folds, best_iteration = facts.get("n_folds"), facts.get("best_iteration")
     if type(n_folds) is not int or type(best_iteration) is not int:
         raise ModelFileError(
-            message(f"{source} is inconsistent (folds or best round are no numbers)")
+            message(f"{source} is inconsistent (folds or best round are not numbers)")
         )
     names = [f"fold_{i}" for i in range(min(n_folds, len(arrays)))]
     if n_folds != len(arrays) or any(name not in arrays for name in names):

@@ -119,10 +119,10 @@ def from_parts(
         format: What the facts must be.
 
     Raises:
-        ModelFileError: If they are not those of a model of this version.
+        ModelFileError: If they do not describe a model of this version.
     """
     hints = {"gossamer cv models": "CVBooster(model_file=...) reads the models of cv()."}
-    check_format(facts, format, f"{source} is no model", hints)
+    check_format(facts, format, f"{source} is not a model", hints)
     if type(facts.get("version")) is not int or facts["version"] not in VERSIONS:
         raise ModelFileError(
             message(
@@ -169,7 +169,7 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         raise ValueError("a start score is not finite")
     n_values = facts.get("n_values", 1)  # files of before vector leaves do not say
     if type(n_values) is not int or n_values not in (1, objective.n_outputs):
-        raise ValueError("the number of values per leaf is neither 1 nor that of the outputs")
+        raise ValueError("the number of values per leaf is neither 1 nor the number of outputs")
     n_parallel = _n_parallel(facts, len(arrays["leaf_begin"]) - 1, objective.n_outputs // n_values)
     trees = {name: arrays[name] for name in (*NODE_ARRAYS, *LEAF_ARRAYS)}
     trees |= categories or {}
@@ -206,7 +206,7 @@ def _table_names(facts: dict[str, Any], n_columns: int) -> list[str] | None:
         return None
     names = check_feature_names(facts["table_names"])
     if len(names) != n_columns:
-        raise ValueError("the names of the table differ in number from those of the columns")
+        raise ValueError("there are more or fewer names of the table than columns")
     return names
 
 
@@ -267,7 +267,7 @@ def from_text(text: str) -> Model:
     if header.strip() not in TEXT_HEADERS:
         raise ModelFileError(
             message(
-                "the string is no model of this version",
+                "the string is not a model of this version",
                 got=header,
                 expected=f"a first line {TEXT_HEADERS[-1]!r}, or of a lower version",
             )

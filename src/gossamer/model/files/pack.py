@@ -15,7 +15,7 @@ def pack(value: Any, arrays: Arrays, name: str) -> Any:
     """Return a value as JSON can hold it; arrays in it are added to `arrays`.
 
     Args:
-        value: None, truth values, numbers, strings, arrays, and lists, tuples and dicts (with
+        value: None, booleans, numbers, strings, arrays, and lists, tuples and dicts (with
             strings as keys) of these. Tuples become lists.
         arrays: Where arrays go.
         name: What the value is; the names of its arrays begin with it.

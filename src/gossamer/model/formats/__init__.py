@@ -1,4 +1,4 @@
-"""File formats of models: our own, and those of other libraries.
+"""File formats of models: our own, and other libraries'.
 
 A format is a module. It reads if it has `matches(content)`, whether bytes look like it, and
 `read(content, source)`, which gives a checked `Model`; it writes if it has `write(model)`, which

@@ -91,7 +91,9 @@ def model_of(found: Any) -> Model:
     """
     is_fitted = getattr(found, "is_fitted", None)
     if not callable(is_fitted) or not is_fitted():
-        raise DataError(message("this is no trained model of CatBoost", got=type(found).__name__))
+        raise DataError(
+            message("this is not a trained model of CatBoost", got=type(found).__name__)
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         found.save_model(str(path), format="json")
@@ -134,7 +136,7 @@ def _forest(trees: list[Tree], k: int, columns: Columns) -> Forest:
 
 def _list(found: Any) -> list[Any]:
     if not isinstance(found, list):
-        raise ValueError("the trees are no list")
+        raise ValueError("the trees are not a list")
     return found
 
 
@@ -145,7 +147,7 @@ def _scale_and_bias(facts: Any) -> tuple[float, list[float]]:
 
 
 def _loss_of(facts: Any) -> str:
-    """Return the name of the loss; "" where nobody says."""
+    """Return the name of the loss; "" where the file has none."""
     params = facts.get("model_info", {}).get("params", {})
     if isinstance(params, str):  # of older versions
         params = json.loads(params)
@@ -154,7 +156,7 @@ def _loss_of(facts: Any) -> str:
 
 
 def _objective(loss: str, k: int) -> Objective:
-    """Return what makes predictions; raw scores are those of all other losses."""
+    """Return what makes predictions; all other losses predict raw scores."""
     if loss in _ONE_SCORE:
         if k != 1:
             raise ValueError(f"leaves of the loss {loss} have {k} values")

@@ -73,7 +73,7 @@ class Columns:
                     "the model has target statistics of categories (CTR), which depend on "
                     "CatBoost's own tables",
                     hint="Train it with one_hot_max_size at least the number of categories, or "
-                    "pass categories as numbers that are no cat_features.",
+                    "pass categories as numbers that are not cat_features.",
                 )
             )
         raise no_features(str(kind))
@@ -168,7 +168,7 @@ def whole(found: Any) -> int:
         3
     """
     if type(found) is not int:
-        raise ValueError(f"{found!r:.40} is no whole number")
+        raise ValueError(f"{found!r:.40} is not a whole number")
     return found
 
 
@@ -183,5 +183,5 @@ def finite(found: Any) -> float:
         3.0
     """
     if type(found) not in (int, float) or not math.isfinite(found):
-        raise ValueError(f"{found!r:.40} is no finite number")
+        raise ValueError(f"{found!r:.40} is not a finite number")
     return float(found)

@@ -1,6 +1,6 @@
 """Our own model as JSON: to be read by people and other programs, and back (docs/model_format.md).
 
-Facts and arrays are those of the model file, the arrays of each tree by themselves.
+Facts and arrays are the same as in the model file, with arrays of each tree by themselves.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def read(content: bytes, source: str) -> Model:
     except files.BrokenFile as error:
         raise no_model(source, "Gossamer JSON", error) from None
     if not isinstance(facts, dict):
-        raise no_model(source, "Gossamer JSON", "it is no object")
+        raise no_model(source, "Gossamer JSON", "it is not an object")
     try:
         arrays = _read_arrays(facts)
     except KeyError as error:
@@ -109,11 +109,11 @@ def _arrays_of(tree: Any) -> dict[str, npt.NDArray[Any]]:
 def _read_arrays(facts: dict[str, Any]) -> files.Arrays:
     trees = facts["trees"]
     if not isinstance(trees, list) or not all(isinstance(tree, dict) for tree in trees):
-        raise ValueError("trees is no list of objects")
+        raise ValueError("trees is not a list of objects")
     arrays = {"start": _array(facts["start"], np.float64, "start")}
     n_values = facts.get("n_values", 1)
     if type(n_values) is not int or n_values < 1:
-        raise ValueError("n_values is no whole number above 0")
+        raise ValueError("n_values is not a whole number above 0")
     parts = [_read_tree(tree, t, n_values) for t, tree in enumerate(trees)]
     for name, dtype in (NODE_ARRAYS | LEAF_ARRAYS).items():
         arrays[name] = np.concatenate([np.empty(0, dtype), *(part[name] for part in parts)])
@@ -124,7 +124,7 @@ def _read_arrays(facts: dict[str, Any]) -> files.Arrays:
             arrays |= _join(parts, group)
     if "derived" in facts:
         if not isinstance(facts["derived"], dict):
-            raise ValueError("derived is no object")
+            raise ValueError("derived is not an object")
         for name, dtype in _DERIVED.items():
             found = facts["derived"][name]
             arrays[f"derived.{name}"] = (
@@ -181,21 +181,21 @@ def _nothing(part: files.Arrays, begin: str) -> files.Arrays:
 def _array(found: Any, dtype: npt.DTypeLike, name: str) -> npt.NDArray[Any]:
     kind = np.dtype(dtype)
     if not isinstance(found, list):
-        raise ValueError(f"{name} is no list")
+        raise ValueError(f"{name} is not a list")
     if kind.kind == "f":
         values = [_INFINITE[v] if type(v) is str and v in _INFINITE else v for v in found]
         if not all(type(v) in (int, float) for v in values):
-            raise ValueError(f"{name} has something that is no number")
+            raise ValueError(f"{name} has something that is not a number")
         return np.array(values, dtype=kind)
     limits = np.iinfo(kind)
     if not all(type(v) is int and limits.min <= v <= limits.max for v in found):
-        raise ValueError(f"{name} has something that is no whole number of {kind}")
+        raise ValueError(f"{name} has something that is not a whole number of {kind}")
     return np.array(found, dtype=kind)
 
 
 def _matrix(found: Any, name: str) -> npt.NDArray[np.float32]:
     if not isinstance(found, list) or not found:
-        raise ValueError(f"{name} is no list of lists")
+        raise ValueError(f"{name} is not a list of lists")
     rows = [_array(row, np.float64, name) for row in found]
     if len({len(row) for row in rows}) != 1:
         raise ValueError(f"the lists of {name} differ in length")

@@ -80,7 +80,7 @@ def _levels(found: Sections, n_columns: int) -> Levels | None:
     """Return the levels of pandas categories, if it is known which columns they are of.
 
     The file has them in the order of the data frame's columns of categories. Ordered ones are
-    among these, but they are no categorical columns to LightGBM: then nobody can tell.
+    among these, but they are not categorical columns to LightGBM: then they cannot be told apart.
     """
     if not found.pandas:
         return None
@@ -209,7 +209,7 @@ def model_of(found: Any) -> Model:
     elif "Booster" not in kinds:
         raise ParameterError(
             message(
-                "this is no model of LightGBM",
+                "this is not a model of LightGBM",
                 got=type(found).__name__,
                 expected="a lightgbm.Booster, or a fitted LGBM estimator",
                 hint="Of a CVBooster take one of its boosters." if "CVBooster" in kinds else "",

@@ -90,7 +90,7 @@ def write_linear(
 
     Args:
         linear: The linear leaves of all trees.
-        leaves: Those of the tree.
+        leaves: The leaves of the tree.
         scale: What values are multiplied by.
         start: What is then added to them.
     """
@@ -133,6 +133,6 @@ def warn_of_differences(linear: Mapping[str, npt.NDArray[Any]]) -> None:
     bounds = np.minimum(-linear["linear_low"], linear["linear_high"])[has_terms]
     if (bounds < _UNBOUNDED).any():
         warn(
-            "Linear leaves of LightGBM have no bounds: rows whose values are kept within those of "
+            "Linear leaves of LightGBM have no bounds: rows whose values are kept within bounds by "
             "this model (linear_extrapolation) are predicted differently there."
         )

@@ -64,7 +64,7 @@ def read_objective(line: str | None, n_outputs: int) -> Objective:
     elif name not in (*_PLAIN, "binary"):
         raise ValueError(f"the objective {name[:40]!r} is unknown")
     if config.get("num_class", 1) != n_outputs:
-        raise ValueError("the number of trees per round is not that of the objective's classes")
+        raise ValueError("the number of trees per round does not fit the objective's classes")
     if "sqrt" in flags:
         config = {"name": "reg_sqrt", "objective": name}
     return objective_from_config(config)

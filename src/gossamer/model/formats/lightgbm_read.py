@@ -112,7 +112,7 @@ def _parents_first(
     node_begin: npt.NDArray[np.int64],
     tree_of_node: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64] | None:
-    """Number the nodes anew where a child comes before its parent.
+    """Number the nodes again where a child comes before its parent.
 
     Returns:
         The old place of each node; None: all stay. Children in `by_node` are changed.

@@ -68,7 +68,7 @@ def split_sections(text: str) -> Sections:
             ended = True
             break
         elif trees and not has_value:
-            break  # files of before "end of trees": what comes next is no tree
+            break  # files of before "end of trees": what comes next is not a tree
         elif key in block:
             raise ValueError(f"{_place(trees)} has {_short(key)} twice")
         else:
@@ -105,7 +105,7 @@ def _pandas(lines: list[str]) -> Any:
             try:
                 return json.loads(line[len(PANDAS) :])
             except (ValueError, RecursionError):
-                raise ValueError("the levels of pandas categories are no JSON") from None
+                raise ValueError("the levels of pandas categories are not JSON") from None
     return None
 
 
@@ -126,7 +126,7 @@ def whole_number(block: Block, key: str, low: int, high: int, default: int | Non
     except KeyError:
         raise ValueError(f"{key} is missing") from None
     except ValueError:
-        raise ValueError(f"{key} is no whole number: {_short(block[key])}") from None
+        raise ValueError(f"{key} is not a whole number: {_short(block[key])}") from None
     if not low <= number <= high:
         raise ValueError(f"{key} is out of range: {_short(block[key])}")
     return number
@@ -150,7 +150,7 @@ def numbers(
         optional: Whether a list may be missing or empty; its numbers are 0 then.
 
     Raises:
-        ValueError: If there are more or fewer, or something is no number.
+        ValueError: If there are more or fewer, or something is not a number.
 
     Example:
         >>> numbers([{"leaf_value": "0.5 1"}, {"leaf_value": "2"}], "leaf_value", [2, 1])
@@ -168,7 +168,7 @@ def numbers(
     try:
         return np.fromiter(map(convert, words), dtype, count=len(words))
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{key} is no list of numbers ({error})") from None
+        raise ValueError(f"{key} is not a list of numbers ({error})") from None
 
 
 def words_of(values: npt.NDArray[Any]) -> list[str]:

@@ -18,15 +18,15 @@ class NodeTable:
 
     Attributes:
         is_leaf: Which entries are leaves.
-        left: Left child of each node, a later entry; that of leaves means nothing.
+        left: Left child of each node, a later entry; of leaves it means nothing.
         right: Right child likewise.
         column: Column that a node asks about.
         threshold: A row goes left where its value is <= this.
         default_left: Whether rows with a missing value go left.
         value: What an entry adds, or would, entries x values.
-        weight: Weight of its rows; zeros where nobody knows.
-        count: Number of its rows; zeros where nobody knows.
-        gain: Gain of its split; zeros where nobody knows.
+        weight: Weight of its rows; zeros where it is not known.
+        count: Number of its rows; zeros where it is not known.
+        gain: Gain of its split; zeros where it is not known.
         categories: Node: the categories, increasing, that do not go where missing values go.
     """
 

@@ -33,7 +33,7 @@ def model_of(found: object) -> Model:
             return cast(Model, module.model_of(found))
     raise ParameterError(
         message(
-            "this is no model that Gossamer can take over",
+            "this is not a model that Gossamer can take over",
             got=type(found).__name__,
             expected=f"a trained model of {', '.join(PACKAGES)}",
         )

@@ -158,7 +158,7 @@ def _has_categories(forest: Forest) -> npt.NDArray[np.bool_]:
 
 
 def _members(forest: Forest) -> npt.NDArray[np.float64]:
-    """Return the categories of all nodes that have some, a NaN behind those of each."""
+    """Return the categories of all nodes that have some; each node's end with a NaN."""
     ends = forest.arrays["category_begin"][1:][_has_categories(forest)]
     return np.insert(forest.arrays["category"].astype(np.float64), ends, np.nan)
 

@@ -133,6 +133,6 @@ def _tree_of(
 
 
 def _bits(words: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-    """Return sets of 256 members, one row each, as truth values."""
+    """Return sets of 256 members, one row each, as booleans."""
     bits = np.asarray(words, dtype="<u4").reshape(-1, 8).view(np.uint8)
     return np.unpackbits(bits, axis=1, bitorder="little").astype(np.bool_)

@@ -24,7 +24,7 @@ from gossamer.tree.tree import Tree
 def mean_model_of(estimator: Any) -> Model:
     """Return the model of a fitted forest or a single tree: the mean of its trees.
 
-    That of a classifier predicts the probability of each class, also where there are two.
+    A classifier's model predicts the probability of each class, also where there are two.
 
     Raises:
         NotSupportedError: If it is a classifier of several targets.

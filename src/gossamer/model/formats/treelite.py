@@ -125,7 +125,7 @@ def _link(builders: Any, objective: Objective, raw_score: bool, is_classes: bool
 
 
 def _add_tree(builder: Any, tree: Tree, factor: float) -> None:
-    """Add a tree; leaf l has the key that follows those of all nodes by l."""
+    """Add a tree; the keys of leaves follow the keys of all nodes."""
     n_nodes = len(tree.column)
     left, right = (
         np.where(child < 0, n_nodes + ~child, child).tolist() for child in (tree.left, tree.right)

@@ -94,7 +94,7 @@ class _Reader:
     def size(self, marker: bytes) -> int:
         """Read a length; it cannot be more than there are bytes left."""
         if marker not in _INTEGERS:
-            raise ValueError(f"a length is no integer before byte {self.place}")
+            raise ValueError(f"a length is not an integer before byte {self.place}")
         size = int(self.value(marker, 0))
         if not 0 <= size <= len(self.content) - self.place:
             raise ValueError(f"a length of {size} before byte {self.place}")

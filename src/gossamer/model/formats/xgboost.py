@@ -61,7 +61,7 @@ def model_of(found: Any) -> Model:
     if not hasattr(booster, "save_raw"):
         raise ParameterError(
             message(
-                "this is no trained model of XGBoost",
+                "this is not a trained model of XGBoost",
                 got=type(found).__name__,
                 expected="a Booster, or an estimator that was fitted",
             )

@@ -36,23 +36,23 @@ def read_array(
         raise ValueError(f"there is no {name}")
     given = found[name]
     if not isinstance(given, (list, np.ndarray)):
-        raise ValueError(f"{name} is no array")
+        raise ValueError(f"{name} is not an array")
     values = np.asarray(given)
     if values.ndim != 1 or (values.dtype.kind not in "biuf" and len(values)):
-        raise ValueError(f"{name} is no array of numbers")
+        raise ValueError(f"{name} is not an array of numbers")
     if size is not None and len(values) != size:
         raise ValueError(f"{name} has {len(values)} values, not {size}")
     if np.issubdtype(np.dtype(dtype), np.integer):
         if values.dtype.kind == "f" and len(values):
             if not (np.abs(values) < 2.0**53).all() or (values != np.floor(values)).any():
-                raise ValueError(f"{name} has a value that is no integer")
+                raise ValueError(f"{name} has a value that is not an integer")
         elif values.dtype.kind == "u" and len(values) and values.max() > np.iinfo(np.int64).max:
             raise ValueError(f"{name} has a value that is too large")
         return values.astype(np.int64)
     with np.errstate(over="ignore"):
         numbers = values.astype(dtype)
     if not may_be_nan and np.isnan(numbers).any():
-        raise ValueError(f"{name} has a value that is no number")
+        raise ValueError(f"{name} has a value that is not a number")
     return numbers
 
 

@@ -27,7 +27,7 @@ def read_levels(found: Any, n_columns: int) -> Levels | None:
     """
     columns = found.get("enc", [])
     if not isinstance(columns, list) or len(columns) not in (0, n_columns):
-        raise ValueError("the names of categories are not those of the columns")
+        raise ValueError("the names of categories do not fit the columns")
     levels = [[c, _levels_of(each)] for c, each in enumerate(columns)]
     unread = [c for c, names in levels if names is None]
     if unread:
@@ -39,7 +39,7 @@ def read_levels(found: Any, n_columns: int) -> Levels | None:
 
 
 def _levels_of(found: Any) -> list[Any] | None:
-    """Return the names of a column's categories; none: it has none; None: they are no names."""
+    """Return the names of a column's categories; none: it has none; None: they are not names."""
     if "offsets" not in found:
         return [int(value) for value in read_array(found, "values", np.int64)]
     offsets = read_array(found, "offsets", np.int64)

@@ -134,7 +134,7 @@ def to_margin(
         if is_bounded:
             base_score = np.clip(base_score, _NEAR_ZERO, np.float32(1) - _NEAR_ZERO)
         if not ((base_score > 0) & (base_score < 1)).all():
-            raise ValueError("base_score is no probability")
+            raise ValueError("base_score is not a probability")
         # The rounding of this, where probabilities are near 1, is part of XGBoost's predictions.
         odds = np.float32(1) / base_score - np.float32(1)
         margin: npt.NDArray[np.float64] = np.log(odds).astype(np.float64)
@@ -202,7 +202,7 @@ def write_objective(objective: Objective) -> tuple[dict[str, Any], float]:
 
 
 def _params_of(name: str, objective: Any) -> dict[str, Any]:
-    """What XGBoost wants to read beside the name."""
+    """What XGBoost reads in addition to the name."""
     if name.startswith("rank:"):
         return {"lambdarank_param": dict(_RANK_PARAMS)}
     if name.startswith("multi:"):

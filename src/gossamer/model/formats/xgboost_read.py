@@ -27,7 +27,7 @@ _MOST_OUTPUTS: Final = 2**16
 
 @dataclass(frozen=True)
 class Facts:
-    """What XGBoost's models have beside the model.
+    """What XGBoost's files have in addition to the model.
 
     Attributes:
         attributes: Text by name: `best_iteration`, `best_score`, the user's own.
@@ -107,7 +107,7 @@ def _read(learner: Any, *, is_recent: bool, size: int) -> tuple[Model, Facts]:
     )
     attributes = learner.get("attributes", {})
     if not all(isinstance(value, str) for value in attributes.values()):
-        raise ValueError("an attribute is no text")
+        raise ValueError("an attribute is not text")
     return model, Facts(dict(attributes), types)
 
 
@@ -115,7 +115,7 @@ def _texts(learner: Any, name: str, n_columns: int) -> list[str] | None:
     """Return one text for each column; None: there are none."""
     found = learner.get(name, [])
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise ValueError(f"{name} are no texts")
+        raise ValueError(f"{name} must be text")
     if len(found) not in (0, n_columns):
         raise ValueError(f"there are {len(found)} {name} of {n_columns} columns")
     return found or None
@@ -142,7 +142,7 @@ def _start(param: Any, objective: str, n_outputs: int, is_recent: bool) -> npt.N
     text = str(param.get("base_score", "0.5")).strip()
     found = np.array([float(each) for each in text.strip("[]").split(",")], dtype=np.float32)
     if len(found) not in (1, n_outputs) or not np.isfinite(found).all():
-        raise ValueError("base_score is no number for each output")
+        raise ValueError("base_score is not a number for each output")
     start = to_margin(objective, found, is_bounded=is_recent)
     return np.repeat(start, n_outputs) if len(start) < n_outputs else start
 
@@ -161,7 +161,7 @@ def _forest(booster: Any, drop: Any, n_outputs: int, reader: TreeReader) -> Fore
 def _n_values(trees: Any, n_outputs: int) -> int:
     """Return the number of values per leaf: 1, or one for each output."""
     if not isinstance(trees, list) or not all(isinstance(tree, dict) for tree in trees):
-        raise ValueError("trees are no list of objects")
+        raise ValueError("trees are not a list of objects")
     sizes = {
         max(read_int(tree.get("tree_param", {}), "size_leaf_vector", 0, _MOST_OUTPUTS, 1), 1)
         for tree in trees
@@ -174,7 +174,7 @@ def _n_values(trees: Any, n_outputs: int) -> int:
 def _order(booster: Any, n_trees: int, n_groups: int) -> tuple[int, npt.NDArray[np.int64]]:
     """Return the trees of each output in a round, and the order in which they stand here.
 
-    In a round of XGBoost's, all trees of an output stand together; here there is a tree for each
+    In a round of XGBoost's, all trees of an output are contiguous; here there is a tree for each
     output, then the next set.
     """
     param = booster.get("gbtree_model_param", {})

@@ -16,7 +16,7 @@ from gossamer.tree import Tree
 Ints = npt.NDArray[np.int64]
 
 _LEAF: Final = -1
-# As XGBoost: codes from here on are no categories.
+# As XGBoost: codes from here on are not categories.
 _MOST_CATEGORIES: Final = 2**24
 # Where the file does not say how many categories a column has, codes up to a multiple of this
 # count as known.
@@ -130,12 +130,12 @@ class TreeReader:
         k = self.n_values
         if k == 1:
             return _finite(condition[leaves], "a leaf")
-        if "leaf_weights" not in tree:  # before 3.2: those of the nodes
+        if "leaf_weights" not in tree:  # before 3.2: the nodes' weights
             values = read_array(tree, "base_weights", np.float32)
             return _finite(values.reshape(-1, k)[leaves], "a leaf")
         values = read_array(tree, "leaf_weights", np.float32)
         if len(values) % k:
-            raise ValueError("leaf_weights are not those of the leaves")
+            raise ValueError("leaf_weights do not fit the leaves")
         place = right[leaves]
         if ((place < 0) | (place >= len(values) // k)).any():
             raise ValueError("a leaf has no value")
@@ -188,7 +188,7 @@ class TreeReader:
 
 def _thresholds(condition: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     if (np.isnan(condition) | np.isneginf(condition)).any():
-        raise ValueError("a threshold is no number")
+        raise ValueError("a threshold is not a number")
     return to_ours(condition)
 
 
@@ -219,7 +219,7 @@ def _inner_nodes(left: Ints, right: Ints, is_leaf: npt.NDArray[np.bool_]) -> Int
     inner = np.flatnonzero(~is_leaf)
     children = np.concatenate([left[inner], right[inner]])
     if ((children <= 0) | (children >= n)).any():
-        raise ValueError("a child is no node")
+        raise ValueError("a child is not a node")
     is_child = np.bincount(children, minlength=n)
     is_after = (left[inner] > inner).all() and (right[inner] > inner).all()
     if is_after and (is_child[1:] == 1).all():

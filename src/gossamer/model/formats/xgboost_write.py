@@ -76,7 +76,7 @@ def _refuse(model: Model) -> None:
     elif model.derived is not None:
         what, hint = "target statistics", "Train with cat_target_statistics=off."
     elif model.forest.n_values > 1 and "category" in model.forest.arrays:
-        what, hint = "categories beside vector leaves", "Train a tree for each output."
+        what, hint = "categories together with vector leaves", "Train a tree for each output."
     else:
         return
     raise NotSupportedError(message(f"XGBoost's trees have no {what}", hint=hint))
@@ -129,7 +129,7 @@ def _trees(model: Model, factor: float, add: npt.NDArray[np.float64]) -> dict[st
 
 
 def _order(forest: Forest) -> npt.NDArray[np.int64]:
-    """Return our trees in XGBoost's order: in a round, all trees of an output stand together."""
+    """Return our trees in XGBoost's order: in a round, all trees of an output are contiguous."""
     n_groups = forest.n_outputs // forest.n_values
     sets = np.arange(forest.n_trees).reshape(-1, forest.n_parallel, n_groups)
     return sets.swapaxes(1, 2).ravel()

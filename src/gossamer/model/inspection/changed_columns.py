@@ -91,7 +91,7 @@ def find_column(model: Model, feature: int | str) -> int:
         return model.names.index(feature)
     if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (int, np.integer)):
         raise DataError(
-            message("this is no column", got=feature, expected="a column's number or name")
+            message("this is not a column", got=feature, expected="a column's number or name")
         )
     if not 0 <= feature < model.n_columns:
         raise DataError(

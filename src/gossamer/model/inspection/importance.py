@@ -58,7 +58,7 @@ def feature_importance(
         importance_type: "split" counts the splits; "gain" (or "total_gain") adds up their gains,
             "cover" (or "total_cover") the hessians of the rows that they divide; "mean_gain" and
             "mean_cover" are these by split.
-        derived: Columns that the trees know beside the user's.
+        derived: Columns that the trees know in addition to the user's.
 
     Example:
         >>> from gossamer.tree import Tree

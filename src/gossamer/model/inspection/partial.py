@@ -111,7 +111,7 @@ def _find_columns(model: Model, features: Feature | Sequence[Feature]) -> list[i
     columns = [find_column(model, feature) for feature in several]
     if len(columns) not in (1, 2) or len(set(columns)) < len(columns):
         raise ParameterError(
-            message("feature is not usable", got=features, expected="a column, or two of them")
+            message("feature cannot be used", got=features, expected="a column, or two of them")
         )
     return columns
 
@@ -124,7 +124,7 @@ def _check_percentiles(percentiles: Any) -> tuple[float, float]:
     if not 0 <= low < high <= 1:
         raise ParameterError(
             message(
-                "percentiles are not usable",
+                "percentiles cannot be used",
                 got=percentiles,
                 expected="two numbers from 0 to 1, the lower one first",
             )
@@ -170,7 +170,7 @@ def _check_grids(model: Model, columns: list[int], grids: Any) -> list[npt.NDArr
     if isinstance(grids, str) or not hasattr(grids, "__len__") or len(grids) != len(columns):
         raise ParameterError(
             message(
-                "grid is not usable",
+                "grid cannot be used",
                 got=grids,
                 expected="a list of values for each of the columns",
             )
@@ -185,12 +185,12 @@ def _check_grid(model: Model, column: int, grid: Any) -> npt.NDArray[np.float64]
     values = np.asarray(grid)
     if values.ndim != 1 or len(values) == 0:
         raise ParameterError(
-            message(f"grid of {name!r} is not usable", got=grid, expected=expected)
+            message(f"grid of {name!r} cannot be used", got=grid, expected=expected)
         )
     if levels is None:
         if values.dtype.kind not in "biuf":
             raise ParameterError(
-                message(f"grid of {name!r} is not usable", got=grid, expected=expected)
+                message(f"grid of {name!r} cannot be used", got=grid, expected=expected)
             )
         return values.astype(np.float64)
     assert model.levels is not None

@@ -69,7 +69,7 @@ def permutation_importance(
         model: The model.
         data: The user's table.
         given: Labels, weights and queries of its rows; its columns are not looked at.
-        params: Those of the model, with the one metric to look at.
+        params: The model's parameters, with the one metric to look at.
         options: Rounds and threads.
         n_repeats: How often each column is shuffled.
         seed: Seed of the orders.
@@ -133,7 +133,7 @@ def check_count(value: object, name: str, least: int) -> int:
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or int(value) < least:  # type: ignore[call-overload]
         raise ParameterError(
-            message(f"{name} is not usable", got=value, expected=f"a whole number >= {least}")
+            message(f"{name} cannot be used", got=value, expected=f"a whole number >= {least}")
         )
     return int(value)  # type: ignore[call-overload, no-any-return]
 

@@ -31,7 +31,7 @@ def shap_values(
     *,
     by_hessian: bool = False,
 ) -> Any:
-    """Return Shapley values of raw scores; the last one is what is expected of all rows.
+    """Return Shapley values of raw scores; the last one is the expected value over all rows.
 
     Args:
         model: The model.
@@ -86,7 +86,7 @@ def shap_interactions(
         _native.add_shap_interactions(forest.native, part, *counts, first, last, out, n_threads)
 
     found = _finish(model, _over_rows(model, values, options, add, 2), options)
-    # Lines became those of the user's columns; what stands in them follows.
+    # Lines now belong to the user's columns; what is in them follows.
     return found if model.derived is None else _from_sources(model, found.swapaxes(-1, -2))
 
 

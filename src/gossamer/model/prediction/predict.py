@@ -149,7 +149,7 @@ def as_number(name: str, value: object, expected: str = "a number of rounds") ->
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ParameterError(
-            message(f"{name} is no whole number", got=value, expected=expected)
+            message(f"{name} is not a whole number", got=value, expected=expected)
         ) from None
 
 
@@ -261,7 +261,7 @@ def predict_scores(
 ) -> npt.NDArray[np.float64]:
     """Return the raw scores of a table, class-major as in training.
 
-    Beside the result there is only room for the scores of a block of rows.
+    In addition to the result, only the scores of a block of rows are in memory.
 
     Args:
         model: The model.
@@ -323,7 +323,7 @@ def fitting_table(
             must also be in the order of the training data; False: columns are taken by position.
 
     Raises:
-        DataError: If the columns are not those of the training data.
+        DataError: If the columns differ from the training data's.
     """
     if isinstance(data, Dataset):
         raise DataTypeError(
@@ -397,7 +397,7 @@ def _check_width(n_columns: int, model: Model) -> None:
     if n_columns != model.n_columns:
         raise DataError(
             message(
-                "the number of columns is not that of the training data",
+                "the number of columns differs from the training data's",
                 got=n_columns,
                 expected=str(model.n_columns),
                 hint="predict_disable_shape_check=True ignores further columns and takes "

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BaseModel:
-    """A model, whose trees come before those of the training.
+    """A model, whose trees come before the training's trees.
 
     Attributes:
         model: All of it.
@@ -43,11 +43,11 @@ class BaseModel:
         return (forest.tree(t) for t in range(forest.n_trees))
 
     def names(self, found: list[str]) -> list[str]:
-        """Return the names of the whole model's columns: those of the data, or else the model's."""
+        """Return the names of the whole model's columns: the data's, or else the model's."""
         return self.model.names if found == default_names(len(found)) else found
 
     def check_fits(self, data: BuiltData, objective: Objective) -> None:
-        """Check that trees of this training can follow those of the model.
+        """Check that trees of this training can follow the model's trees.
 
         Raises:
             DataError: If the columns differ.
@@ -79,7 +79,7 @@ class BaseModel:
         """Check that scores of both mean the same.
 
         Args:
-            objective: That of the other.
+            objective: The other's objective.
             other: What errors call it.
 
         Raises:
@@ -92,7 +92,7 @@ class BaseModel:
                     f"{other} has another number of outputs than the objective",
                     got=objective.n_outputs,
                     expected=str(model.objective.n_outputs),
-                    hint="Classes, targets or quantiles must be those of the model.",
+                    hint="Classes, targets or quantiles must be the model's.",
                 )
             )
         if not _mean_the_same(model.objective, objective):
@@ -141,7 +141,7 @@ class BaseModel:
         if averages or self.model.average_output:
             raise ParameterError(
                 message(
-                    "init_model does not go together with random forests (boosting=rf)",
+                    "init_model cannot be combined with random forests (boosting=rf)",
                     got="boosting=rf" if averages else "an init_model that is one",
                     hint="A mean of trees cannot be continued; train more rounds at once.",
                 )
@@ -173,7 +173,7 @@ class BaseModel:
         if params.cat_target_statistics == "on":
             raise ParameterError(
                 message(
-                    "init_model does not go together with target statistics",
+                    "init_model cannot be combined with target statistics",
                     got="cat_target_statistics=on",
                     expected="auto or off",
                     hint="A training that continues splits categories by sets.",
@@ -188,7 +188,7 @@ class BaseModel:
             )
 
     def check_values_per_leaf(self, n_values: int, other: str = "init_model") -> None:
-        """Check that leaves have as many values as those of the training.
+        """Check that leaves have as many values as the training's leaves.
 
         Raises:
             ParameterError: If one of them has a tree for each output, the other one for all.
@@ -213,7 +213,7 @@ class BaseModel:
         bounds of the bins.
 
         Raises:
-            DataError: If it is gone, and a threshold is no bound.
+            DataError: If it is gone, and a threshold is not a bound.
         """
         if data.rows.init_score is not None:
             warn(

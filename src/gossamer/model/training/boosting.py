@@ -1,6 +1,6 @@
 """How trees make up a score: `Boosting` adds them, other modes change a part of it.
 
-The modes keep what they know beside the trees; data, scores and trees are those of the `Training`
+The modes keep what they know in addition to the trees; data, scores and trees are in the `Training`
 that calls them.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gossamer.model.training.training import Training
 
 Scores = npt.NDArray[np.float64]
-# What a mode knows beside the trees, as JSON can hold it.
+# What a mode knows in addition to the trees, as JSON can hold it.
 BoostingState = dict[str, Any]
 
 
@@ -121,7 +121,7 @@ class Boosting:
         return forest
 
     def state(self) -> BoostingState:
-        """Return what a checkpoint needs beside `Training.trees` and `Training.start`."""
+        """Return what a checkpoint needs in addition to `Training.trees` and `Training.start`."""
         return {}
 
     def restore(self, state: BoostingState) -> None:

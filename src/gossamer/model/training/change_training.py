@@ -146,7 +146,7 @@ def set_state(training: Training, state: dict[str, Any]) -> None:
     check_forest(forest)
     start = np.asarray(state["start"], dtype=np.float64)
     if start.shape != training.start.shape or not np.isfinite(start).all():
-        raise ValueError("the start scores are not those of the outputs")
+        raise ValueError("the start scores do not fit the outputs")
     n_rounds, rest = divmod(forest.n_trees, training.trees_per_round)
     if rest or len(state["states"]) != n_rounds + 1:
         raise ValueError("a round is incomplete")

@@ -133,7 +133,7 @@ def save(run: Run, path: Path) -> None:
 
 
 def restore(run: Run, path: Path) -> None:
-    """Go on from a checkpoint.
+    """Resume from a checkpoint.
 
     Raises:
         ModelFileError: If the file is damaged, or of another version.
@@ -156,7 +156,7 @@ def restore(run: Run, path: Path) -> None:
         raise ModelFileError(
             message(
                 f"the checkpoint {str(path)!r} is inconsistent ({reason})",
-                hint="Delete it to start anew.",
+                hint="Delete it to start again.",
             )
         ) from None
 
@@ -167,11 +167,11 @@ def _read(path: Path) -> tuple[Facts, Facts]:
         arrays, facts = files.from_bytes(path.read_bytes())
     except files.BrokenFile as error:
         raise ModelFileError(
-            message(f"{source} cannot be read: {error}", hint="Delete it to start anew.")
+            message(f"{source} cannot be read: {error}", hint="Delete it to start again.")
         ) from None
     if facts.get("format") != FORMAT:
         raise ModelFileError(
-            message(f"{source} is no checkpoint", got=facts.get("format"), expected=repr(FORMAT))
+            message(f"{source} is not a checkpoint", got=facts.get("format"), expected=repr(FORMAT))
         )
     if facts.get("version") != VERSION:
         raise ModelFileError(
@@ -191,7 +191,7 @@ def _compare(run: Run, theirs: Facts, path: Path) -> None:
     """Refuse a checkpoint of another training, and say what differs."""
     mine = run.identity
     source = f"the checkpoint {str(path)!r}"
-    hint = "Delete the file, or use another path, to start anew."
+    hint = "Delete the file, or use another path, to start again."
     if theirs["version"] != mine["version"]:
         raise ModelFileError(
             message(
@@ -251,18 +251,18 @@ def _apply(run: Run, state: Facts, path: Path) -> None:
                 f"the checkpoint {str(path)!r} was made with other callbacks",
                 got=", ".join(names),
                 expected=", ".join(_name(callback) for callback in run.callbacks),
-                hint="Delete the file, or use another path, to start anew.",
+                hint="Delete the file, or use another path, to start again.",
             )
         )
     if type(state["n_done"]) is not int or state["n_done"] < 0:
-        raise ValueError("the rounds done are no number")
+        raise ValueError("the rounds done are not a number")
     if state["n_done"] > run.end - run.begin:
         raise ParameterError(
             message(
                 f"the checkpoint {str(path)!r} has more rounds than are asked for",
                 got=state["n_done"],
                 expected=f"at most {run.end - run.begin} rounds",
-                hint="Raise num_boost_round, or delete the file to start anew.",
+                hint="Raise num_boost_round, or delete the file to start again.",
             )
         )
     training = training_of(run.booster, "a checkpoint")

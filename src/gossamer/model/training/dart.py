@@ -41,7 +41,7 @@ _SCORE_BITS: Final = 48
 
 
 class Dart(Boosting):
-    """Trees are left out by chance, and weighed anew when they come back.
+    """Trees are left out at random, and weighed again when they come back.
 
     `Training.trees` are the trees as they were grown; the model has their values times a factor.
     """
@@ -72,7 +72,7 @@ class Dart(Boosting):
         params = self._params
         dropped = choose_dropped(params, n_round, self._weights())
         n_dropped, rate = len(dropped), params.learning_rate
-        share = rate if params.xgboost_dart_mode else 1.0  # of the new tree, beside one dropped
+        share = rate if params.xgboost_dart_mode else 1.0  # of the new tree, next to one dropped
         if n_dropped > 0 or not params.xgboost_dart_mode:
             rate /= n_dropped + share
         factor = n_dropped / (n_dropped + share)

@@ -21,7 +21,7 @@ class RandomForest(Boosting):
     """A score is the start and the mean of all trees, each grown as if it were the first.
 
     Gradients are always those at the start; leaf values are not shrunk. Scores of data sets are
-    sums of the trees alone here, so that they are bit for bit those of a prediction.
+    sums of the trees alone here, so that they are bit for bit the same as predictions.
     """
 
     adds_trees: ClassVar[bool] = False

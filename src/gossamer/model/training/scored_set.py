@@ -92,7 +92,7 @@ def make_scored(
         name: What results call it.
         n_outputs: Scores per row.
         n_threads: Threads for these rows.
-        base: Scores of a model that training continues from; None: those of the data, if any.
+        base: Scores of a model that training continues from; None: the data's own, if any.
 
     Raises:
         DataError: If raw values are needed and released, or init_score does not fit.
@@ -125,7 +125,7 @@ def evaluate_scores(
     targets: Targets,
     feval: CustomMetric | Sequence[CustomMetric] | None,
 ) -> list[EvalResult]:
-    """Evaluate metrics, and those of the user's, on scores of one data set."""
+    """Evaluate metrics, and the user's own metrics, on scores of one data set."""
     results = [
         EvalResult(
             name,

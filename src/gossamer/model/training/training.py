@@ -168,7 +168,7 @@ class Training:
 
     @one_at_a_time
     def train_round(self) -> bool:
-        """Do one round, or none: whatever is raised in it, the model is that of the rounds before.
+        """Do one round, or none: whatever is raised in it, the model keeps the rounds before.
 
         Returns:
             Whether training is finished: no tree could be split, and another round would not do
@@ -380,7 +380,7 @@ class Training:
     def use_data(self, data: BuiltData, given: Dataset, table: GivenRows | None = None) -> None:
         """Train on other data from now on, or on the same data whose fields have changed.
 
-        All of it is made beside this training, which stays as it is where something does not fit.
+        All of it is made apart from this training, which stays as it is if something does not fit.
 
         Args:
             data: The data, in the bins of the training data so far.
@@ -455,7 +455,7 @@ class Training:
         self._model = None
 
     def _recount(self) -> None:
-        """Costs of features are paid by the trees so far, those of the base model among them."""
+        """Costs of features are paid by the trees so far, including the base model's trees."""
         base = () if self.base is None else self.base.trees()
         is_stale, self._is_stale = self._is_stale, True  # a count that fails is done again
         self.prepared.grower.recount(itertools.chain(base, self.trees), self.train.n_threads)
@@ -473,7 +473,7 @@ class Training:
 
         Args:
             n_rounds: Rounds that stay.
-            with_scores: Whether training or evaluation will go on from there.
+            with_scores: Whether training or evaluation will resume from there.
         """
         self._is_stale = True  # until all of it is done, whatever happens
         try:

@@ -120,7 +120,7 @@ for (const box of document.querySelectorAll("[data-explorer]")) {
 
   const readable = () => picture.getBoundingClientRect().width < 500 ? 0.7 : 0.55;
 
-  // Fit to the picture, but no smaller than can be read; then the root is in the middle.
+  // Fit to the drawing, but no smaller than can be read; then the root is in the middle.
   function fit(least) {
     const places = layOut(nodes(), state.open);
     const x = [...places.values()].map((at) => at.x), y = [...places.values()].map((at) => at.y);

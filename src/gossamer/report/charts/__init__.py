@@ -1,4 +1,4 @@
-"""Pictures as SVG, made of text alone: no other package is needed."""
+"""Charts as SVG, made of text alone: no other package is needed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _WIDTH, _NAMES, _LINE = 400.0, 130.0, 20.0
 def bar_chart(
     title: str, names: Sequence[object], values: npt.NDArray[Any], unit: str, remark: str = ""
 ) -> str:
-    """Return level bars with names beside them, as a figure.
+    """Return horizontal bars with names next to them, as a figure.
 
     Example:
         >>> "age" in bar_chart("Importance", ["age"], np.array([3.0]), "gain")
@@ -68,7 +68,7 @@ def histogram(
         groups: (name, values) each.
         x_label: What the values are.
         remark: A sentence below.
-        span: Ends of the x axis; None: those of the values.
+        span: Ends of the x axis; None: the smallest and the largest value.
         n_bins: Number of bars.
         mark: A value of x to mark.
         counted: What is counted.

@@ -27,14 +27,14 @@ N_COLOURS: Final = 8
 
 
 class Chart:
-    """A picture with two axes.
+    """A chart with two axes.
 
     Args:
         title: What it shows.
         x: Ends of the x axis.
         y: Ends of the y axis.
-        x_label: What stands below the x axis.
-        y_label: What stands beside the y axis.
+        x_label: The text below the x axis.
+        y_label: The text next to the y axis.
         description: For those who do not see it.
         x_names: Words instead of numbers, at 0, 1, ...
 
@@ -144,12 +144,12 @@ class Chart:
             )
 
     def svg(self) -> str:
-        """Return the picture alone."""
+        """Return the SVG alone."""
         inside = self._axes + "".join(self._inside)
         return picture(WIDTH, HEIGHT, inside, self.title, self.description or self.title)
 
     def figure(self, remark: str = "") -> str:
-        """Return the picture with its heading and what the colours mean."""
+        """Return the chart with its heading and what the colours mean."""
         legend = legend_of(self._legend) if self._legend else ""
         return figure(self.svg(), self.title, legend, remark)
 
@@ -179,7 +179,7 @@ class Chart:
 
 
 def _names_below(x: Scale, y: Scale, names: list[str]) -> str:
-    """As many words as there is room for."""
+    """As many words as fit."""
     room = (x.end - x.start) / max(len(names), 1)
     longest = max((len(words) for words in names), default=1)
     every = max(int(np.ceil(min(longest, 12) * 6.5 / room)), 1)

@@ -79,7 +79,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def tick_texts(ticks: list[float]) -> list[str]:
-    """Return what stands beside the marks of an axis: with as many digits as set them apart.
+    """Return the labels at the marks of an axis: with as many digits as set them apart.
 
     Example:
         >>> tick_texts([0.0, 0.25, 0.5]), tick_texts([0.0, 2e6]), tick_texts([1000.0, 2000.0])

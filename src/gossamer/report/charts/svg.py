@@ -82,7 +82,7 @@ def dots(x: npt.NDArray[Any], y: npt.NDArray[Any]) -> str:
 
 
 def picture(width: float, height: float, inside: str, title: str, description: str) -> str:
-    """Return a whole picture, with its name and description for those who do not see it."""
+    """Return a whole SVG, with its name and description for those who do not see it."""
     names = element("title", text(title, 200)) + element("desc", text(description, 1000))
     return element(
         "svg",
@@ -94,10 +94,10 @@ def picture(width: float, height: float, inside: str, title: str, description: s
 
 
 def figure(svg: str, caption: str, legend: str = "", remark: str = "", wide: bool = False) -> str:
-    """Return a picture with what is said about it.
+    """Return a chart with what is said about it.
 
     Args:
-        svg: The picture.
+        svg: The chart.
         caption: Its heading, not yet escaped.
         legend: What the colours mean, as HTML.
         remark: A sentence, not yet escaped.

@@ -16,7 +16,7 @@ _N_THRESHOLDS: Final = 200
 
 
 def binary(given: Given, is_positive: Truths, score: Floats, probability: Any, suffix: str) -> str:
-    """Return the pictures of two classes.
+    """Return the charts of two classes.
 
     Args:
         given: What the page is about.

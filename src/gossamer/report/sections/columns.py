@@ -38,7 +38,7 @@ def columns(given: Given) -> str:
     if given.is_sample:
         parts.append(
             note(
-                f"Numbers are those of {len(given.rows):,} of {given.n_rows:,} rows, chosen at "
+                f"Numbers describe {len(given.rows):,} of {given.n_rows:,} rows, chosen at "
                 "random (the same ones each time)."
             )
         )

@@ -18,7 +18,7 @@ _N_POINTS: Final = 400  # of a line; with more rounds some are passed over
 
 
 def learning(given: Given) -> str:
-    """Return a picture for each metric, or the scores that are known."""
+    """Return a chart for each metric, or the scores that are known."""
     by_metric: dict[str, dict[str, Sequence[float]]] = {}
     for data_name, metrics in given.history.items():
         for metric, values in metrics.items():

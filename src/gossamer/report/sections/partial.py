@@ -21,7 +21,7 @@ _OUTPUTS: Final = 5
 
 
 def partial(given: Given) -> str:
-    """Return a picture for each of the most important columns."""
+    """Return a chart for each of the most important columns."""
     if given.n_features == 0:
         return ""
     if given.table is None:

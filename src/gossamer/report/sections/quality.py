@@ -23,7 +23,7 @@ from gossamer.report.sections.verdict import baseline_scores
 
 _TARGETS: Final = 6
 
-# Metrics that are told beside the model's own.
+# Metrics that are shown in addition to the model's own.
 _METRICS: Final = {
     Kind.BINARY: ("auc", "average_precision", "binary_logloss", "binary_error"),
     Kind.MULTICLASS: ("multi_logloss", "multi_error", "auc_mu"),
@@ -34,7 +34,7 @@ _METRICS: Final = {
 
 
 def quality(given: Given) -> str:
-    """Return metrics and pictures of labels beside predictions."""
+    """Return metrics, and charts of labels against predictions."""
     if given.table is None:
         return note(
             "How good the predictions are can be told of rows with labels: pass <code>data</code> "
@@ -74,7 +74,7 @@ def _of_one(
     predictions: Any,
     suffix: str,
 ) -> str:
-    """Return the pictures of one target."""
+    """Return the charts of one target."""
     label = targets.label.astype(np.float64)
     traits = objective.traits
     is_binary = traits.takes_shares and np.isin(label, (0.0, 1.0)).all()
@@ -109,7 +109,7 @@ def _custom(given: Given, targets: Targets, scores: Floats, predictions: Any, su
     if targets.n_targets > 1 or np.shape(predictions) != (targets.n_rows,):
         return note(
             "The objective is the user's own and has several outputs: what they mean is not known "
-            "here, so no pictures are drawn."
+            "here, so no charts are drawn."
         )
     label = targets.label.astype(np.float64)
     told = note("The objective is the user's own: labels are read as what they look like.")
@@ -119,7 +119,7 @@ def _custom(given: Given, targets: Targets, scores: Floats, predictions: Any, su
 
 
 def _metrics(given: Given) -> str:
-    """Return a table of metrics: those of the training, and usual ones of the task."""
+    """Return a table of metrics: the training's, and the usual ones of the task."""
     targets, objective = given.targets, given.model.objective
     assert targets is not None
     part = objective.parts[0] if isinstance(objective, SeveralTargets) else objective

@@ -1,4 +1,4 @@
-"""Numbers: predictions beside labels, and what is left between them."""
+"""Numbers: predictions against labels, and the residuals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DOTS: Final = 1500
 
 
 def regression(label: Floats, predictions: Any, alpha: float | None = None) -> str:
-    """Return predictions beside labels, residuals, and means of groups.
+    """Return predictions against labels, residuals, and means of groups.
 
     Args:
         label: The labels.

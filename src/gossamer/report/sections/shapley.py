@@ -18,7 +18,7 @@ _OUTPUTS: Final = 4
 
 
 def shapley(given: Given) -> str:
-    """Return a picture of the effects of the strongest columns, for each of the first outputs."""
+    """Return a chart of the effects of the strongest columns, for each of the first outputs."""
     if given.table is None:
         return note("Shapley values need rows to explain: pass <code>data</code>.")
     found = given.effects

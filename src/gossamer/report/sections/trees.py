@@ -47,7 +47,7 @@ def trees(given: Given) -> str:
                 ("close", "Collapse", ""),
                 ("out", "\u2212", "Zoom out"),
                 ("in", "+", "Zoom in"),
-                ("fit", "Fit", "Fit the tree to the picture"),
+                ("fit", "Fit", "Fit the tree to the drawing"),
             )
         )
         + "</span></div>"
@@ -73,7 +73,7 @@ def _told(given: Given, embedded: list[EmbeddedTree]) -> str:
         which = "first " if given.trees is None else ""
         told += f" The {which}{len(embedded):,} of them are on this page."
         if given.trees is not None and len(given.trees) > len(embedded):
-            told += " There is no room for the other ones that were chosen."
+            told += " The other chosen trees do not fit on the page."
     n_cut = sum(tree.is_cut for tree in embedded)
     if n_cut:
         told += f" {n_cut:,} large ones are cut below their upper nodes."

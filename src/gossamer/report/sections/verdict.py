@@ -12,7 +12,7 @@ from gossamer.model.inspection.changed_columns import values_of
 from gossamer.report.given import Floats, Given
 from gossamer.report.html import many, percent, text
 
-# Columns that are looked at for things to know: a page is no place for hundreds of remarks.
+# Columns that are looked at for things to know: a page is not a place for hundreds of remarks.
 _MOST_COLUMNS = 500
 
 

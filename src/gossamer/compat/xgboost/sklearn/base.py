@@ -67,7 +67,7 @@ class XGBModel(XGBParameters):
         scale_pos_weight: Weight of positive rows.
         base_score: Prediction to start from; None: the best constant.
         random_state: Seed, or a NumPy random generator to draw it from.
-        missing: A number that stands for missing values, beside NaN.
+        missing: A number that means missing, in addition to NaN.
         num_parallel_tree: Trees of a round.
         monotone_constraints: Per column 1, -1 or 0; a tuple, a string, or a dict by name.
         interaction_constraints: Groups of columns that may be split together.
@@ -252,7 +252,7 @@ class XGBModel(XGBParameters):
         return params, function
 
     def _choose_objective(self, params: dict[str, Any]) -> str | None:
-        """Return the name of the objective; of a function, that of what it predicts."""
+        """Return the name of the objective; for a function, one with the same predictions."""
         return None if callable(self.objective) else params.get("objective")
 
     def _learn_labels(self, y: Array) -> Array:
@@ -371,7 +371,7 @@ class XGBModel(XGBParameters):
         booster.set_attr(scikit_learn=None)
 
     def _facts_for_file(self) -> dict[str, Any]:
-        """Return what files keep of the estimator beside the model."""
+        """Return what files keep of the estimator in addition to the model."""
         kind = get_tags(self).estimator_type
         return {} if kind is None else {"_estimator_type": kind}
 

@@ -18,8 +18,8 @@ from gossamer.sklearn.class_labels import ClassLabels
 class XGBClassifier(ClassLabels, ClassifierMixin, XGBModel):  # type: ignore[misc]
     """Gradient boosted trees that predict a class.
 
-    The arguments are those of `XGBModel`. With more than two classes the objective is
-    "multi:softprob". Classes may be numbers, strings, truth values (XGBoost's are 0, 1, ...). With
+    The arguments are the same as for `XGBModel`. With more than two classes the objective is
+    "multi:softprob". Classes may be numbers, strings, booleans (XGBoost's are 0, 1, ...). With
     several columns of 0 and 1 a row may have any of these labels.
 
     Attributes:

@@ -48,7 +48,7 @@ class _Forest(XGBModel):
 class XGBRFRegressor(_Forest, XGBRegressor):
     """A random forest that predicts a number.
 
-    The arguments are those of `XGBModel`; each tree sees 0.8 of the rows, and each node 0.8 of
+    It takes the arguments of `XGBModel`; each tree sees 0.8 of the rows, and each node 0.8 of
     the columns, unless others are given.
 
     Example:

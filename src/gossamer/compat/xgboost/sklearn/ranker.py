@@ -17,7 +17,7 @@ from gossamer.sklearn.inputs import check_rows
 class XGBRanker(XGBModel):
     """Gradient boosted trees that put the rows of a query into order.
 
-    The arguments are those of `XGBModel`. Labels are degrees of relevance. `predict` returns
+    It takes the arguments of `XGBModel`. Labels are degrees of relevance. `predict` returns
     scores: within a query, the higher the earlier. Queries may also come as a column "qid" of a
     pandas frame.
 
@@ -57,7 +57,7 @@ class XGBRanker(XGBModel):
             X: Rows x columns.
             y: Relevance of each row.
             group: Rows of each query.
-            qid: Instead: the query of each row; rows of a query stand together.
+            qid: Instead: the query of each row; rows of a query are contiguous.
             sample_weight: One number >= 0 per query, or per row.
             base_margin: Scores to start from.
             eval_set: Data sets to evaluate after each round: [(X, y), ...].

@@ -13,7 +13,7 @@ from gossamer.compat.xgboost.sklearn.base import XGBModel
 class XGBRegressor(RegressorMixin, XGBModel):  # type: ignore[misc]
     """Gradient boosted trees that predict a number, or several.
 
-    The arguments are those of `XGBModel`.
+    It takes the arguments of `XGBModel`.
 
     Example:
         >>> import numpy as np
