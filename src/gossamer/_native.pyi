@@ -337,6 +337,74 @@ class PieceBinner:
     def finish(self) -> BinMatrix:
         """The whole table."""
 
+class DeviceTrees:
+    """Makes finished trees of the nodes that a GPU has found."""
+
+    def __init__(self, matrix: BinMatrix) -> None: ...
+    def finish(
+        self,
+        state: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        nodes: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        sets: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        settings: GrowParams,
+    ) -> Tree:
+        """The tree; records are those of cuda/device.h."""
+
+@overload
+def copy_rows(
+    matrix: BinMatrix,
+    features: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first: int,
+    n_rows: int,
+    stride: int,
+    out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None:
+    """Bins of features row by row."""
+
+@overload
+def copy_rows(
+    matrix: BinMatrix,
+    features: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    first: int,
+    n_rows: int,
+    stride: int,
+    out: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
+    n_threads: int,
+) -> None: ...
+def describe_features(matrix: BinMatrix) -> dict:
+    """What a GPU needs to know of the features, by name."""
+
+def score_nodes(
+    tree: Tree,
+    matrix: BinMatrix,
+    lanes: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+) -> tuple[
+    Annotated[NDArray[numpy.uint8], dict(shape=(None,))],
+    Annotated[NDArray[numpy.uint32], dict(shape=(None,))],
+]:
+    """The records and sets with which a GPU adds a tree to scores."""
+
+def record_sizes() -> dict:
+    """Bytes of the records that host and GPU share."""
+
+def tree_features(
+    settings: GrowParams, n_features: int
+) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+    """The features that a tree may use."""
+
 class PageWriter:
     """Bins a table that arrives in pieces of rows, and writes it to a file."""
 

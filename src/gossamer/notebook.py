@@ -124,3 +124,15 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> s
 
 def _cut(name: str, most: int = 40) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."
+
+
+def first_curves(history: Mapping[str, Mapping[str, Sequence[float]]], best_round: int) -> str:
+    """Return the first metric of every data set as curves.
+
+    Example:
+        >>> "l2" in first_curves({"valid": {"l2": [2.0, 1.0]}}, -1)
+        True
+    """
+    first = next((next(iter(found), "") for found in history.values()), "")
+    values = {name: found[first] for name, found in history.items() if first in found}
+    return curves(first, values, best_round)

@@ -30,14 +30,14 @@ from gossamer.model.files.pickled import (
     without_unpicklable_link,
 )
 from gossamer.model.given_params import saved_params
-from gossamer.model.loaded_objective import not_a_loaded_custom, with_objective
+from gossamer.model.loaded_objective import NO_LINK, not_a_loaded_custom, with_objective
 from gossamer.model.model import Model
 from gossamer.model.trained_model import TrainedModel, model_to_continue
 from gossamer.model.training.base_model import BaseModel
 from gossamer.model.training.change_training import change_leaf, shuffle_rounds
 from gossamer.model.training.evaluate import Feval, evaluate, training_of
 from gossamer.model.training.training import Training
-from gossamer.notebook import curves
+from gossamer.notebook import first_curves
 from gossamer.objectives import CustomObjective, CustomWithLink
 from gossamer.objectives.custom import CustomFunction
 from gossamer.params import CANONICAL, Params, resolve
@@ -121,9 +121,9 @@ class Booster(TrainedModel):
                 message("init_model is for a training", hint="Pass train_set as well.")
             )
         elif model_file is not None:
-            self._use_file(formats.load(model_file), objective)
+            self._use(formats.load(model_file), objective, is_file=True)
         elif model_str is not None:
-            self._use_file(formats.from_text(model_str), objective)
+            self._use(formats.from_text(model_str), objective, is_file=True)
         else:
             raise ParameterTypeError(
                 message("a Booster needs train_set, model_file or model_str; none was given")
@@ -143,12 +143,11 @@ class Booster(TrainedModel):
         self._trained = None
         self._resolved = None
 
-    def _use_file(self, model: Model, objective: CustomObjective | None) -> None:
-        """Use a saved model; as in LightGBM its parameters win over those given."""
-        self.params = saved_params(self.params, model)
-        self._use(model, objective)
-
-    def _use(self, model: Model, objective: CustomObjective | None = None) -> None:
+    def _use(
+        self, model: Model, objective: CustomObjective | None = None, *, is_file: bool = False
+    ) -> None:
+        if is_file:  # as in LightGBM, its parameters win
+            self.params = saved_params(self.params, model)
         self._trained = model
         self._resolved = None
         if not self.params:
@@ -156,10 +155,7 @@ class Booster(TrainedModel):
         if objective is not None:
             self.set_objective(objective)
         elif isinstance(model.objective, CustomWithLink) and model.objective.link is None:
-            warn(
-                "The model was trained with a link function, which a file does not keep: "
-                "predictions are raw scores until it is given as objective, or to set_objective()."
-            )
+            warn(NO_LINK)
 
     def set_objective(self, objective: CustomObjective) -> Booster:
         """Give a loaded model back the objective that a file cannot keep.
@@ -177,9 +173,7 @@ class Booster(TrainedModel):
         return self
 
     def _curve_html(self) -> str:
-        first = next((next(iter(found), "") for found in self.eval_history.values()), "")
-        values = {name: found[first] for name, found in self.eval_history.items() if first in found}
-        return curves(first, values, self.best_iteration)
+        return first_curves(self.eval_history, self.best_iteration)
 
     @property
     def resolved_params(self) -> Params:
@@ -199,10 +193,7 @@ class Booster(TrainedModel):
         return self.model.forest.n_trees
 
     def num_passes(self) -> int:
-        """Return how often the training data was read from disk; 0: its bins are in memory.
-
-        Bins are on disk if they do not fit `max_memory`. Passes of other trainings on it count.
-        """
+        """Return how often the training data was read from disk; 0: its bins are in memory."""
         return training_of(self, "num_passes()").n_passes()
 
     def num_model_per_iteration(self) -> int:
@@ -440,10 +431,9 @@ class Booster(TrainedModel):
         if num_machines > 1:
             raise NotSupportedError(
                 message(
-                    "training runs on one machine in this version of Gossamer",
+                    "set_network() cannot be used: a Booster trains on one machine",
                     got=num_machines,
-                    expected="num_machines=1",
-                    hint="Leave set_network() out: each machine would train a model of its own.",
+                    hint="Use gossamer.distributed.train, or gossamer.dask.",
                 )
             )
         return self
@@ -451,8 +441,6 @@ class Booster(TrainedModel):
     def free_network(self) -> Booster:
         """Do nothing: there is no network. For LightGBM's sake."""
         return self
-
-    # ---- files ----
 
     def _become(self, model: Model) -> None:
         self.free_dataset()
@@ -497,18 +485,15 @@ class Booster(TrainedModel):
         return {**state, **model_to_state(self.model)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the booster again."""
         model, state = model_from_state(state)
         self._clear()
         self._trained = model
         self.__dict__.update(state)
 
     def __copy__(self) -> Booster:
-        """Copy the model, not the data."""
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Booster:
-        """Copy the model, not the data."""
-        booster = type(self).__new__(type(self))
+        booster = type(self).__new__(type(self))  # without the data
         booster.__setstate__(copy.deepcopy(self._state(), memo))
         return booster

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from gossamer.errors import DataError, ParameterError, message
 from gossamer.model.model import Model
 from gossamer.objectives import Custom, CustomObjective, make_custom
+
+NO_LINK: Final = (
+    "The model was trained with a link function, which a file does not keep: "
+    "predictions are raw scores until it is given as objective, or to set_objective()."
+)
 
 
 def with_objective(model: Model, objective: CustomObjective) -> Model:

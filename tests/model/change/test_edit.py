@@ -258,7 +258,7 @@ def test_network() -> None:
     model = train(QUIET, Dataset(TABLE, LABEL), 1)
     assert model.set_network("127.0.0.1:12400") is model
     assert model.free_network() is model
-    with pytest.raises(NotSupportedError, match="training runs on one machine"):
+    with pytest.raises(NotSupportedError, match="a Booster trains on one machine"):
         model.set_network("10.0.0.1,10.0.0.2", num_machines=2)
 
 

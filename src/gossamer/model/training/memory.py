@@ -127,3 +127,28 @@ def check_folds(params: Params, data: BuiltData, folds: Sequence[Fold]) -> None:
         needs["rows of the folds"] += n_rows * (2 * row_bytes + 4)
         needs.update(row_needs(n_rows, k))
     Budget.of(params).require(f"for {len(folds)} folds", needs, "All folds are in memory.")
+
+
+def held_bytes(
+    params: Params,
+    objective: Objective,
+    train: BuiltData,
+    valid: Iterable[BuiltData],
+    base: object | None,
+) -> int:
+    """Return the bytes of `max_memory` that are not for histograms and samples; 0: no limit.
+
+    Args:
+        params: Checked parameters.
+        objective: The loss.
+        train: The training data.
+        valid: The validation data.
+        base: The model that training continues from; None: there is none.
+
+    Raises:
+        ParameterError: If the limit is too small.
+    """
+    if params.max_memory == 0:
+        return 0
+    needs = training_needs(params, objective, train, valid, continues=base is not None)
+    return check_training_memory(params, train, needs)

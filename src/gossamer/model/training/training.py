@@ -29,7 +29,7 @@ from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.current_model import current_model
 from gossamer.model.training.dart import Dart
 from gossamer.model.training.fixed_params import check_fixed
-from gossamer.model.training.memory import check_training_memory, training_needs
+from gossamer.model.training.memory import held_bytes
 from gossamer.model.training.one_at_a_time import one_at_a_time
 from gossamer.model.training.prepared import prepare
 from gossamer.model.training.random_forest import RandomForest
@@ -88,7 +88,7 @@ class Training:
         self.objective = make_objective(params, data.whole().targets, given)
         self.metrics = make_metrics(params, self.objective, data.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
-        held = self._check_memory(data)
+        held = held_bytes(params, self.objective, data, (), base)
         self.boosting = _MODES[params.boosting](params)
         self.valid: list[ScoredSet] = []
         self.train = self._scored(data, given, "training", table)
@@ -110,18 +110,6 @@ class Training:
         if base is not None:
             base.check_training(self)
             self._recount()
-
-    def _check_memory(self, train: BuiltData, valid: Sequence[BuiltData] = ()) -> int:
-        """Return the bytes of `max_memory` that are not for histograms and samples.
-
-        Raises:
-            ParameterError: If the limit is too small.
-        """
-        if self.params.max_memory == 0:
-            return 0
-        continues = self.base is not None
-        needs = training_needs(self.params, self.objective, train, valid, continues=continues)
-        return check_training_memory(self.params, train, needs)
 
     def _reset_states(self) -> None:
         """Forget what the objective has learned.
@@ -309,7 +297,8 @@ class Training:
         )
         self._check_labels(data.targets, name)
         every = [*(scored.data for scored in self.valid), data]
-        self.prepared.grower.set_held(self._check_memory(self.train.data, every))
+        held = held_bytes(self.params, self.objective, self.train.data, every, self.base)
+        self.prepared.grower.set_held(held)
         scored = self._with_derived(self._scored(data, given, name, table))
         if self.is_started:
             self.boosting.start_scores(self, scored)
@@ -428,7 +417,8 @@ class Training:
             self._derive()
         is_same = self.train.table is before.table and self.train.raw is before.raw
         grower = self.prepared.grower if is_same else None
-        held = self._check_memory(data, [scored.data for scored in self.valid])
+        every = [scored.data for scored in self.valid]
+        held = held_bytes(self.params, self.objective, data, every, self.base)
         self.prepared = prepare(self.params, self.train, self.objective, grower, held)
         self._reset_states()
 
