@@ -50,7 +50,7 @@ struct CategorySearcher {
       const int bin = base + lane_of_thread();
       Sums own{0, 0, 0};
       if (bin < n_bins) {
-        own = cell_of(slot, feature.first_cell + bin);
+        own = slot.read(feature.first_cell + bin);
         if (leaf.constant_hessian) own.hessian = 0;
       }
       const bool counts = own.count > 0 && is_known(bin);

@@ -23,6 +23,7 @@ struct ChooseMemory {
   int32_t next;  // the node whose turn it is; -1: the tree is complete
   int32_t top;   // the uppermost node of the group
   int32_t n_tops;
+  int32_t is_across;  // 1: the group lies across the end of the tree
 };
 
 // A leaf of the tree that may be split.
@@ -133,7 +134,10 @@ inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m,
     const auto own = static_cast<int64_t>(known.reach[i]);
     if (known.left_child[i] < 0 && own > largest) largest = own;
   }
-  if (threadIdx.x == 0) m.n_tops = 0;
+  if (threadIdx.x == 0) {
+    m.n_tops = 0;
+    m.next = m.top = -1;
+  }
   largest = largest_of_block(largest, m.sums);
   top = static_cast<uint64_t>(largest);
   int64_t counts = 0;  // nodes with at least this reach, and above them those with a larger one
@@ -141,10 +145,10 @@ inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m,
     if (known.reach[i] > top) counts += int64_t{1} << 32;
     if (known.reach[i] >= top) ++counts;
     if (known.reach[i] != top) continue;
-    if (known.left_child[i] < 0) m.next = i;  // any of them
+    if (known.left_child[i] < 0) atomicMax(&m.next, i);  // any of them
     const int32_t parent = a.nodes[i].parent;
     if (parent < 0 || known.reach[parent] > top) {
-      m.top = i;
+      atomicMax(&m.top, i);
       atomicAdd(&m.n_tops, 1);
     }
   }
@@ -159,6 +163,7 @@ inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m,
   }
   __syncthreads();
   const bool is_across = m.next >= 0 && n_with + 1 > a.num_leaves && a.depthwise == 0;
+  if (threadIdx.x == 0) m.is_across = is_across ? 1 : 0;
   // With several groups of the same reach, their order follows from all commits before.
   if (is_across && warp_of_thread() == 0) {
     const bool is_one = m.n_tops == 1;
@@ -226,11 +231,31 @@ inline int64_t most_chosen(const Args& a, int n, int64_t n_wanted) {
   return n + 2 * most + 2 * a.num_leaves > a.max_nodes ? 1 : most;
 }
 
+// Of a group that lies across the end of the tree, the nodes with the largest gains will probably be the next ones.
+// Gains become bits, 0 for nodes that are not of the group or are expanded; returns the smallest of those to be
+// expanded.
+inline uint64_t least_gain(const Known& known, int n, uint64_t top, ChooseMemory& m) {
+  auto* const bits = reinterpret_cast<uint64_t*>(known.gain);
+  int64_t own = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
+    const bool is_open = known.left_child[i] < 0 && known.reach[i] >= top;
+    bits[i] = is_open ? reach_bits(known.gain[i]) : 0;
+    own += is_open;
+  }
+  int64_t n_open = 0;
+  sum_before(own, m.sums, n_open);
+  return n_open > m.n_wanted ? kth_largest(bits, n, m.n_wanted, m) : 1;
+}
+
 // The node whose turn it is, then others in the order of their numbers. `top` is its reach.
 inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
   const int next = m.next;
+  const uint64_t* key = known.reach;
   uint64_t least = top;
-  if (a.depthwise == 0) {
+  if (m.is_across != 0) {
+    least = least_gain(known, n, top, m);
+    key = reinterpret_cast<const uint64_t*>(known.gain);
+  } else if (a.depthwise == 0) {
     least = least_reach(a, known, n, m);
     least = least < top ? least : top;
   }
@@ -239,7 +264,7 @@ inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, 
   if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
     const int i = base + static_cast<int>(threadIdx.x);
-    const bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least;
+    const bool takes = i < n && i != next && known.left_child[i] < 0 && key[i] >= least;
     int64_t found = 0;
     const int64_t place = listed + sum_before<int64_t>(takes ? 1 : 0, m.sums, found);
     if (takes && place < most) m.chosen[place] = i;

@@ -7,22 +7,48 @@
 
 constexpr int kBuildThreads = 512;
 
-// The sums of a slot.
+// The sums of a slot. A node with few enough rows has the hessian and the count of a cell in one word, so that a tile
+// adds two numbers to a cell instead of three; with constant hessians there are two in any case.
 struct Slot {
   int64_t* gradient;
   int64_t* hessian;
   uint32_t* count;
+  bool constant_hessian;
+  bool is_joint;
+
+  void add(int64_t cell, const Sums& sums) const {
+    add_to(gradient + cell, sums.gradient);
+    if (is_joint) {
+      add_to(hessian + cell, sums.hessian << 32 | sums.count);
+      return;
+    }
+    if (!constant_hessian) add_to(hessian + cell, sums.hessian);
+    atomicAdd(count + cell, static_cast<uint32_t>(sums.count));
+  }
+
+  // Past the first cache, which does not know what other processors have written.
+  Sums read(int64_t cell) const {
+    const auto g = static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(gradient + cell)));
+    const auto h = static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(hessian + cell)));
+    if (is_joint) return {g, h >> 32, h & 0xffffffff};
+    return {g, h, static_cast<int64_t>(__ldcg(count + cell))};
+  }
+
+  void write(int64_t cell, const Sums& sums) const {
+    gradient[cell] = sums.gradient;
+    hessian[cell] = is_joint ? sums.hessian << 32 | sums.count : sums.hessian;
+    if (!is_joint) count[cell] = static_cast<uint32_t>(sums.count);
+  }
 };
 
-inline Slot slot_at(const Args& a, int32_t slot) {
+// The sums of a slot that holds the histogram of a node with so many rows.
+inline Slot slot_at(const Args& a, int32_t slot, int64_t n_rows) {
+  const CellLayout& layout = a.state->layout;
   int64_t* const words = a.histograms + slot * a.slot_words;
-  return {words, words + a.n_cells, reinterpret_cast<uint32_t*>(words + 2 * a.n_cells)};
-}
-
-inline void add_cell(const Slot& slot, int64_t cell, const Sums& sums, bool constant_hessian) {
-  add_to(slot.gradient + cell, sums.gradient);
-  if (!constant_hessian) add_to(slot.hessian + cell, sums.hessian);
-  atomicAdd(slot.count + cell, static_cast<uint32_t>(sums.count));
+  const bool constant = layout.constant_hessian();
+  // Sums of hessians must fit 31 bits.
+  const bool is_joint = !constant && !layout.wide && n_rows << layout.row_hessian_bits < int64_t{1} << 31;
+  return {words, words + a.n_cells, reinterpret_cast<uint32_t*>(words + 2 * a.n_cells), constant, is_joint};
 }
 
 // A row's value as the amount that is added to a cell.
@@ -105,7 +131,6 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
   }
   __syncthreads();
   // Warps take a lane each.
-  const bool constant = layout.constant_hessian();
   for (int lane = warp_of_thread(); lane < n_lanes; lane += kBuildThreads / 32) {
     const DeviceFeature& feature = a.features[a.lane_features[group.first_lane + first + lane]];
     const int n_bins = feature.n_value_bins + feature.has_missing;
@@ -115,13 +140,11 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
       if constexpr (kWide) {
         const uint64_t hc = wide[2 * cell + 1];
         if (hc == 0) continue;
-        add_cell(out, first_cell + b,
-                 {static_cast<int64_t>(wide[2 * cell]), static_cast<int64_t>(hc >> layout.count_bits),
-                  static_cast<int64_t>(hc & ((uint64_t{1} << layout.count_bits) - 1))},
-                 constant);
+        out.add(first_cell + b, {static_cast<int64_t>(wide[2 * cell]), static_cast<int64_t>(hc >> layout.count_bits),
+                                 static_cast<int64_t>(hc & ((uint64_t{1} << layout.count_bits) - 1))});
       } else {
         const uint64_t cell_value = static_cast<uint64_t>(high[cell]) << 32 | low[cell];
-        if (cell_value != 0) add_cell(out, first_cell + b, unpacked(cell_value, layout), constant);
+        if (cell_value != 0) out.add(first_cell + b, unpacked(cell_value, layout));
       }
     }
   }
@@ -138,7 +161,7 @@ inline void build_tile(const Args& a, const Job& job, const LaneGroup& group, in
   if (list != nullptr) list += place;
   const TileOfRows tile{list, static_cast<uint32_t>(place),
                         static_cast<int>(rest < s.build_rows ? rest : s.build_rows)};
-  const Slot out = slot_at(a, node.slot);
+  const Slot out = slot_at(a, node.slot, node.sums.count);
   if constexpr (kWide) {
     // Wide cells take twice the room: half of the lanes at a time.
     const int half = (group.n_lanes + 1) / 2;
@@ -166,11 +189,10 @@ inline void build_all(const Args& a) {
 inline void build_two_bytes(const Args& a) {
   const State& s = *a.state;
   const CellLayout layout = s.layout;
-  const bool constant = layout.constant_hessian();
   for (int64_t tile = blockIdx.x; tile < s.n_build_tiles; tile += gridDim.x) {
     const Job& job = a.jobs[last_at_most(s.n_jobs, tile, [&](int i) { return a.jobs[i].build_tile; })];
     const Node& node = a.nodes[job.built];
-    const Slot out = slot_at(a, node.slot);
+    const Slot out = slot_at(a, node.slot, node.sums.count);
     const int64_t first = (tile - job.build_tile) * s.build_rows;
     const int64_t end = first + s.build_rows < node.sums.count ? first + s.build_rows : node.sums.count;
     for (int64_t i = first + static_cast<int64_t>(threadIdx.x); i < end; i += blockDim.x) {
@@ -185,7 +207,7 @@ inline void build_two_bytes(const Args& a) {
       for (int lane = 0; lane < a.n_lanes16; ++lane) {
         const DeviceFeature& feature = a.features[a.lane_features[a.n_lanes8 + lane]];
         const int bin = a.rows16[static_cast<int64_t>(row) * a.stride16 + lane];
-        add_cell(out, feature.first_cell + bin, value, constant);
+        out.add(feature.first_cell + bin, value);
       }
     }
   }

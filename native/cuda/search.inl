@@ -104,13 +104,6 @@ inline Sums plus(const Sums& a, const Sums& b) {
   return {a.gradient + b.gradient, a.hessian + b.hessian, a.count + b.count};
 }
 
-// Past the first cache, which does not know what other processors have written.
-inline Sums cell_of(const Slot& slot, int64_t cell) {
-  return {static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(slot.gradient + cell))),
-          static_cast<int64_t>(__ldcg(reinterpret_cast<const long long*>(slot.hessian + cell))),
-          static_cast<int64_t>(__ldcg(slot.count + cell))};
-}
-
 #include "cuda/categories.inl"
 
 // The search of one feature of one leaf, 32 bins at a time.
@@ -226,7 +219,7 @@ GOSSAMER_RARE void settle_node(const Args& a, int32_t number, const Best* bests)
   if (a.features[best.feature].n_categories >= 0) {
     Best again;
     uint32_t* const set = a.category_sets + static_cast<int64_t>(number) * a.category_words;
-    search_categories(a, node, best.feature, slot_at(a, node.slot), set, again);
+    search_categories(a, node, best.feature, slot_at(a, node.slot, node.sums.count), set, again);
     left = again.left;
   }
   if (lane_of_thread() != 0) return;
@@ -247,15 +240,16 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   const int32_t number = job.left_child + side;
   const Node& node = a.nodes[number];
   const bool subtracts = job.node >= 0 && number != job.built;
-  const Slot own = slot_at(a, node.slot);
-  const Slot less = slot_at(a, a.nodes[job.built].slot);
+  const Slot own = slot_at(a, node.slot, node.sums.count);
+  const Slot before = slot_at(a, node.slot, subtracts ? a.nodes[job.node].sums.count : node.sums.count);
+  const Slot less = slot_at(a, a.nodes[job.built].slot, a.nodes[job.built].sums.count);
   const int64_t first = feature.first_cell;
   const int n_bins = feature.n_value_bins + feature.has_missing;
   const bool is_category = kAny && feature.n_categories >= 0;
   const bool is_searched = may_split(a, node);
   const auto read = [&](int64_t cell) {
-    const Sums sums = cell_of(own, cell);
-    return subtracts ? sums - cell_of(less, cell) : sums;
+    const Sums sums = before.read(cell);
+    return subtracts ? sums - less.read(cell) : sums;
   };
   Sums missing{0, 0, 0};
   if (feature.has_missing != 0) missing = read(first + feature.n_value_bins);
@@ -269,11 +263,7 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
     const Sums cell = next;
     next = Sums{0, 0, 0};
     if (bin + 32 < n_bins) next = read(first + bin + 32);
-    if (subtracts && bin < n_bins) {
-      own.gradient[first + bin] = cell.gradient;
-      own.hessian[first + bin] = cell.hessian;
-      own.count[first + bin] = static_cast<uint32_t>(cell.count);
-    }
+    if (subtracts && bin < n_bins) own.write(first + bin, cell);
     if (is_searched && !is_category) search.add(cell, bin);
   }
   __syncwarp();

@@ -99,13 +99,15 @@ T atomicAdd(T* at, T value) {
   *at = before + value;
   return before;
 }
-inline uint32_t atomicMax(uint32_t* at, uint32_t value) {
-  const uint32_t before = *at;
+template <class T>
+T atomicMax(T* at, T value) {
+  const T before = *at;
   *at = value > before ? value : before;
   return before;
 }
-inline uint32_t atomicMin(uint32_t* at, uint32_t value) {
-  const uint32_t before = *at;
+template <class T>
+T atomicMin(T* at, T value) {
+  const T before = *at;
   *at = value < before ? value : before;
   return before;
 }

@@ -23,16 +23,17 @@ from gossamer.errors import DeviceError, message
 # Compiled kernels by the generation of the GPU; see tools/compile_kernels.py.
 _KERNELS: Final = {8: "kernels.sm_80.gz", 9: "kernels.sm_90.gz"}
 _KERNELS_OF_OTHERS: Final = "kernels.ptx.gz"
+# Shared memory that every kernel may have without asking for it.
+_SHARED_OF_ALL: Final = 48 * 1024
 
 
-@lru_cache
 def open_device(number: int = 0) -> CudaDevice:
-    """Return a GPU by its number; the same object for the same number.
+    """Return a GPU by its number, with work of its own: others do not wait for it.
 
     Raises:
         DeviceError: If the package or the driver is missing, or there is no such GPU.
     """
-    return CudaDevice(number)
+    return CudaDevice(_open_gpu(number))
 
 
 def find_driver() -> Any:
@@ -72,12 +73,16 @@ def _number_of_devices(driver: Any) -> int:
     return int(n) if result == driver.CUresult.CUDA_SUCCESS else 0
 
 
-class CudaDevice:
-    """A GPU with one stream of work."""
+@lru_cache
+def _open_gpu(number: int) -> _Gpu:
+    return _Gpu(number)
+
+
+class _Gpu:
+    """What all users of a GPU share: its context and the kernels."""
 
     def __init__(self, number: int) -> None:
-        """Open the GPU and load the kernels."""
-        self._driver = driver = find_driver()
+        self.driver = driver = find_driver()
         n_devices = _number_of_devices(driver)
         if not 0 <= number < n_devices:
             raise DeviceError(
@@ -87,32 +92,32 @@ class CudaDevice:
                     expected=f"0 to {n_devices - 1}" if n_devices else "a GPU, but there is none",
                 )
             )
-        self._lock = threading.RLock()
-        self._device = self._do("cuDeviceGet", number)
-        self._context = self._do("cuDevicePrimaryCtxRetain", self._device)
-        self._enter()
-        self._stream = self._do("cuStreamCreate", int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        device = self.do("cuDeviceGet", number)
+        self.context = self.do("cuDevicePrimaryCtxRetain", device)
+        self.enter()
         attribute = driver.CUdevice_attribute
-        self.n_processors = self._get(attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-        self.shared_bytes = self._get(
-            attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-        )
-        self.name = self._do("cuDeviceGetName", 256, self._device).split(b"\0")[0].decode()
-        generation = self._get(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+
+        def get(name: Any) -> int:
+            return int(self.do("cuDeviceGetAttribute", name, device))
+
+        self.n_processors = get(attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+        self.shared_bytes = get(attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        generation = get(attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
         name = _KERNELS.get(generation, _KERNELS_OF_OTHERS)
         with files("gossamer.cuda").joinpath(name).open("rb") as file:
-            kernels = gzip.decompress(file.read()) + b"\0"
-        self._module = self._do("cuModuleLoadData", kernels)
+            code = gzip.decompress(file.read()) + b"\0"
+        self._module = self.do("cuModuleLoadData", code)
+        self._lock = threading.Lock()
         self._kernels: dict[str, Any] = {}
         self._shared: dict[str, int] = {}
 
-    def _do(self, name: str, *args: Any) -> Any:
+    def do(self, name: str, *args: Any) -> Any:
         """Call a function of the driver."""
-        result, *values = getattr(self._driver, name)(*args)
-        if result == self._driver.CUresult.CUDA_SUCCESS:
+        result, *values = getattr(self.driver, name)(*args)
+        if result == self.driver.CUresult.CUDA_SUCCESS:
             return values[0] if values else None
-        if result == self._driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            free, total = (*self._driver.cuMemGetInfo()[1:], 0, 0)[:2]
+        if result == self.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            free, total = (*self.driver.cuMemGetInfo()[1:], 0, 0)[:2]
             raise MemoryError(
                 message(
                     "the GPU has not enough memory",
@@ -122,12 +127,43 @@ class CudaDevice:
             )
         raise DeviceError(message(f"the GPU driver failed in {name}", got=str(result)))
 
-    def _get(self, attribute: Any) -> int:
-        return int(self._do("cuDeviceGetAttribute", attribute, self._device))
+    def enter(self) -> None:
+        """Make the GPU that of this thread."""
+        self.do("cuCtxSetCurrent", self.context)
+
+    def kernel(self, name: str, shared_bytes: int) -> Any:
+        """Return a kernel that may have so much shared memory."""
+        with self._lock:
+            kernel = self._kernels.get(name)
+            if kernel is None:
+                kernel = self.do("cuModuleGetFunction", self._module, name.encode())
+                self._kernels[name] = kernel
+            if shared_bytes > self._shared.get(name, _SHARED_OF_ALL):
+                attributes = self.driver.CUfunction_attribute
+                most = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                self.do("cuFuncSetAttribute", kernel, most, shared_bytes)
+                self._shared[name] = shared_bytes
+        return kernel
+
+
+class CudaDevice:
+    """A GPU with a stream of work of its own."""
+
+    def __init__(self, gpu: _Gpu) -> None:
+        """Start a stream."""
+        self._gpu = gpu
+        self._driver = gpu.driver
+        self.n_processors, self.shared_bytes = gpu.n_processors, gpu.shared_bytes
+        gpu.enter()
+        flags = int(self._driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        self._stream = gpu.do("cuStreamCreate", flags)
+        weakref.finalize(self, _destroy_stream, gpu, self._stream)
+
+    def _do(self, name: str, *args: Any) -> Any:
+        return self._gpu.do(name, *args)
 
     def _enter(self) -> None:
-        """Make the GPU that of this thread."""
-        self._do("cuCtxSetCurrent", self._context)
+        self._gpu.enter()
 
     # ---- memory ----
 
@@ -138,7 +174,7 @@ class CudaDevice:
 
     def free(self, address: int) -> None:
         """See `Device`."""
-        self._driver.cuCtxSetCurrent(self._context)
+        self._driver.cuCtxSetCurrent(self._gpu.context)
         self._driver.cuMemFree(address)
 
     def host_memory(self, n_bytes: int) -> npt.NDArray[np.uint8]:
@@ -150,7 +186,7 @@ class CudaDevice:
         return np.asarray(memory)
 
     def _free_host(self, address: int) -> None:
-        self._driver.cuCtxSetCurrent(self._context)
+        self._driver.cuCtxSetCurrent(self._gpu.context)
         self._driver.cuMemFreeHost(address)
 
     def write(self, address: int, values: npt.NDArray[Any]) -> None:
@@ -180,24 +216,11 @@ class CudaDevice:
 
     # ---- kernels ----
 
-    def _kernel(self, launch: Launch) -> Any:
-        kernel = self._kernels.get(launch.name)
-        if kernel is None:
-            kernel = self._do("cuModuleGetFunction", self._module, launch.name.encode())
-            self._kernels[launch.name] = kernel
-        if launch.shared_bytes > self._shared.get(launch.name, 48 * 1024):
-            attribute = (
-                self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            )
-            self._do("cuFuncSetAttribute", kernel, attribute, launch.shared_bytes)
-            self._shared[launch.name] = launch.shared_bytes
-        return kernel
-
     def run(self, launches: Sequence[Launch]) -> None:
         """See `Device`."""
         self._enter()
         for launch in launches:
-            kernel = self._kernel(launch)
+            kernel = self._gpu.kernel(launch.name, launch.shared_bytes)
             pointer = np.array([launch.args.ctypes.data], np.uint64)
             self._do(
                 "cuLaunchKernel",
@@ -214,14 +237,13 @@ class CudaDevice:
         """See `Device`."""
         self._enter()
         for launch in launches:
-            self._kernel(launch)
+            self._gpu.kernel(launch.name, launch.shared_bytes)
         mode = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-        with self._lock:
-            self._do("cuStreamBeginCapture", self._stream, mode)
-            try:
-                self.run(launches)
-            finally:
-                graph = self._do("cuStreamEndCapture", self._stream)
+        self._do("cuStreamBeginCapture", self._stream, mode)
+        try:
+            self.run(launches)
+        finally:
+            graph = self._do("cuStreamEndCapture", self._stream)
         executable = self._do("cuGraphInstantiate", graph, 0)
         self._do("cuGraphDestroy", graph)
         recorded = _Recorded(executable)
@@ -237,6 +259,11 @@ class CudaDevice:
         """See `Device`."""
         self._enter()
         self._do("cuStreamSynchronize", self._stream)
+
+
+def _destroy_stream(gpu: _Gpu, stream: Any) -> None:
+    gpu.driver.cuCtxSetCurrent(gpu.context)
+    gpu.driver.cuStreamDestroy(stream)
 
 
 class _Recorded:

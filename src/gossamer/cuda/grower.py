@@ -257,7 +257,11 @@ class DeviceGrower:
         """
         table = self._table if table is None else table
         nodes, sets = _native.score_nodes(tree, self._bins, table.lanes)
-        found = {"nodes": nodes, "sets": sets, "values": tree.leaf_value}
+        found: dict[str, npt.NDArray[Any]] = {
+            "nodes": nodes,
+            "sets": sets,
+            "values": tree.leaf_value,
+        }
         args = np.zeros((), SCORE_ARGS)
         for name in ("n_rows", "rows8", "rows16", "stride8", "stride16"):
             args[name] = table.args[name]

@@ -1,0 +1,1 @@
+"""Training on a GPU beside the CPU, and beside other libraries where they are installed."""
