@@ -28,8 +28,10 @@ from benchmarks.summary import summarise
 DEFAULT_OUT = "benchmarks/results/local"
 # Groups of benchmarks with commands of their own.
 GROUPS = {
+    "distributed": "benchmarks.distributed.run",
     "explain": "benchmarks.explain.cli",
     "files": "benchmarks.files.run",
+    "gpu": "benchmarks.gpu.run",
     "inputs": "benchmarks.inputs.cli",
     "methods": "benchmarks.methods.cli",
     "modes": "benchmarks.modes.cli",

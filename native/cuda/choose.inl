@@ -26,14 +26,6 @@ struct ChooseMemory {
   int32_t is_across;  // 1: the group lies across the end of the tree
 };
 
-// A leaf of the tree that may be split.
-struct Waiting {
-  double gain;
-  int64_t order;  // of creation: breaks ties
-  int32_t node;
-  int32_t unused;
-};
-
 // What is known of the nodes, by number.
 struct Known {
   uint64_t* reach;  // bits, or a number that falls with the depth; 0: the node cannot be split
@@ -74,12 +66,19 @@ inline int place_of_next(const Known& known, int n_waiting) {
   return best;
 }
 
-// A warp commits nodes as long as their children are known, from `first` on: n_committed nodes come before it. Sets the
-// first node whose children are not known, or -1.
-GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, int64_t n_committed, ChooseMemory& m) {
-  int n_waiting = 1;
+// A warp commits nodes as long as their children are known, from `first` on: n_before nodes come before it. It goes on
+// from where it stopped in the batch before. Sets the first node whose children are not known, or -1.
+GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, int64_t n_before, ChooseMemory& m) {
+  State& s = *a.state;
+  const bool goes_on = s.first_committed == first && s.n_before == n_before;
+  int n_waiting = goes_on ? s.n_waiting : 1;
+  int64_t n_committed = goes_on ? s.n_committed : n_before;
   int next = -1;
-  if (lane_of_thread() == 0) known.waiting[0] = {known.gain[first], 0, first, 0};
+  if (goes_on) {
+    for (int i = lane_of_thread(); i < n_waiting; i += 32) known.waiting[i] = a.waiting[i];
+  } else if (lane_of_thread() == 0) {
+    known.waiting[0] = {known.gain[first], 0, first, 0};
+  }
   __syncwarp();
   while (n_waiting > 0 && n_committed + 1 < a.num_leaves) {
     const int place = place_of_next(known, n_waiting);
@@ -104,7 +103,12 @@ GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, in
     }
     __syncwarp();
   }
+  for (int i = lane_of_thread(); i < n_waiting; i += 32) a.waiting[i] = known.waiting[i];
   if (lane_of_thread() != 0) return;
+  s.first_committed = first;
+  s.n_before = n_before;
+  s.n_waiting = n_waiting;
+  s.n_committed = n_committed;
   m.next = next;
   m.n_wanted = a.num_leaves - 1 - n_committed;
 }
@@ -427,6 +431,7 @@ inline void make_root(const Args& a) {
                   static_cast<double>(root.sums.count), a.given_rules, a.damp_from, nullptr);
   a.nodes[0] = root;
   s.n_nodes = 1;
+  s.first_committed = -1;
   if (a.num_leaves < 2 || !may_split(a, root)) {
     s.is_complete = 1;
     return;

@@ -60,6 +60,14 @@ struct Node {
   std::int32_t buffer;  // of its rows: 0 or 1; -1: rows first_row, first_row + 1, ...
 };
 
+// A leaf of the tree that may be split, while nodes are committed.
+struct Waiting {
+  double gain;
+  std::int64_t order;  // of creation: breaks ties
+  std::int32_t node;
+  std::int32_t unused;
+};
+
 // A node that is expanded in this batch; or, in the first one, the root.
 struct Job {
   std::int32_t node;        // -1: the root is searched, there is no parent
@@ -109,6 +117,11 @@ struct State {
   std::int32_t error;  // 1: rows and histograms disagree
   std::int32_t n_batches;
   std::int64_t built_rows;
+  // Commits of the batch before, see choose.inl.
+  std::int64_t n_before;
+  std::int64_t n_committed;
+  std::int32_t first_committed;  // -1: none
+  std::int32_t n_waiting;
 };
 
 // What differs from tree to tree.
@@ -151,6 +164,7 @@ struct Args {
   State* state;
   Node* nodes;
   Job* jobs;
+  Waiting* waiting;
   Best* bests;                   // by job, side and feature
   std::uint32_t* category_sets;  // by node: bins that go left
   std::int64_t* histograms;      // by slot: gradients, hessians, then counts of 32 bits

@@ -170,7 +170,7 @@ def test_failing_memory_leaves_the_training_as_it_was(monkeypatch: pytest.Monkey
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr(f"gossamer.model.{step}", fail)
+            patch.setattr(f"gossamer.model.training.{step}", fail)
             with pytest.raises(MemoryError):
                 booster.update()
         data.set_label(OLD)

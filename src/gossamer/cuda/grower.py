@@ -23,6 +23,8 @@ _WAITING_BYTES: Final = 24
 _FIRST_BATCHES: Final = 24
 _MORE_BATCHES: Final = 4
 _MOST_RECORDED: Final = 32
+# Trees of more leaves have less room for nodes that they will not use: shared memory is short.
+_MANY_NODES: Final = 8000
 _CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
 _MOST_CATEGORY_BYTES: Final = 2**30
 # Bytes of a tree that is copied to shared memory when it is added to scores.
@@ -89,6 +91,7 @@ class DeviceGrower:
             "state": STATE.itemsize,
             "nodes": NODE.itemsize * self._max_nodes,
             "jobs": JOB.itemsize * max_jobs,
+            "waiting": _WAITING_BYTES * (n_leaves + 1),
             "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
             "category_sets": 4 * words * self._max_nodes,
             "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
@@ -281,7 +284,7 @@ class DeviceGrower:
 
 def max_nodes(num_leaves: int) -> int:
     """Return how many nodes there is room for: those of the tree, and some that it will not use."""
-    return 6 * num_leaves + 64
+    return min(12 * num_leaves + 64, max(6 * num_leaves + 64, _MANY_NODES))
 
 
 def choose_size(num_leaves: int) -> int:

@@ -135,6 +135,10 @@ STATE: Final = np.dtype(
         ("error", "i4"),
         ("n_batches", "i4"),
         ("built_rows", "i8"),
+        ("n_before", "i8"),
+        ("n_committed", "i8"),
+        ("first_committed", "i4"),
+        ("n_waiting", "i4"),
     ],
     align=True,
 )
@@ -178,6 +182,7 @@ ARGS: Final = np.dtype(
         ("state", _POINTER),
         ("nodes", _POINTER),
         ("jobs", _POINTER),
+        ("waiting", _POINTER),
         ("bests", _POINTER),
         ("category_sets", _POINTER),
         ("histograms", _POINTER),

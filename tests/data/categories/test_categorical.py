@@ -188,7 +188,9 @@ class TestDataset:
         assert again.levels == data.levels
         assert again.categorical_columns == [0]
         assert Dataset(path, categorical_feature=[0]).categorical_columns == [0]
-        with pytest.raises(DataError, match=r"data set file: got \['city', 'age'\], .*\['city'\]"):
+        with pytest.raises(
+            DataError, match=r"data set file's: got \['city', 'age'\], .*\['city'\]"
+        ):
             Dataset(path, categorical_feature=[0, 1]).construct()
         kept = Dataset(path, free_raw_data=False).construct()
         with pytest.raises(DataError, match=r"categorical_feature cannot .* \['city'\]"):

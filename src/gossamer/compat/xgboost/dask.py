@@ -22,6 +22,7 @@ from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.params import read_params, translate
 from gossamer.compat.xgboost.shard_matrix import to_shard_matrix
 from gossamer.compat.xgboost.sklearn import XGBClassifier, XGBModel, XGBRanker, XGBRegressor
+from gossamer.compat.xgboost.sklearn.base import encode_labels
 from gossamer.compat.xgboost.training import train as train_here
 from gossamer.dask.data import split
 from gossamer.dask.run import run_job
@@ -409,8 +410,8 @@ class _DaskEstimator(XGBModel):
 
     def _encode(self, y: Any) -> list[Delayed]:
         """Return the labels of each partition as numbers."""
-        call = delayed(_EncodeLabels(self.to_local()), pure=False)
-        return [call(part) for part in split(y, "label")]
+        local = self.to_local()
+        return [delayed(_encoded, pure=False)(local, part) for part in split(y, "label")]
 
     def to_local(self) -> Any:
         """Return the ordinary estimator."""
@@ -436,12 +437,8 @@ class _DaskEstimator(XGBModel):
         return map_rows(Predict("apply", arguments), self.to_local(), X)
 
 
-@dataclass(frozen=True, eq=False)
-class _EncodeLabels:
-    estimator: Any
-
-    def __call__(self, labels: Any) -> Any:
-        return self.estimator._encode_labels(np.asarray(labels), "training")
+def _encoded(estimator: Any, labels: Any) -> Any:
+    return encode_labels(estimator, np.asarray(labels), "training")
 
 
 def _distinct(y: Any) -> Any:

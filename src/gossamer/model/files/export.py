@@ -70,7 +70,8 @@ def model_to_string(
 ) -> str:
     """Return the model as text, for `Booster(model_str=...)`; see `save_model`."""
     model = booster.used_model(num_iteration, start_iteration)
-    return formats.to_text(model, format or booster.text_format, importance_type)
+    found = booster.text_format if format is None else format
+    return formats.to_text(model, found, importance_type)
 
 
 def to_c(

@@ -28,7 +28,7 @@ class PassReport:
 
     def __init__(self, training: Training | None, seconds: float = _REPORT_SECONDS) -> None:
         self._training, self._seconds = training, seconds
-        self._begin = self._said = time.monotonic()
+        self._begin = self._said = time.perf_counter()
         self._n_rounds = 0
         self._n_before = 0 if training is None else training.n_passes()
 
@@ -38,7 +38,7 @@ class PassReport:
         if training is None:
             return
         n_passes = training.n_passes() - self._n_before
-        now = time.monotonic()
+        now = time.perf_counter()
         self._n_rounds += 1
         if n_passes == 0 or (self._n_rounds > 1 and now - self._said < self._seconds):
             return
