@@ -110,7 +110,9 @@ GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, in
   s.n_waiting = n_waiting;
   s.n_committed = n_committed;
   m.next = next;
-  m.n_wanted = a.num_leaves - 1 - n_committed;
+  // Towards the end of the tree leaves are small, and a batch takes its time however few they are: better too many.
+  const int64_t n_wanted = a.num_leaves - 1 - n_committed;
+  m.n_wanted = n_wanted > a.num_leaves / 4 ? n_wanted : a.num_leaves / 4 + 1;
 }
 
 // The larger of all threads' numbers, which are not negative.
@@ -213,8 +215,8 @@ inline uint64_t kth_largest(const uint64_t* bits, int n, int64_t k, ChooseMemory
   return m.prefix;
 }
 
-// The smallest reach with which a node is expanded ahead.
-inline uint64_t least_reach(const Args& a, const Known& known, int n, ChooseMemory& m) {
+// The smallest reach with which a node is expanded ahead; `top` is the largest reach of a node that is not expanded.
+inline uint64_t least_reach(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
   const State& s = *a.state;
   int64_t own = 0;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) own += known.reach[i] != 0;
@@ -223,10 +225,14 @@ inline uint64_t least_reach(const Args& a, const Known& known, int n, ChooseMemo
   uint64_t least = 1;
   if (n_known + 1 >= a.num_leaves) least = kth_largest(known.reach, n, a.num_leaves - 1, m);
   if (s.last_cut > 0.0 && s.last_root_gain > 0.0) {
-    const uint64_t before = reach_bits(s.last_cut * (known.gain[0] / s.last_root_gain));
-    least = before > least ? before : least;
+    // The tree before may have ended at larger gains than this one will: then nodes come one by one, unless those with
+    // about the same reach come together.
+    const double largest = reach_of_bits(top);
+    const double before = s.last_cut * (known.gain[0] / s.last_root_gain);
+    const uint64_t wanted = reach_bits(before <= largest ? before : 0.5 * largest);
+    least = wanted > least ? wanted : least;
   }
-  return least;
+  return least < top ? least : top;
 }
 
 // Nodes that are expanded at once. Where nodes run short, only the one whose turn it is.
@@ -260,8 +266,7 @@ inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, 
     least = least_gain(known, n, top, m);
     key = reinterpret_cast<const uint64_t*>(known.gain);
   } else if (a.depthwise == 0) {
-    least = least_reach(a, known, n, m);
-    least = least < top ? least : top;
+    least = least_reach(a, known, n, top, m);
   }
   const int64_t most = most_chosen(a, n, m.n_wanted);
   int64_t listed = 1;
