@@ -161,7 +161,7 @@ void bind_device(nb::module_& m) {
   nb::class_<PyDeviceTrees>(m, "DeviceTrees", "Makes finished trees of the nodes that a GPU has found.")
       .def(nb::init<const std::shared_ptr<BinMatrix>&>(), "matrix"_a)
       .def("finish", &PyDeviceTrees::finish, "state"_a.noconvert(), "nodes"_a.noconvert(), "sets"_a.noconvert(),
-           "settings"_a, "The tree; records are those of cuda/device.h.");
+           "settings"_a, "The tree; cuda/device.h describes the records.");
   m.def("copy_rows", &copy_rows_of<std::uint8_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,
         "stride"_a, "out"_a.noconvert(), "n_threads"_a, "Bins of features row by row.");
   m.def("copy_rows", &copy_rows_of<std::uint16_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,

@@ -354,7 +354,7 @@ class DeviceTrees:
         ],
         settings: GrowParams,
     ) -> Tree:
-        """The tree; records are those of cuda/device.h."""
+        """The tree; cuda/device.h describes the records."""
 
 @overload
 def copy_rows(

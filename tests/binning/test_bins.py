@@ -85,10 +85,10 @@ def test_damage_is_noticed(damage: Any) -> None:
     arrays = {name: array.copy() for name, array in good().items()}
     Binning.from_arrays(arrays, 3, 0)
     damage(arrays)
-    with pytest.raises(DataError, match="the bins (cannot be used|are incomplete)"):
+    with pytest.raises(DataError, match=r"the bins (cannot be used|are incomplete)"):
         Binning.from_arrays(arrays, 3, 0)
 
 
 def test_unknown_kind_of_missing_is_noticed() -> None:
-    with pytest.raises(DataError, match="the bins (cannot be used|are incomplete)"):
+    with pytest.raises(DataError, match=r"the bins (cannot be used|are incomplete)"):
         Binning.from_arrays(good(), 3, 5)

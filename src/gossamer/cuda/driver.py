@@ -128,7 +128,7 @@ class _Gpu:
         raise DeviceError(message(f"the GPU driver failed in {name}", got=str(result)))
 
     def enter(self) -> None:
-        """Make the GPU that of this thread."""
+        """Make this GPU current in this thread."""
         self.do("cuCtxSetCurrent", self.context)
 
     def kernel(self, name: str, shared_bytes: int) -> Any:

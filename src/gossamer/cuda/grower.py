@@ -23,7 +23,7 @@ _WAITING_BYTES: Final = 24
 _FIRST_BATCHES: Final = 24
 _MORE_BATCHES: Final = 4
 _MOST_RECORDED: Final = 32
-# Trees of more leaves have less room for nodes that they will not use: shared memory is short.
+# Trees of more leaves get fewer nodes that they will not use: shared memory is short.
 _MANY_NODES: Final = 8000
 _CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
 _MOST_CATEGORY_BYTES: Final = 2**30
@@ -256,7 +256,7 @@ class DeviceGrower:
         Args:
             tree: A tree with at least one split.
             score: Address of the scores of one output.
-            table: Whose rows; None: those of the training.
+            table: Whose rows; None: the training's.
         """
         table = self._table if table is None else table
         nodes, sets = _native.score_nodes(tree, self._bins, table.lanes)
@@ -283,7 +283,7 @@ class DeviceGrower:
 
 
 def max_nodes(num_leaves: int) -> int:
-    """Return how many nodes there is room for: those of the tree, and some that it will not use."""
+    """Return the size of the buffer of nodes: a tree's nodes, and some that it will not use."""
     return min(12 * num_leaves + 64, max(6 * num_leaves + 64, _MANY_NODES))
 
 

@@ -1,4 +1,4 @@
-"""`DeviceScores`: raw scores that live on a device while nobody on the host looks at them."""
+"""`DeviceScores`: raw scores that stay on a device until the host reads them."""
 
 from __future__ import annotations
 

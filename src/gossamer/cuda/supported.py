@@ -121,7 +121,7 @@ def check_memory(
 
     Raises:
         MemoryError: With both figures.
-        NotSupportedError: If a tree has more leaves than the GPU has room for.
+        NotSupportedError: If a tree has more leaves than fit on the GPU.
     """
     if choose_size(params.num_leaves) > device.shared_bytes:
         most = params.num_leaves

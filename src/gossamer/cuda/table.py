@@ -28,7 +28,7 @@ class DeviceTable:
     Attributes:
         args: The fields of the kernels' arguments that belong to the table.
         build_bytes: Shared memory that histograms need.
-        lanes: Lane of each feature; ~lane for those of two bytes.
+        lanes: Lane of each feature; ~lane for lanes of two bytes.
         is_searched: By feature: whether it may be split on.
         n_searched: Number of these.
         n_features: Features.
@@ -42,7 +42,7 @@ class DeviceTable:
         n_bins = found["n_value_bins"] + found["has_missing"]
         self.n_features = len(n_bins)
         is_byte = n_bins <= 256
-        # Lanes of a group have room for as many bins as the largest of them: alike ones together.
+        # Every lane of a group takes as many bins as the largest one: similar lanes go together.
         by_size = np.argsort(-n_bins, kind="stable").astype(np.int32)
         lanes8 = by_size[is_byte[by_size]]
         lanes16 = np.flatnonzero(~is_byte).astype(np.int32)

@@ -29,7 +29,7 @@ class DeviceTrainer:
         settings: Sequence[_native.GrowParams],
         n_threads: int,
     ) -> None:
-        """Copy the table to the device, and make room for gradients.
+        """Copy the table to the device, and allocate gradients.
 
         Args:
             device: The device.

@@ -23,7 +23,7 @@ _MINUTE: Final = 60.0
 
 
 def take_network(params: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split parameters into those of the network, by LightGBM's first names, and the others.
+    """Split off the parameters of the network, by LightGBM's first names.
 
     Raises:
         NotSupportedError: If `tree_learner` is "voting".

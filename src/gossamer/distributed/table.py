@@ -1,8 +1,8 @@
 """`ShardedTable`: a binned table of which every worker of a group has some of the rows.
 
-The bins are those of the worker's own rows. With a `ShardedTable`, every worker has scores,
+The bins cover the worker's own rows. With a `ShardedTable`, every worker has scores,
 gradients and labels of all rows: whatever is computed from them is the same everywhere, and the
-same as on one machine. With an `OwnRowsTable`, a worker has those of its own rows only; what
+same as on one machine. With an `OwnRowsTable`, a worker has them for its own rows only; what
 depends on all rows is gathered for the moment.
 """
 

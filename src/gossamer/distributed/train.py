@@ -93,7 +93,7 @@ class ShardData:
         Args:
             group: The workers.
             reference: The training data, for validation data.
-            keeps_own_rows: Whether labels, too, are those of the shard.
+            keeps_own_rows: Whether labels, too, cover the shard's rows only.
         """
         like: tuple[Sequence[str], Levels | None] | None = None
         if reference is not None:

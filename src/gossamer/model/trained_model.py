@@ -68,7 +68,7 @@ class TrainedModel(ABC):
 
     @abstractmethod
     def _become(self, model: Model) -> None:
-        """Let go of the data, and be this model."""
+        """Release the data, and become this model."""
 
     @classmethod
     @abstractmethod
@@ -442,7 +442,7 @@ class TrainedModel(ABC):
         return (self._with(whole.rounds(i, i + 1)) for i in range(whole.forest.n_rounds))
 
     def __add__(self: Self, other: object) -> Self:
-        """Return a model whose raw scores are those of both added up.
+        """Return a model whose raw scores are the sum of both models' scores.
 
         Raises:
             DataError: If the other's columns, or levels of text and categories, differ.

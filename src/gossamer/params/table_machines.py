@@ -1,6 +1,6 @@
 """Parameters of training on several machines and on a GPU.
 
-Those of the network are for `gossamer.distributed.train`.
+The parameters of the network are for `gossamer.distributed.train`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Look:
         """Take these options out of others, which are passed on elsewhere.
 
         Args:
-            options: Options by name; those of the look are removed.
+            options: Options by name; options of the look are removed.
             texts: Default title and labels.
             grid: What the option `grid` is called.
 

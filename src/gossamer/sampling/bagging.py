@@ -103,7 +103,7 @@ class Bagging(RowSampler):
 
 
 def _rows_within(window: RowWindow, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Those of some rows, which increase, that are in a window; its first one is 0."""
+    """The rows, which increase, that are in a window; its first row is 0."""
     first, last = np.searchsorted(rows, [window.begin, window.end])
     return rows[first:last] - np.uint32(window.begin)
 

@@ -89,7 +89,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _others(self) -> dict[str, Any]:
-        """Parameters that are no arguments of the constructor by name."""
+        """Parameters that are not arguments of the constructor by name."""
         others: dict[str, Any] = vars(self).get("_other_params", {})
         return others
 

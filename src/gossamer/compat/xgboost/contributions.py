@@ -26,7 +26,7 @@ def check_explained(first: int, last: int, *, pairs: bool, approximate: bool) ->
     Args:
         first: First round.
         last: One after the last.
-        pairs: Whether those of pairs of columns are asked for.
+        pairs: Whether contributions of pairs of columns are wanted.
         approximate: Whether approximate ones will do.
 
     Raises:
@@ -35,7 +35,7 @@ def check_explained(first: int, last: int, *, pairs: bool, approximate: bool) ->
     if first > 0:
         raise NotSupportedError(
             message(
-                "contributions are those of the rounds from the first on",
+                "contributions can only be computed from the first round on",
                 got=(first, last),
                 expected="(0, one after the last)",
                 hint="Take a slice of the model: booster[first:last].",

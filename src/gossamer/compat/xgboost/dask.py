@@ -143,7 +143,7 @@ class DaskQuantileDMatrix(DaskDMatrix):
         data: A Dask array or frame, or a list of delayed tables.
         label: One number per row.
         max_bin: The number of bins.
-        ref: Has no effect: bins are those of the training data.
+        ref: Has no effect: the training data's bins are used.
         **options: See `DaskDMatrix`.
     """
 
@@ -301,7 +301,7 @@ def predict(
         client: The cluster; has no effect: the result is computed when asked for.
         model: A `Booster`, or what `train` returned.
         data: The rows.
-        missing: A number that stands for missing values; that of a `DaskDMatrix` is known.
+        missing: A number that means a missing value; a `DaskDMatrix` has its own.
         **arguments: See `Booster.predict`.
     """
     booster = model if isinstance(model, Booster) else model["booster"]

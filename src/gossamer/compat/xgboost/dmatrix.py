@@ -132,7 +132,7 @@ class DMatrix:
         self._names: list[str] | None = None
         self._types: list[str] | None = None
         self.max_bin: int | None = None
-        # Our parameters about memory, where those of a training do not say otherwise.
+        # Our parameters about memory, where a training's parameters do not say otherwise.
         self.storage: dict[str, str] = {}
         self._enable_categorical = False
         self.fields: dict[str, Array] = {}

@@ -23,7 +23,7 @@ class ExtMemQuantileDMatrix(QuantileDMatrix):
 
     Args:
         data: Gives the batches, with labels, weights, ...
-        missing: A number that stands for missing values, beside NaN.
+        missing: A number that means a missing value, in addition to NaN.
         nthread: Has no effect.
         max_bin: Most bins of a column, unless the parameters of the training say so.
         ref: The training data; which bins are used is decided by the training.

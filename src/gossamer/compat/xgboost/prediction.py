@@ -78,7 +78,7 @@ def check_names(expected: list[str] | None, names: list[str] | None) -> None:
     if expected is not None and names is not None and names != expected:
         raise DataError(
             message(
-                "feature names differ from those of the training data",
+                "feature names differ from the training data's",
                 got=names,
                 expected=f"{expected}",
                 hint="Put the columns into that order, or pass validate_features=False.",

@@ -129,7 +129,7 @@ class BatchSource(FunctionSource):
 
     Args:
         batches: Gives the batches.
-        missing: A number that stands for missing values, beside NaN.
+        missing: A number that means a missing value, in addition to NaN.
         enable_categorical: Whether columns of categories are welcome.
 
     Attributes:

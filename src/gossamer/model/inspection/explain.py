@@ -54,7 +54,7 @@ def shap_values(
 
     Returns:
         (rows, columns + 1), or (rows, outputs, columns + 1) with several outputs. The last
-        one is what is expected of all rows; together they are the raw score.
+        one is the expected value over all rows; together they are the raw score.
 
     Example:
         >>> import gossamer as gs
@@ -169,7 +169,7 @@ def permutation_importance(
     Args:
         data: Rows x columns, as for `predict`.
         label: Labels, as for `Dataset`.
-        metric: Name of a metric; None: that of the training, or the objective's own.
+        metric: Name of a metric; None: the training's, or the objective's own.
         n_repeats: How often each column is shuffled.
         seed: Seed of the orders.
         weight: Weights, as for `Dataset`.
@@ -261,7 +261,7 @@ def report(
 ) -> Any:
     """Write one HTML page about the model that needs nothing else to be read.
 
-    It has learning curves, metrics and pictures that fit the task, importance, Shapley values,
+    It has learning curves, metrics and plots that fit the task, importance, Shapley values,
     partial dependence, trees to explore, columns and parameters (docs/report.md).
 
     Args:
@@ -279,7 +279,7 @@ def report(
         The path of the file (a `pathlib.Path`); without a path the page, a `ReportPage`.
 
     Raises:
-        ParameterError: If the path cannot be a file, or an argument is not usable.
+        ParameterError: If the path cannot be a file, or an argument cannot be used.
         DataError: If the data do not fit the model, or the labels the data.
 
     Example:

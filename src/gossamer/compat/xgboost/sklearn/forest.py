@@ -61,7 +61,7 @@ class XGBRFRegressor(_Forest, XGBRegressor):
 
 
 class XGBRFClassifier(_Forest, XGBClassifier):
-    """A random forest that predicts a class; the arguments are those of `XGBRFRegressor`.
+    """A random forest that predicts a class; the arguments are the same as for `XGBRFRegressor`.
 
     Example:
         >>> import numpy as np

@@ -15,7 +15,7 @@ from gossamer.sklearn.arguments import to_seed
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Arguments of the constructor that are no parameters of a training.
+# Arguments of the constructor that are not parameters of a training.
 _NOT_FOR_TRAINING: Final = (
     "callbacks",
     "early_stopping_rounds",
@@ -129,7 +129,7 @@ class XGBParameters(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _others(self) -> dict[str, Any]:
-        """Parameters that are no arguments of the constructor by name."""
+        """Parameters that are not arguments of the constructor by name."""
         others: dict[str, Any] = vars(self).get("kwargs", {})
         return others
 
