@@ -238,6 +238,8 @@ class DeviceGrower:
                 raise RuntimeError("internal error: rows and histograms of the device disagree")
             if state["is_complete"]:
                 break
+            if state["n_batches"] > 2 * self.num_leaves:  # every batch has a node of the tree
+                raise RuntimeError("internal error: a tree of the device is never complete")
             self._launch(-_MORE_BATCHES)
         n_batches = int(state["n_batches"])
         self.n_batches += n_batches
