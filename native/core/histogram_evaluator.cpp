@@ -91,7 +91,7 @@ void HistogramEvaluator::plan_features() {
   if (data_.exchange == nullptr) return;
   shares_ = share_cells(shape_, data_.exchange->n_shards(), data_.exchange->has_all_rows());
   const CellShare& own = shares_[at(data_.exchange->shard())];
-  if (data_.exchange->has_all_rows()) {  // nobody else needs the cells of the other groups
+  if (data_.exchange->has_all_rows()) {  // the other groups are searched by other workers
     std::fill(shape_.group_used.begin(), shape_.group_used.end(), char{0});
     for (const CellShare::Lanes& lanes : own.lanes) shape_.group_used[at(lanes.group)] = 1;
   }

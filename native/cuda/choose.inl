@@ -163,7 +163,7 @@ inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m,
   const int64_t n_before = all >> 32;
   const int64_t n_with = all & 0xffffffff;
   if (threadIdx.x == 0) {
-    // Of a level, nobody knows here which nodes come first.
+    // Which nodes of a level come first is known to the host only.
     m.n_wanted = a.depthwise != 0 ? a.num_leaves : a.num_leaves - 1 - n_before;
     if (top == 0 || n_before + 1 >= a.num_leaves) m.next = -1;
   }

@@ -61,7 +61,7 @@ def find_driver() -> Any:
             message(
                 "device_type=cuda finds no NVIDIA driver that works",
                 got=str(result),
-                hint="Install the NVIDIA driver (525 or newer) and see whether nvidia-smi lists "
+                hint="Install the NVIDIA driver (535 or newer) and see whether nvidia-smi lists "
                 "the GPU, or use device_type=cpu: the model is the same.",
             )
         )

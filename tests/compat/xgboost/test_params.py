@@ -215,3 +215,12 @@ def test_settings_of_the_process() -> None:
     assert xgb.get_config()["verbosity"] == 1
     with pytest.raises(ParameterError, match="no such setting"):
         xgb.set_config(colour="blue")
+
+
+def test_names_of_the_core_module() -> None:
+    from gossamer.compat.xgboost import core
+    from gossamer.errors import GossamerError
+
+    assert core.XGBoostError is GossamerError
+    names = ("Booster", "Categories", "DMatrix", "DataIter", "QuantileDMatrix")
+    assert all(hasattr(core, name) for name in (*names, "ExtMemQuantileDMatrix", "build_info"))

@@ -11,10 +11,13 @@ from gossamer.compat.xgboost.dmatrix import DMatrix as DMatrix
 from gossamer.compat.xgboost.external import ExtMemQuantileDMatrix as ExtMemQuantileDMatrix
 from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix as QuantileDMatrix
 from gossamer.compat.xgboost.sources import DataIter as DataIter
+from gossamer.errors import GossamerError
+
+XGBoostError = GossamerError
 
 
 def build_info() -> dict[str, Any]:
-    """Return what XGBoost says about its own build: here nothing but the CPU is used.
+    """Return what XGBoost says about its own build: nothing of it depends on a CUDA toolkit here.
 
     Example:
         >>> build_info()["USE_CUDA"]
