@@ -175,28 +175,28 @@ void Grower::expand(Team& team, std::span<const std::int32_t> batch, bool last) 
   stats_.batches += 1;
   stats_.expanded += static_cast<std::int64_t>(batch.size());
   partition(team, batch);
-  std::vector<LeafJob> jobs;
-  std::vector<SplitNode> splits;
+  jobs_.clear();
+  split_nodes_.clear();
   for (const std::int32_t node : batch) {
     const GrowNode& parent = at(node);
     const bool searched = !last && (may_split(at(parent.children[0])) || may_split(at(parent.children[1])));
-    splits.push_back(
+    split_nodes_.push_back(
         {node, parent.rows, at(parent.children[0]).n_rows(), {parent.children[0], parent.children[1]}, searched});
     if (!searched) continue;
-    for (const std::int32_t child : parent.children) jobs.push_back(job_of(child, node));
+    for (const std::int32_t child : parent.children) jobs_.push_back(job_of(child, node));
   }
-  {
+  if (!evaluator_->has_no_rows()) {
     const Timer timer(stats_.partition);
-    evaluator_->rows_were_split(team, splits);
+    evaluator_->rows_were_split(team, split_nodes_);
   }
   std::vector<std::int32_t> again;
   if (!last) again = note_changes();
-  for (const std::int32_t leaf : again) jobs.push_back(job_of(leaf, -1));
-  evaluate(team, jobs);
+  for (const std::int32_t leaf : again) jobs_.push_back(job_of(leaf, -1));
+  evaluate(team, jobs_);
   // No histogram was built: the rows still have to be split.
   if (rows_.is_splitting()) pages_->for_each([](const RowPage&) {});
   finish_partition(batch);
-  for (const SplitNode& split : splits) evaluator_->forget(split.node);
+  for (const SplitNode& split : split_nodes_) evaluator_->forget(split.node);
   for (const std::int32_t leaf : again) {
     if (at(leaf).split.feature >= 0) push(leaf);
   }
@@ -282,13 +282,13 @@ LeafJob Grower::job_of(std::int32_t node, std::int32_t parent) const {
 
 void Grower::evaluate(Team& team, std::span<const LeafJob> jobs) {
   if (jobs.empty()) return;
-  std::vector<BestSplit> splits(jobs.size());
-  evaluator_->evaluate(team, jobs, splits);
+  found_.assign(jobs.size(), BestSplit{});
+  evaluator_->evaluate(team, jobs, found_);
   std::vector<std::int32_t> hopeless;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const LeafJob& job = jobs[i];
     GrowNode& node = at(job.node);
-    node.split = std::move(splits[i]);
+    node.split = std::move(found_[i]);
     if (!node.split.forced) node.forced = -1;
     if (node.split.feature < 0) {
       // Wider limits may give the leaf a split later.

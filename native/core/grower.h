@@ -87,7 +87,11 @@ class Grower {
   Monotone monotone_;
   Frontier frontier_;
   LeafRows rows_;
-  std::vector<LeafSplit> splits_;        // of the batch
+  // Of the batch.
+  std::vector<LeafSplit> splits_;
+  std::vector<LeafJob> jobs_;
+  std::vector<SplitNode> split_nodes_;
+  std::vector<BestSplit> found_;
   std::vector<GrowNode> nodes_;          // leaves, nodes, and expanded nodes that were not used
   std::vector<double> values_;           // n_outputs_ by node, before shrinkage
   std::vector<std::int32_t> committed_;  // nodes in the order in which they were split

@@ -32,7 +32,10 @@ struct Known {
   double* gain;
   Waiting* waiting;
   int32_t* left_child;
+  int32_t* parent;
 };
+
+constexpr int32_t kIsWaiting = 1 << 30;  // added to the parent
 
 // Bits of a positive double compare like the double.
 inline uint64_t reach_bits(double reach) {
@@ -67,8 +70,10 @@ inline int place_of_next(const Known& known, int n_waiting) {
 }
 
 // A warp commits nodes as long as their children are known, from `first` on: n_before nodes come before it. It goes on
-// from where it stopped in the batch before. Sets the first node whose children are not known, or -1.
-GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, int64_t n_before, ChooseMemory& m) {
+// from where it stopped in the batch before. Sets the first node whose children are not known, or -1. `top` is the
+// reach of the group.
+GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, int64_t n_before, uint64_t top,
+                                ChooseMemory& m) {
   State& s = *a.state;
   const bool goes_on = s.first_committed == first && s.n_before == n_before;
   int n_waiting = goes_on ? s.n_waiting : 1;
@@ -94,8 +99,8 @@ GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, in
     if (lane_of_thread() == 0) known.waiting[place] = known.waiting[n_waiting];
     __syncwarp();
     for (int side = 0; side < 2; ++side) {
-      // Of a group, only its own nodes matter.
-      if (known.reach[child + side] < known.reach[first] || known.reach[child + side] == 0) continue;
+      // Nodes with a smaller reach come after those of the group.
+      if (known.reach[child + side] < top) continue;
       if (lane_of_thread() == 0) {
         known.waiting[n_waiting] = {known.gain[child + side], 2 * n_committed + side, child + side, 0};
       }
@@ -110,9 +115,7 @@ GOSSAMER_RARE void commit_nodes(const Args& a, const Known& known, int first, in
   s.n_waiting = n_waiting;
   s.n_committed = n_committed;
   m.next = next;
-  // Towards the end of the tree leaves are small, and a batch takes its time however few they are: better too many.
-  const int64_t n_wanted = a.num_leaves - 1 - n_committed;
-  m.n_wanted = n_wanted > a.num_leaves / 4 ? n_wanted : a.num_leaves / 4 + 1;
+  m.n_wanted = a.num_leaves - 1 - n_committed;
 }
 
 // The larger of all threads' numbers, which are not negative.
@@ -152,7 +155,7 @@ inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m,
     if (known.reach[i] >= top) ++counts;
     if (known.reach[i] != top) continue;
     if (known.left_child[i] < 0) atomicMax(&m.next, i);  // any of them
-    const int32_t parent = a.nodes[i].parent;
+    const int32_t parent = known.parent[i];
     if (parent < 0 || known.reach[parent] > top) {
       atomicMax(&m.top, i);
       atomicAdd(&m.n_tops, 1);
@@ -173,7 +176,7 @@ inline void find_next(const Args& a, const Known& known, int n, ChooseMemory& m,
   // With several groups of the same reach, their order follows from all commits before.
   if (is_across && warp_of_thread() == 0) {
     const bool is_one = m.n_tops == 1;
-    commit_nodes(a, known, is_one ? m.top : 0, is_one ? n_before : 0, m);
+    commit_nodes(a, known, is_one ? m.top : 0, is_one ? n_before : 0, top, m);
   }
   __syncthreads();
 }
@@ -241,30 +244,39 @@ inline int64_t most_chosen(const Args& a, int n, int64_t n_wanted) {
   return n + 2 * most + 2 * a.num_leaves > a.max_nodes ? 1 : most;
 }
 
-// Of a group that lies across the end of the tree, the nodes with the largest gains will probably be the next ones.
-// Gains become bits, 0 for nodes that are not of the group or are expanded; returns the smallest of those to be
-// expanded.
-inline uint64_t least_gain(const Known& known, int n, uint64_t top, ChooseMemory& m) {
-  auto* const bits = reinterpret_cast<uint64_t*>(known.gain);
+// Of a group that lies across the end of the tree, some nodes are committed. The others follow in the order of another
+// reach: the smallest gain on the path from the leaf that is waiting. It replaces the reach of the group's nodes, and
+// becomes 0 for all others. Returns the smallest of those to be expanded: gains below them are not known, so only half
+// of the room that the tree has left is counted on.
+inline uint64_t least_in_group(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
+  for (int i = static_cast<int>(threadIdx.x); i < a.state->n_waiting; i += kChooseThreads) {
+    known.parent[known.waiting[i].node] += kIsWaiting;
+  }
+  __syncthreads();
   int64_t own = 0;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
-    const bool is_open = known.left_child[i] < 0 && known.reach[i] >= top;
-    bits[i] = is_open ? reach_bits(known.gain[i]) : 0;
-    own += is_open;
+    double smallest = known.gain[i];
+    int at = known.reach[i] == top ? i : -1;
+    while (at >= 0 && known.parent[at] < kIsWaiting - 1) {
+      at = known.parent[at];
+      if (at >= 0 && known.gain[at] < smallest) smallest = known.gain[at];
+    }
+    known.reach[i] = at >= 0 ? reach_bits(smallest) : 0;
+    own += at >= 0;
   }
-  int64_t n_open = 0;
-  sum_before(own, m.sums, n_open);
-  return n_open > m.n_wanted ? kth_largest(bits, n, m.n_wanted, m) : 1;
+  int64_t n_left = 0;
+  sum_before(own, m.sums, n_left);
+  const int64_t least = a.num_leaves / 16 + 1;
+  const int64_t wanted = m.n_wanted / 2 > least ? m.n_wanted / 2 : least;
+  return n_left > wanted ? kth_largest(known.reach, n, wanted, m) : 1;
 }
 
 // The node whose turn it is, then others in the order of their numbers. `top` is its reach.
 inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, ChooseMemory& m) {
   const int next = m.next;
-  const uint64_t* key = known.reach;
   uint64_t least = top;
   if (m.is_across != 0) {
-    least = least_gain(known, n, top, m);
-    key = reinterpret_cast<const uint64_t*>(known.gain);
+    least = least_in_group(a, known, n, top, m);
   } else if (a.depthwise == 0) {
     least = least_reach(a, known, n, top, m);
   }
@@ -273,7 +285,7 @@ inline void list_chosen(const Args& a, const Known& known, int n, uint64_t top, 
   if (threadIdx.x == 0) m.chosen[0] = next;
   for (int base = 0; base < n && listed < most; base += kChooseThreads) {
     const int i = base + static_cast<int>(threadIdx.x);
-    const bool takes = i < n && i != next && known.left_child[i] < 0 && key[i] >= least;
+    const bool takes = i < n && i != next && known.left_child[i] < 0 && known.reach[i] >= least;
     int64_t found = 0;
     const int64_t place = listed + sum_before<int64_t>(takes ? 1 : 0, m.sums, found);
     if (takes && place < most) m.chosen[place] = i;
@@ -389,12 +401,14 @@ inline void choose_nodes(const Args& a) {
   known.gain = reinterpret_cast<double*>(known.reach + a.max_nodes);
   known.waiting = reinterpret_cast<Waiting*>(known.gain + a.max_nodes);
   known.left_child = reinterpret_cast<int32_t*>(known.waiting + a.num_leaves + 1);
+  known.parent = known.left_child + a.max_nodes;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kChooseThreads) {
     const Node& node = a.nodes[i];
     const uint64_t reach = a.depthwise != 0 ? reach_of_depth(node.depth) : reach_bits(node.reach);
     known.reach[i] = node.feature >= 0 ? reach : 0;
     known.gain[i] = node.gain;
     known.left_child[i] = node.left_child;
+    known.parent[i] = node.parent;
   }
   __syncthreads();
   uint64_t top = 0;
@@ -434,6 +448,7 @@ inline void make_root(const Args& a) {
   root.value =
       leaf_output(static_cast<double>(root.sums.gradient) * s.layout.gradient_unit, hessian * s.layout.hessian_unit,
                   static_cast<double>(root.sums.count), a.given_rules, a.damp_from, nullptr);
+  if (s.error != 0) return;
   a.nodes[0] = root;
   s.n_nodes = 1;
   s.first_committed = -1;

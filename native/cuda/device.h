@@ -99,6 +99,11 @@ struct Statistics {
   std::uint32_t unused;
 };
 
+enum TreeError : std::int32_t {
+  kRowsDisagree = 1,  // rows and histograms
+  kOtherWidth = 2,    // the tree needs wide cells, and these kernels build narrow ones; or the other way round
+};
+
 // What the kernels of a tree tell each other and the host.
 struct State {
   Statistics statistics;
@@ -114,7 +119,7 @@ struct State {
   std::int32_t n_jobs;
   std::int32_t n_slots;
   std::int32_t is_complete;
-  std::int32_t error;  // 1: rows and histograms disagree
+  std::int32_t error;  // see TreeError
   std::int32_t n_batches;
   std::int64_t built_rows;
   // Commits of the batch before, see choose.inl.
@@ -140,6 +145,7 @@ struct Args {
   std::int64_t n_rows;
   std::int64_t n_cells;
   const std::uint8_t* rows8;  // row by row
+  std::uint8_t* lanes8;       // the same lane by lane
   const std::uint16_t* rows16;
   const DeviceFeature* features;
   const LaneGroup* groups;
@@ -152,13 +158,13 @@ struct Args {
   std::int32_t n_lanes16;
   std::int32_t n_groups;
   std::int32_t category_words;  // of a set of bins, the largest there is
-  std::int32_t unused;
+  std::int32_t wide;            // 1: these kernels build wide cells
   // The rows of a tree.
   const Task* task;
   const std::uint32_t* sample;
   const float* gradient;      // output by output
   const float* hessian;       // nullptr: all 1
-  std::uint32_t* row_values;  // by row: one word, or four in a wide layout
+  std::uint32_t* row_values;  // by row: one word, or four where cells are wide
   std::uint32_t* row_lists[2];
   // The tree.
   State* state;

@@ -66,6 +66,8 @@ GOSSAMER_KERNEL(fill_gradients, 256, 4)(const __grid_constant__ gossamer::cuda::
   gossamer::cuda::fill_gradients(g);
 }
 
+GOSSAMER_KERNEL(copy_lanes, 256, 4)(const __grid_constant__ Args a) { gossamer::cuda::copy_lanes(a); }
+
 GOSSAMER_KERNEL(statistics, 256, 8)(const __grid_constant__ Args a) { gossamer::cuda::find_statistics(a); }
 
 GOSSAMER_KERNEL(layout, 256, 1)(const __grid_constant__ Args a) {
@@ -84,13 +86,13 @@ GOSSAMER_KERNEL(choose, 1024, 1)(const __grid_constant__ Args a) { gossamer::cud
 
 GOSSAMER_KERNEL(split_rows, 512, 4)(const __grid_constant__ Args a) { gossamer::cuda::split_all(a); }
 
-GOSSAMER_KERNEL(histograms, 512, 3)(const __grid_constant__ Args a) { gossamer::cuda::build_all<false>(a); }
+GOSSAMER_KERNEL(histograms, 512, 2)(const __grid_constant__ Args a) { gossamer::cuda::build_all<false>(a); }
 
 GOSSAMER_KERNEL(histograms_wide, 512, 2)(const __grid_constant__ Args a) { gossamer::cuda::build_all<true>(a); }
 
 GOSSAMER_KERNEL(histograms_two_bytes, 256, 4)(const __grid_constant__ Args a) { gossamer::cuda::build_two_bytes(a); }
 
-GOSSAMER_KERNEL(search, 128, 6)(const __grid_constant__ Args a) { gossamer::cuda::search_all<false>(a); }
+GOSSAMER_KERNEL(search, 128, 5)(const __grid_constant__ Args a) { gossamer::cuda::search_all<false>(a); }
 
 GOSSAMER_KERNEL(search_any, 128, 4)(const __grid_constant__ Args a) { gossamer::cuda::search_all<true>(a); }
 

@@ -53,7 +53,9 @@ inline void add_statistics(const Args& a, const float* values, uint32_t* counts,
 
 inline void find_statistics(const Args& a) {
   auto* const counts = reinterpret_cast<uint32_t*>(shared_memory());
+  uint32_t* const extremes = counts + 512;
   for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) counts[e] = 0;
+  if (threadIdx.x < 3) extremes[threadIdx.x] = threadIdx.x < 2 ? 0 : kAll;
   __syncthreads();
   uint32_t low_g = ordered_bits(0.0f);
   uint32_t high_g = low_g;
@@ -61,23 +63,24 @@ inline void find_statistics(const Args& a) {
   uint32_t low_h = kAll;
   uint32_t high_h = ordered_bits(0.0f);
   if (a.hessian != nullptr) add_statistics(a, hessian_of(a), counts + 256, low_h, high_h);
-  for (int step = 16; step > 0; step >>= 1) {
-    const uint32_t other[4] = {__shfl_xor_sync(kAll, low_g, step), __shfl_xor_sync(kAll, high_g, step),
-                               __shfl_xor_sync(kAll, low_h, step), __shfl_xor_sync(kAll, high_h, step)};
-    low_g = other[0] < low_g ? other[0] : low_g;
-    high_g = other[1] > high_g ? other[1] : high_g;
-    low_h = other[2] < low_h ? other[2] : low_h;
-    high_h = other[3] > high_h ? other[3] : high_h;
-  }
-  Statistics& s = a.state->statistics;
+  const float below = -from_ordered_bits(low_g);
+  const float above = from_ordered_bits(high_g);
+  // One number of a block goes to the state: additions to the same word wait for one another.
+  const uint32_t largest_g = largest_of_warp(ordered_bits(below > above ? below : above));
+  const uint32_t largest_h = largest_of_warp(high_h);
+  const uint32_t smallest_h = ~largest_of_warp(~low_h);
   if (lane_of_thread() == 0) {
-    const float below = -from_ordered_bits(low_g);
-    const float above = from_ordered_bits(high_g);
-    atomicMax(&s.max_abs_gradient, ordered_bits(below > above ? below : above));
-    atomicMax(&s.max_hessian, high_h);
-    atomicMin(&s.min_hessian, low_h);
+    atomicMax(extremes, largest_g);
+    atomicMax(extremes + 1, largest_h);
+    atomicMin(extremes + 2, smallest_h);
   }
   __syncthreads();
+  Statistics& s = a.state->statistics;
+  if (threadIdx.x == 0) {
+    atomicMax(&s.max_abs_gradient, extremes[0]);
+    atomicMax(&s.max_hessian, extremes[1]);
+    atomicMin(&s.min_hessian, extremes[2]);
+  }
   for (unsigned e = threadIdx.x; e < 512; e += blockDim.x) {
     if (counts[e] == 0) continue;
     auto* const total = e < 256 ? &s.gradient_exponents[e] : &s.hessian_exponents[e - 256];
@@ -111,13 +114,13 @@ inline void choose_layout(const Args& a, double* terms) {
   scale.max_hessian = static_cast<double>(from_ordered_bits(found.max_hessian));
   scale.min_hessian = has_hessian ? static_cast<double>(from_ordered_bits(found.min_hessian)) : 1.0e300;
   s.layout = layout_of(scale, a.task->n_rows, a.hessian != nullptr, false);
+  s.error = s.layout.wide != (a.wide != 0) ? kOtherWidth : 0;
   s.rules = rules_in_units(a.given_rules, s.layout);
   s.total = Sums{0, 0, 0};
   s.n_nodes = 0;
   s.n_jobs = 0;
   s.n_slots = 0;
-  s.is_complete = 0;
-  s.error = 0;
+  s.is_complete = s.error != 0 ? 1 : 0;
   s.n_batches = 0;
   s.built_rows = 0;
   s.n_split_tiles = 0;
@@ -133,6 +136,7 @@ inline void clear_statistics(Statistics& s) {
 
 inline void quantise_rows(const Args& a) {
   State& s = *a.state;
+  if (s.is_complete != 0) return;
   const CellLayout layout = s.layout;
   const Quantizer quantizer(layout);
   const bool constant = layout.constant_hessian();
@@ -154,11 +158,14 @@ inline void quantise_rows(const Args& a) {
       a.row_values[row] = static_cast<uint32_t>((g << layout.row_hessian_bits) + h);
     }
   }
-  sum_g = sum_of_warp(sum_g);
-  sum_h = sum_of_warp(sum_h);
-  if (lane_of_thread() == 0) {
-    add_to(&s.total.gradient, sum_g);
-    if (!constant) add_to(&s.total.hessian, sum_h);
+  auto* const shared = reinterpret_cast<int64_t*>(shared_memory());
+  int64_t all_g = 0;
+  int64_t all_h = 0;
+  sum_before(sum_g, shared, all_g);
+  sum_before(sum_h, shared, all_h);
+  if (threadIdx.x == 0) {
+    add_to(&s.total.gradient, all_g);
+    if (!constant) add_to(&s.total.hessian, all_h);
   }
   for (int64_t i = thread_of_grid(); i < a.slot_words; i += threads_in_grid()) a.histograms[i] = 0;
 }
@@ -168,16 +175,16 @@ inline void quantise_rows(const Args& a) {
 inline bool in_set(const uint32_t* set, uint32_t bin) { return (set[bin >> 5] >> (bin & 31) & 1u) != 0; }
 
 struct Test {
-  const uint8_t* bytes;  // of the feature in row 0; nullptr: it has two bytes
+  const uint8_t* bytes;  // of the feature, row after row; nullptr: it has two bytes
   const uint16_t* words;
-  int64_t stride;
+  int64_t stride;  // of words
   uint32_t threshold;
   uint32_t missing_bin;
   bool missing_left;
   const uint32_t* set;  // nullptr: numbers
 
   bool goes_left(uint32_t row) const {
-    const uint32_t bin = bytes != nullptr ? bytes[row * stride] : words[row * stride];
+    const uint32_t bin = bytes != nullptr ? bytes[row] : words[row * stride];
     if (set != nullptr) return in_set(set, bin);
     return bin == missing_bin ? missing_left : bin <= threshold;
   }
@@ -188,9 +195,9 @@ inline Test test_of(const Args& a, int32_t node) {
   const DeviceFeature& feature = a.features[n.feature];
   const bool is_set = feature.n_categories >= 0;
   const bool two = feature.two_bytes != 0;
-  return {two ? nullptr : a.rows8 + feature.lane,
+  return {two ? nullptr : a.lanes8 + feature.lane * a.n_rows,
           two ? a.rows16 + feature.lane : nullptr,
-          two ? a.stride16 : a.stride8,
+          a.stride16,
           static_cast<uint32_t>(n.threshold),
           static_cast<uint32_t>(feature.n_value_bins),
           n.missing_left != 0,
@@ -287,6 +294,29 @@ inline void split_all(const Args& a) {
   for (int64_t i = thread_of_grid(); i < n_words; i += threads_in_grid()) {
     const Job& job = a.jobs[i / a.slot_words];
     if (job.is_searched != 0) a.histograms[a.nodes[job.built].slot * a.slot_words + i % a.slot_words] = 0;
+  }
+}
+
+// Copies the lanes of one byte: from row by row to lane by lane.
+inline void copy_lanes(const Args& a) {
+  constexpr int kRows = 256;
+  constexpr int kLanes = 32;
+  constexpr int kStride = kLanes + 4;  // other banks of shared memory for the next row
+  auto* const tile = reinterpret_cast<uint8_t*>(shared_memory());
+  const auto thread = static_cast<int>(threadIdx.x);
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kRows; first < a.n_rows; first += gridDim.x * kRows) {
+    const int n_rows = a.n_rows - first < kRows ? static_cast<int>(a.n_rows - first) : kRows;
+    for (int lane = 0; lane < a.n_lanes8; lane += kLanes) {
+      const int n_lanes = a.n_lanes8 - lane < kLanes ? a.n_lanes8 - lane : kLanes;
+      for (int i = thread; i < n_rows * n_lanes; i += kRows) {
+        tile[i / n_lanes * kStride + i % n_lanes] = a.rows8[(first + i / n_lanes) * a.stride8 + lane + i % n_lanes];
+      }
+      __syncthreads();
+      for (int i = thread; i < n_rows * n_lanes; i += kRows) {
+        a.lanes8[(lane + i / n_rows) * a.n_rows + first + i % n_rows] = tile[i % n_rows * kStride + i / n_rows];
+      }
+      __syncthreads();
+    }
   }
 }
 

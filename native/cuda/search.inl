@@ -2,6 +2,7 @@
 // Gains are computed as in kernels/search.inl, with the same operations.
 
 constexpr double kNoGain = -1.0e300;
+constexpr int kBinsAtOnce = 4;  // of a thread
 
 // The leaf whose splits are searched, in units of the layout.
 struct Leaf {
@@ -85,19 +86,20 @@ template <bool kAny>
 inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, double& gain) {
   const double cl = static_cast<double>(below.count) + static_cast<double>(add.count);
   const double cr = leaf.count - cl;
-  if (!(cl >= leaf.min_data) || !(cr >= leaf.min_data)) return false;
   const double gl = static_cast<double>(below.gradient) + static_cast<double>(add.gradient);
   const double hl = leaf.constant_hessian ? cl : static_cast<double>(below.hessian) + static_cast<double>(add.hessian);
   const double gr = leaf.gradient - gl;
   const double hr = leaf.hessian - hl;
-  if (!(hl >= leaf.min_hessian) || !(hr >= leaf.min_hessian)) return false;
+  const bool is_admissible =
+      cl >= leaf.min_data && cr >= leaf.min_data && hl >= leaf.min_hessian && hr >= leaf.min_hessian;
+  // Without a branch, the gains of several bins are computed side by side.
   if (!kAny || leaf.is_plain) {
     const GainFraction<double> both = plain_gain(gl, hl, gr, hr, leaf.lambda_l2);
     gain = both.numerator / both.denominator;
-  } else {
+  } else if (is_admissible) {
     gain = side_gain(leaf, gl, hl, cl) + side_gain(leaf, gr, hr, cr);
   }
-  return true;
+  return is_admissible;
 }
 
 inline Sums plus(const Sums& a, const Sums& b) {
@@ -106,7 +108,7 @@ inline Sums plus(const Sums& a, const Sums& b) {
 
 #include "cuda/categories.inl"
 
-// The search of one feature of one leaf, 32 bins at a time.
+// The search of one feature of one leaf, `n` times 32 bins at a time.
 template <bool kAny>
 struct Search {
   Leaf leaf;
@@ -116,13 +118,28 @@ struct Search {
   int n_value_bins;
   int only;  // extra_trees: the one threshold that is tried; -1: all
 
-  void add(const Sums& cell, int bin) {
-    const Sums through = plus(before, {running_sum(cell.gradient), running_sum(cell.hessian), running_sum(cell.count)});
-    before = shuffled(through, 31);
-    if (bin >= n_value_bins || (only >= 0 && bin != only)) return;
+  // `cells` are bin `first` and every 32nd one after it.
+  template <int n>
+  void add(const Sums (&cells)[n], int first) {
+    Sums through[n];
+    Sums all[n];
+#pragma unroll
+    for (int k = 0; k < n; ++k) {
+      through[k] = {running_sum(cells[k].gradient), running_sum(cells[k].hessian), running_sum(cells[k].count)};
+      all[k] = shuffled(through[k], 31);
+    }
+#pragma unroll
+    for (int k = 0; k < n; ++k) {
+      try_bin(plus(before, through[k]), first + 32 * k);
+      before = plus(before, all[k]);
+    }
+  }
+
+  void try_bin(const Sums& through, int bin) {
+    const bool is_tried = bin < n_value_bins && (only < 0 || bin == only);
     double gain;
-    if (gain_of<kAny>(leaf, through, Sums{0, 0, 0}, gain)) best.take(gain, bin, through);
-    if (missing.count > 0 && gain_of<kAny>(leaf, through, missing, gain)) {
+    if (gain_of<kAny>(leaf, through, Sums{0, 0, 0}, gain) && is_tried) best.take(gain, bin, through);
+    if (missing.count > 0 && gain_of<kAny>(leaf, through, missing, gain) && is_tried) {
       best.take(gain, static_cast<int64_t>(n_value_bins) + bin, plus(through, missing));
     }
   }
@@ -255,16 +272,28 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   if (feature.has_missing != 0) missing = read(first + feature.n_value_bins);
   Search<kAny> search = start_search<kAny>(a, node, f, feature, missing);
   __syncwarp();
-  // The next cells are on their way while these are searched.
-  Sums next{0, 0, 0};
-  if (lane_of_thread() < n_bins) next = read(first + lane_of_thread());
-  for (int base = 0; base < n_bins; base += 32) {
-    const int bin = base + lane_of_thread();
-    const Sums cell = next;
-    next = Sums{0, 0, 0};
-    if (bin + 32 < n_bins) next = read(first + bin + 32);
-    if (subtracts && bin < n_bins) own.write(first + bin, cell);
-    if (is_searched && !is_category) search.add(cell, bin);
+  // Many bins at once: a warp waits for memory, shuffles and divisions once instead of bin by bin.
+  const auto search_bins = [&](auto& cells) {
+    constexpr int n = sizeof(cells) / sizeof(cells[0]);
+    for (int bin = lane_of_thread(); bin - lane_of_thread() < n_bins; bin += 32 * n) {
+#pragma unroll
+      for (int k = 0; k < n; ++k) {
+        cells[k] = Sums{0, 0, 0};
+        if (bin + 32 * k < n_bins) cells[k] = read(first + bin + 32 * k);
+      }
+#pragma unroll
+      for (int k = 0; k < n; ++k) {
+        if (subtracts && bin + 32 * k < n_bins) own.write(first + bin + 32 * k, cells[k]);
+      }
+      if (is_searched && !is_category) search.add(cells, bin);
+    }
+  };
+  if (n_bins > 64) {
+    Sums cells[kBinsAtOnce];
+    search_bins(cells);
+  } else {
+    Sums cells[2];
+    search_bins(cells);
   }
   __syncwarp();
   if (!is_searched) return;
@@ -291,7 +320,7 @@ inline bool is_last(const Args& a, Job& job, int side) {
 inline void check_rows(const Args& a, const Job& job) {
   const bool agrees = job.n_left == static_cast<uint32_t>(a.nodes[job.left_child].sums.count) &&
                       job.n_right == static_cast<uint32_t>(a.nodes[job.left_child + 1].sums.count);
-  if (!agrees) a.state->error = 1;
+  if (!agrees) a.state->error = kRowsDisagree;
 }
 
 // kAny: there may be categories, or rules other than plain ones.

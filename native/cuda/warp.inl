@@ -15,6 +15,14 @@ inline T sum_of_warp(T value) {
   return value;
 }
 
+inline uint32_t largest_of_warp(uint32_t value) {
+  for (int step = 16; step > 0; step >>= 1) {
+    const uint32_t other = __shfl_xor_sync(kAll, value, step);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
 // The sum over this thread and those before it in the warp.
 template <class T>
 inline T running_sum(T value) {

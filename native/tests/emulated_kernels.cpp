@@ -22,6 +22,7 @@ struct Kernel {
 
 constexpr Kernel kKernels[] = {
     {"fill_gradients", call<GradientArgs, fill_gradients>},
+    {"copy_lanes", call<Args, copy_lanes>},
     {"statistics", call<Args, statistics>},
     {"layout", call<Args, layout>},
     {"quantise", call<Args, quantise>},

@@ -83,6 +83,7 @@ class _Gpu:
 
     def __init__(self, number: int) -> None:
         self.driver = driver = find_driver()
+        self._success = driver.CUresult.CUDA_SUCCESS
         n_devices = _number_of_devices(driver)
         if not 0 <= number < n_devices:
             raise DeviceError(
@@ -114,7 +115,7 @@ class _Gpu:
     def do(self, name: str, *args: Any) -> Any:
         """Call a function of the driver."""
         result, *values = getattr(self.driver, name)(*args)
-        if result == self.driver.CUresult.CUDA_SUCCESS:
+        if result == self._success:
             return values[0] if values else None
         if result == self.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             free, total = (*self.driver.cuMemGetInfo()[1:], 0, 0)[:2]

@@ -17,7 +17,7 @@ _CHOOSE_THREADS: Final = 1024
 _SEARCH_THREADS: Final = 128
 # Bytes of `ChooseMemory` in native/cuda/choose.inl, rounded up; of a node and of a leaf there.
 _CHOOSE_BYTES: Final = 8192
-_KNOWN_BYTES: Final = 20
+_KNOWN_BYTES: Final = 24
 _WAITING_BYTES: Final = 24
 # Batches of a tree that are launched together; more follow where they are not enough.
 _FIRST_BATCHES: Final = 24
@@ -31,7 +31,12 @@ _MOST_CATEGORY_BYTES: Final = 2**30
 _MOST_SHARED_NODES: Final = 24 * 1024
 # Shared memory of a multiprocessor, and the most blocks that build histograms there at once.
 _SHARED_OF_PROCESSOR: Final = 227 * 1024
-_BLOCKS_OF_PROCESSOR: Final = 3
+_BLOCKS_OF_PROCESSOR: Final = 2
+# Bytes of a row's gradient and hessian as integers.
+_NARROW_ROW: Final = 4
+_WIDE_ROW: Final = 16
+# `TreeError` of native/cuda/device.h.
+_OTHER_WIDTH: Final = 2
 
 _RULES: Final = (
     "lambda_l1",
@@ -87,7 +92,7 @@ class DeviceGrower:
         sizes = {
             "task": TASK.itemsize,
             "sample": 4,
-            "row_values": 16 * n_rows,
+            "row_values": _NARROW_ROW * n_rows,
             "state": STATE.itemsize,
             "nodes": NODE.itemsize * self._max_nodes,
             "jobs": JOB.itemsize * max_jobs,
@@ -111,8 +116,10 @@ class DeviceGrower:
         self._set_counters()
         self._found = device.host_memory(STATE.itemsize + NODE.itemsize * self._max_nodes)
         self._sets = device.host_memory(max(4 * words * self._max_nodes, 4))
-        self._scores: dict[str, Buffer] = {}
+        self._tree = Buffer(device, 0)  # that is added to scores
+        self._task = b""  # what the device knows of it
         self._recorded: dict[bytes, Any] = {}
+        self._is_wide: dict[int, bool] = {}  # by output: the cells of its last tree
         self._n_batches = _FIRST_BATCHES
         self.n_batches = 0  # of all trees
 
@@ -154,14 +161,14 @@ class DeviceGrower:
         build = []
         if int(args["n_lanes8"]):
             shared = self._table.build_bytes
-            for name in ("histograms", "histograms_wide"):
-                build.append(Launch(name, self._build_blocks, BUILD_THREADS, args, shared))
+            name = "histograms_wide" if args["wide"] else "histograms"
+            build.append(Launch(name, self._build_blocks, BUILD_THREADS, args, shared))
         if int(args["n_lanes16"]):
             build.append(Launch("histograms_two_bytes", grid, 256, args))
         start = [
-            Launch("statistics", grid, 256, args, 2048),
+            Launch("statistics", grid, 256, args, 2048 + 16),
             Launch("layout", 1, 256, args, 4096),
-            Launch("quantise", grid, 256, args),
+            Launch("quantise", grid, 256, args, 512),
             Launch("start", 1, 32, args),
             *build,
             *find,
@@ -174,6 +181,14 @@ class DeviceGrower:
             *find,
         ]
         return (start if n_batches > 0 else []) + batch * abs(n_batches)
+
+    def _use_width(self, is_wide: bool) -> None:
+        """Let the next tree have wide cells or narrow ones; the device says if it needs others."""
+        n_bytes = self._table.n_rows * (_WIDE_ROW if is_wide else _NARROW_ROW)
+        if self._buffers["row_values"].n_bytes < n_bytes:
+            self._buffers["row_values"] = Buffer(self._device, n_bytes)
+            self._args["row_values"] = self._buffers["row_values"].address
+        self._args["wide"] = is_wide
 
     def _launch(self, n_batches: int) -> None:
         key = as_bytes(self._args).tobytes() + n_batches.to_bytes(4, "little", signed=True)
@@ -209,7 +224,9 @@ class DeviceGrower:
             task["n_allowed"] = int(allowed[self._table.is_searched].sum())
             self._buffers["allowed"].write(allowed)
             self._args["allowed"] = self._buffers["allowed"].address
-        self._buffers["task"].write(as_bytes(task))
+        if task.tobytes() != self._task:
+            self._buffers["task"].write(as_bytes(task))
+            self._task = task.tobytes()
 
     def grow(
         self,
@@ -226,6 +243,7 @@ class DeviceGrower:
         device = self._device
         self._set_task(settings, output)
         self._take(settings, gradient.address, None if hessian is None else hessian.address)
+        self._use_width(self._is_wide.get(output, False))
         self._launch(self._n_batches)
         while True:
             device.read_later(self._buffers["state"].address, self._found[: STATE.itemsize])
@@ -234,6 +252,11 @@ class DeviceGrower:
                 device.read_later(self._buffers["category_sets"].address, self._sets)
             device.wait()
             state = self._found[: STATE.itemsize].view(STATE)[0]
+            if state["error"] == _OTHER_WIDTH:
+                self._is_wide[output] = not self._args["wide"]
+                self._use_width(self._is_wide[output])
+                self._launch(self._n_batches)
+                continue
             if state["error"]:
                 raise RuntimeError("internal error: rows and histograms of the device disagree")
             if state["is_complete"]:
@@ -262,11 +285,7 @@ class DeviceGrower:
         """
         table = self._table if table is None else table
         nodes, sets = _native.score_nodes(tree, self._bins, table.lanes)
-        found: dict[str, npt.NDArray[Any]] = {
-            "nodes": nodes,
-            "sets": sets,
-            "values": tree.leaf_value,
-        }
+        parts = [tree.leaf_value.view(np.uint8), nodes, sets.view(np.uint8)]
         args = np.zeros((), SCORE_ARGS)
         for name in ("n_rows", "rows8", "rows16", "stride8", "stride16"):
             args[name] = table.args[name]
@@ -274,13 +293,13 @@ class DeviceGrower:
         args["n_nodes"] = tree.n_leaves - 1
         shared = nodes.nbytes if nodes.nbytes <= _MOST_SHARED_NODES else 0
         args["n_shared"] = shared > 0
-        for name, values in found.items():
-            buffer = self._scores.get(name)
-            if buffer is None or buffer.n_bytes < values.nbytes:
-                buffer = self._scores[name] = Buffer(self._device, 2 * values.nbytes)
-            if values.nbytes:
-                buffer.write(values)
-            args[name] = buffer.address
+        whole = np.concatenate(parts)
+        if self._tree.n_bytes < whole.nbytes:
+            self._tree = Buffer(self._device, 2 * whole.nbytes)
+        self._tree.write(whole)
+        args["values"] = self._tree.address
+        args["nodes"] = self._tree.address + parts[0].nbytes
+        args["sets"] = args["nodes"] + nodes.nbytes
         self._device.run([Launch("add_scores", self._grid, 256, args, shared)])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.cuda.device import Buffer, Device
+from gossamer.cuda.device import Buffer, Device, Launch
 from gossamer.cuda.records import ARGS, FEATURE, GROUP
 
 # Threads of a block that builds histograms; see native/cuda/histograms.inl.
@@ -16,6 +16,8 @@ BUILD_THREADS: Final = 512
 
 _LANES_OF_GROUP: Final = 32
 _BYTES_AT_ONCE: Final = 2**26
+# Shared memory of `copy_lanes` in native/cuda/rows.inl.
+_COPY_BYTES: Final = 256 * 36
 
 
 def _rounded(n: int, to: int) -> int:
@@ -24,6 +26,8 @@ def _rounded(n: int, to: int) -> int:
 
 class DeviceTable:
     """Bins row by row: features of up to 256 bins as bytes, the others as two bytes.
+
+    Bytes are there twice: histograms need all bins of a row, splits those of one feature.
 
     Attributes:
         args: The fields of the kernels' arguments that belong to the table.
@@ -61,6 +65,7 @@ class DeviceTable:
         }
         stride8, stride16 = _rounded(len(lanes8), 16), len(lanes16)
         self._buffers["rows8"] = self._copy(bins, lanes8, stride8, np.uint8, n_threads)
+        self._buffers["lanes8"] = Buffer(device, self.n_rows * len(lanes8))
         self._buffers["rows16"] = self._copy(bins, lanes16, stride16, np.uint16, n_threads)
         largest = int(n_bins[found["n_categories"] >= 0].max(initial=0))
         self.args = np.zeros((), ARGS)
@@ -76,6 +81,9 @@ class DeviceTable:
         self.args["n_groups"] = len(self._groups)
         # Bins of the largest set, and one more for missing values.
         self.args["category_words"] = _rounded(largest + 1, 32) // 32 if largest else 0
+        if stride8:
+            n_blocks = 8 * device.n_processors
+            device.run([Launch("copy_lanes", n_blocks, 256, self.args, _COPY_BYTES)])
 
     @staticmethod
     def bytes_per_row(bins: _native.BinMatrix) -> int:
@@ -83,7 +91,7 @@ class DeviceTable:
         found = _native.describe_features(bins)
         n_bins = found["n_value_bins"] + found["has_missing"]
         n_bytes = int((n_bins <= 256).sum())
-        return _rounded(n_bytes, 16) + 2 * (len(n_bins) - n_bytes)
+        return _rounded(n_bytes, 16) + n_bytes + 2 * (len(n_bins) - n_bytes)
 
     def _describe(
         self,
