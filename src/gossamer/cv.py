@@ -26,7 +26,6 @@ from gossamer.errors import (
     GossamerError,
     NotSupportedError,
     ParameterError,
-    message,
 )
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
@@ -283,12 +282,10 @@ class _FoldMaker:
         returned = self.fpreproc(train, test, dict(self.params))
         is_three = isinstance(returned, tuple | list) and len(returned) == 3
         if not is_three or not all(isinstance(data, Dataset) for data in returned[:2]):
-            raise DataError(
-                message(
-                    "fpreproc returned something else",
-                    got=returned,
-                    expected="(training Dataset, test Dataset, parameters)",
-                )
+            raise DataError.because(
+                "fpreproc returned something else",
+                got=returned,
+                expected="(training Dataset, test Dataset, parameters)",
             )
         return returned[0], returned[1], dict(returned[2])
 
@@ -308,12 +305,10 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
     names = [[f"{r.dataset_name} {r.metric_name}" for r in fold] for fold in by_fold]
     for i, found in enumerate(names):
         if found != names[0]:
-            raise DataError(
-                message(
-                    f"fold {i} is evaluated by other metrics than fold 0",
-                    got=found,
-                    expected=str(names[0]),
-                )
+            raise DataError.because(
+                f"fold {i} is evaluated by other metrics than fold 0",
+                got=found,
+                expected=str(names[0]),
             )
     for each in zip(*by_fold, strict=True):
         values = [result.metric_value for result in each]
@@ -330,12 +325,10 @@ def _check_callbacks(callbacks: Sequence[Callback]) -> None:
     """Refuse callbacks that go on with a training: they are about a single model."""
     for callback in callbacks:
         if hasattr(callback, "attach"):
-            raise NotSupportedError(
-                message(
-                    "cv() cannot be resumed from a checkpoint",
-                    got=type(callback).__name__,
-                    hint="Leave the callback out, or use it in train().",
-                )
+            raise NotSupportedError.because(
+                "cv() cannot be resumed from a checkpoint",
+                got=type(callback).__name__,
+                hint="Leave the callback out, or use it in train().",
             )
 
 
@@ -350,7 +343,7 @@ def _with_metrics(
 ) -> dict[str, Any]:
     """The parameters, with these metrics instead of their own."""
     if params is not None and not isinstance(params, Mapping):
-        raise ParameterError(message("parameters cannot be used", got=params, expected="a dict"))
+        raise ParameterError.because("parameters cannot be used", got=params, expected="a dict")
     given = as_dict(params)
     if metrics is not None:
         given = {name: v for name, v in given.items() if CANONICAL.get(name) != "metric"}
@@ -363,8 +356,8 @@ def _count_rounds(num_boost_round: int, params: Params) -> int:
     if "num_iterations" in params.given:
         n_rounds = params.num_iterations
     if n_rounds < 1:
-        raise ParameterError(
-            message("num_boost_round is out of range", got=n_rounds, expected="an integer >= 1")
+        raise ParameterError.because(
+            "num_boost_round is out of range", got=n_rounds, expected="an integer >= 1"
         )
     return n_rounds
 

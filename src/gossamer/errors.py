@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 import reprlib
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class _NothingGot:
@@ -32,6 +35,18 @@ class GossamerError(ValueError):
     code may say `from gossamer.errors import GossamerError as LightGBMError`. It is a `ValueError`,
     so `except ValueError` works as well.
     """
+
+    @classmethod
+    def because(
+        cls, what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: str = ""
+    ) -> Self:
+        """Make an error whose text `message` puts together from these arguments.
+
+        Example:
+            >>> str(DataError.because("labels are missing", hint="Pass label."))
+            'labels are missing. Pass label.'
+        """
+        return cls(message(what, got=got, expected=expected, hint=hint))
 
 
 class ParameterError(GossamerError):

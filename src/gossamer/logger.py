@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gossamer.errors import ParameterTypeError, escape_controls, message
+from gossamer.errors import ParameterTypeError, escape_controls
 
 LOGGER = logging.getLogger("gossamer")
 LOGGER.addHandler(logging.NullHandler())
@@ -54,13 +54,11 @@ def register_logger(
     info_method = getattr(logger, info_method_name, None)
     warning_method = getattr(logger, warning_method_name, None)
     if not (callable(info_method) and callable(warning_method)):
-        raise ParameterTypeError(
-            message(
-                "The logger lacks a method",
-                got=logger,
-                expected=f"an object with {info_method_name!r} and {warning_method_name!r}",
-                hint="Name its methods with info_method_name and warning_method_name.",
-            )
+        raise ParameterTypeError.because(
+            "The logger lacks a method",
+            got=logger,
+            expected=f"an object with {info_method_name!r} and {warning_method_name!r}",
+            hint="Name its methods with info_method_name and warning_method_name.",
         )
     _registered = _Registered(info_method, warning_method)
 

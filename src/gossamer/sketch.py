@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.labels.fields import as_numbers
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,8 +128,8 @@ class QuantileSketch:
             QuantileSketch(eps=0.05, total_weight=4.0, missing_weight=0.0, n_entries=4)
         """
         if not isinstance(other, QuantileSketch):
-            raise DataError(
-                message("merge takes a sketch", got=other, expected="a gossamer.QuantileSketch")
+            raise DataError.because(
+                "merge takes a sketch", got=other, expected="a gossamer.QuantileSketch"
             )
         _translated(lambda: self._sketch.merge(other._sketch))
         return self
@@ -161,8 +161,8 @@ class QuantileSketch:
         shares = _as_floats(q, "q", most_dims=None)
         is_bad = ~((shares >= 0) & (shares <= 1))
         if is_bad.any():
-            raise ParameterError(
-                message("q is out of range", got=float(shares[is_bad][0]), expected="0 <= q <= 1")
+            raise ParameterError.because(
+                "q is out of range", got=float(shares[is_bad][0]), expected="0 <= q <= 1"
             )
         found = self._sketch.query(shares.ravel()).reshape(shares.shape)
         return found if found.ndim else float(found)
@@ -189,7 +189,7 @@ class QuantileSketch:
         self._check_not_empty()
         values = _as_floats(value, "value", most_dims=None)
         if np.isnan(values).any():
-            raise DataError(message("the rank of NaN is not known", expected="numbers"))
+            raise DataError.because("the rank of NaN is not known", expected="numbers")
         low, high = (bound.reshape(values.shape) for bound in self._sketch.rank(values.ravel()))
         return (low, high) if values.ndim else (float(low), float(high))
 
@@ -218,13 +218,11 @@ class QuantileSketch:
         share = self.eps if eps is None else _check_eps(eps)
         error = self.error_bound
         if share < error:
-            raise ParameterError(
-                message(
-                    "eps is finer than the sketch",
-                    got=share,
-                    expected=f"at least its error_bound, {error:.3g}",
-                    hint="Make the sketch with a smaller eps.",
-                )
+            raise ParameterError.because(
+                "eps is finer than the sketch",
+                got=share,
+                expected=f"at least its error_bound, {error:.3g}",
+                hint="Make the sketch with a smaller eps.",
             )
         return self._sketch.propose(share)
 
@@ -281,12 +279,10 @@ class QuantileSketch:
 
     def _check_not_empty(self) -> None:
         if self._sketch.n_entries == 0:
-            raise DataError(
-                message(
-                    "the sketch is empty",
-                    expected="at least one value of positive weight",
-                    hint="Call update first.",
-                )
+            raise DataError.because(
+                "the sketch is empty",
+                expected="at least one value of positive weight",
+                hint="Call update first.",
             )
 
 
@@ -296,7 +292,7 @@ def _check_eps(eps: object) -> float:
     except (TypeError, ValueError, OverflowError):
         number = np.nan
     if not 0 < number < 1:
-        raise ParameterError(message("eps is out of range", got=eps, expected="0 < eps < 1"))
+        raise ParameterError.because("eps is out of range", got=eps, expected="0 < eps < 1")
     return number
 
 
@@ -304,7 +300,7 @@ def _as_floats(numbers: object, name: str, most_dims: int | None = 1) -> Floats:
     """A contiguous array; one-dimensional, or of any shape with `most_dims` None."""
     array = as_numbers(numbers, name)
     if most_dims is not None and array.ndim != most_dims:
-        raise DataError(message(f"{name} has shape {array.shape}", expected="one dimension"))
+        raise DataError.because(f"{name} has shape {array.shape}", expected="one dimension")
     with np.errstate(over="ignore"):  # a long double may become infinite
         return np.asarray(array, dtype=np.float64, order="C")
 
@@ -312,22 +308,18 @@ def _as_floats(numbers: object, name: str, most_dims: int | None = 1) -> Floats:
 def _check_weights(weights: object, n_values: int) -> Floats:
     checked = _as_floats(weights, "weights")
     if len(checked) != n_values:
-        raise DataError(
-            message(
-                "weights and values differ in length",
-                got=len(checked),
-                expected=f"{n_values}, one per value",
-            )
+        raise DataError.because(
+            "weights and values differ in length",
+            got=len(checked),
+            expected=f"{n_values}, one per value",
         )
     is_bad = ~(np.isfinite(checked) & (checked >= 0))
     if is_bad.any():
         place = int(np.argmax(is_bad))
-        raise DataError(
-            message(
-                f"weights[{place}] cannot be used",
-                got=float(checked[place]),
-                expected="a finite number >= 0",
-            )
+        raise DataError.because(
+            f"weights[{place}] cannot be used",
+            got=float(checked[place]),
+            expected="a finite number >= 0",
         )
     return checked
 
@@ -337,25 +329,23 @@ def _translated(work: Callable[[], None]) -> None:
     try:
         work()
     except OverflowError:
-        raise DataError(
-            message(
-                "the total weight is too large",
-                expected="a sum of weights below 4e307",
-                hint="Scale the weights down.",
-            )
+        raise DataError.because(
+            "the total weight is too large",
+            expected="a sum of weights below 4e307",
+            hint="Scale the weights down.",
         ) from None
     except ValueError as error:
-        raise DataError(message(str(error))) from None
+        raise DataError.because(str(error)) from None
 
 
 def _check_bytes(data: object) -> bytes:
     """All that follows the checksum, which is right."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise DataError(message("a sketch is read from bytes", got=data, expected="bytes"))
+        raise DataError.because("a sketch is read from bytes", got=data, expected="bytes")
     read = bytes(data)
     if not read.startswith(_MAGIC):
-        raise DataError(
-            message("these bytes are not a sketch", got=read[:8], expected=f"{_MAGIC!r} first")
+        raise DataError.because(
+            "these bytes are not a sketch", got=read[:8], expected=f"{_MAGIC!r} first"
         )
     body = read[len(_MAGIC) + _CHECKSUM.size :]
     if len(body) < _HEADER.size:
@@ -366,6 +356,6 @@ def _check_bytes(data: object) -> bytes:
 
 
 def _damaged(reason: str) -> DataError:
-    return DataError(
-        message(f"the bytes of a sketch are damaged ({reason})", hint="Write them again.")
+    return DataError.because(
+        f"the bytes of a sketch are damaged ({reason})", hint="Write them again."
     )

@@ -13,7 +13,7 @@ from gossamer.callbacks.log import automatic_log, prints_metrics
 from gossamer.callbacks.progress import automatic_progress
 from gossamer.data import Dataset
 from gossamer.data.dataset import check_dataset
-from gossamer.errors import ParameterError, ParameterTypeError, message
+from gossamer.errors import ParameterError, ParameterTypeError
 from gossamer.logger import info, show, warn
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -188,7 +188,7 @@ def _list(name: str, values: Any) -> list[Any]:
     try:
         return [] if values is None else list(values)
     except TypeError:
-        raise ParameterTypeError(message(f"{name} must be a list", got=values)) from None
+        raise ParameterTypeError.because(f"{name} must be a list", got=values) from None
 
 
 def _add_valid_sets(
@@ -200,12 +200,10 @@ def _add_valid_sets(
     sets = [valid_sets] if isinstance(valid_sets, Dataset) else _list("valid_sets", valid_sets)
     names = [valid_names] if isinstance(valid_names, str) else _list("valid_names", valid_names)
     if len(names) > len(sets):
-        raise ParameterError(
-            message(
-                "valid_names do not fit valid_sets",
-                got=names,
-                expected=f"at most {len(sets)}, one per data set",
-            )
+        raise ParameterError.because(
+            "valid_names do not fit valid_sets",
+            got=names,
+            expected=f"at most {len(sets)}, one per data set",
         )
     has_train = False
     for i, data in enumerate(sets):
@@ -223,13 +221,11 @@ def _check_names(booster: Booster, evaluates_train: bool) -> None:
     names = [booster.train_data_name] if evaluates_train else []
     names += booster.name_valid_sets
     if len(set(names)) < len(names):
-        raise ParameterError(
-            message(
-                "two data sets have the same name",
-                got=names,
-                expected="names that differ",
-                hint="Set valid_names.",
-            )
+        raise ParameterError.because(
+            "two data sets have the same name",
+            got=names,
+            expected="names that differ",
+            hint="Set valid_names.",
         )
 
 
@@ -240,7 +236,7 @@ def _sort_callbacks(
     found = list({id(callback): callback for callback in _list("callbacks", callbacks)}.values())
     for callback in found:
         if not callable(callback):
-            raise ParameterTypeError(message("a callback must be a function", got=callback))
+            raise ParameterTypeError.because("a callback must be a function", got=callback)
     if params.early_stopping_round > 0:
         found.append(
             early_stopping(

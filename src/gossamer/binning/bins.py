@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 class MissingKind(IntEnum):
@@ -99,13 +99,11 @@ class Binning:
             DataError: If they differ in what counts as missing.
         """
         if self.missing_kind != right.missing_kind:
-            raise DataError(
-                message(
-                    "the data sets differ in what is missing",
-                    got=right.missing_kind.name,
-                    expected=self.missing_kind.name,
-                    hint="Use the same use_missing and zero_as_missing for both.",
-                )
+            raise DataError.because(
+                "the data sets differ in what is missing",
+                got=right.missing_kind.name,
+                expected=self.missing_kind.name,
+                hint="Use the same use_missing and zero_as_missing for both.",
             )
         return Binning(
             self.n_columns + right.n_columns,
@@ -153,7 +151,7 @@ class Binning:
                 arrays.get("category"),
             )
         except (KeyError, ValueError) as error:
-            raise DataError(message(f"the bins are incomplete ({error})")) from None
+            raise DataError.because(f"the bins are incomplete ({error})") from None
         binning._check()
         return binning
 
@@ -207,4 +205,4 @@ def _joined(
 
 
 def _broken(what: str) -> DataError:
-    return DataError(message(f"the bins cannot be used: {what}"))
+    return DataError.because(f"the bins cannot be used: {what}")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 # With a gap next to each of them, bins still have numbers of 16 bits.
 _MAX_CATEGORIES: Final = 32_000
@@ -100,14 +100,12 @@ def with_categories(
     missing = bounds.missing_seen.copy()
     for column, (found, count, n_missing, odd) in counted.items():
         if odd is not None:
-            raise DataError(
-                message(
-                    f"column {names[column]!r} is categorical, "
-                    "but holds a value that is not a category",
-                    got=odd,
-                    expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
-                    hint="Give categories as strings or as a pandas category.",
-                )
+            raise DataError.because(
+                f"column {names[column]!r} is categorical, "
+                "but holds a value that is not a category",
+                got=odd,
+                expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
+                hint="Give categories as strings or as a pandas category.",
             )
         is_known = found > 0 if zero_is_missing else found >= 0
         kept = choose_categories(found[is_known], count[is_known])

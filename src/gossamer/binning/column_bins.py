@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params import Params
 from gossamer.params.column_options import by_column, column_of
 from gossamer.params.forced import read_bins
@@ -53,26 +53,22 @@ def forced_bounds(
     for name, bounds in bins:
         column = column_of(name, names, "forced_bins")
         if found[column]:
-            raise ParameterError(message("forced_bins names a column twice", got=names[column]))
+            raise ParameterError.because("forced_bins names a column twice", got=names[column])
         if column in categorical:
-            raise ParameterError(
-                message(
-                    "forced_bins names a categorical column, whose bins are its categories",
-                    got=names[column],
-                    expected="columns of numbers",
-                    hint="Leave it out of forced_bins, or out of categorical_feature.",
-                )
+            raise ParameterError.because(
+                "forced_bins names a categorical column, whose bins are its categories",
+                got=names[column],
+                expected="columns of numbers",
+                hint="Leave it out of forced_bins, or out of categorical_feature.",
             )
         # One bin more than bounds, and one for missing values.
         most = int(max_bin[column]) - 2
         if len(bounds) > most:
-            raise ParameterError(
-                message(
-                    f"forced_bins of {names[column]!r} has too many bounds",
-                    got=len(bounds),
-                    expected=f"at most {most} with max_bin={max_bin[column]}",
-                    hint="Raise max_bin, or max_bin_by_feature of this column.",
-                )
+            raise ParameterError.because(
+                f"forced_bins of {names[column]!r} has too many bounds",
+                got=len(bounds),
+                expected=f"at most {most} with max_bin={max_bin[column]}",
+                hint="Raise max_bin, or max_bin_by_feature of this column.",
             )
         found[column] = bounds
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from gossamer.callbacks.env import CallbackEnv, is_cv
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.files import remove_stale
 from gossamer.logger import info, warn
 from gossamer.model.training.checkpoint import Run, restore, save
@@ -53,9 +53,9 @@ class Checkpoint:
     def __call__(self, env: CallbackEnv) -> None:
         """Write the file if it is time."""
         if is_cv(env.model):
-            raise NotSupportedError(message("checkpoint() works with train() and fit(), not cv()"))
+            raise NotSupportedError.because("checkpoint() works with train() and fit(), not cv()")
         if self._run is None:
-            raise ParameterError(message("checkpoint() must be among the callbacks of train()"))
+            raise ParameterError.because("checkpoint() must be among the callbacks of train()")
         n_done = self._run.n_done
         is_due = self.every_rounds is not None and n_done % self.every_rounds == 0
         if self.every_seconds is not None:
@@ -111,16 +111,16 @@ def checkpoint(
         20
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise ParameterError(
-            message("the checkpoint's path cannot be used", got=path, expected="a path")
+        raise ParameterError.because(
+            "the checkpoint's path cannot be used", got=path, expected="a path"
         )
     if every_rounds is not None and not (_is_a(every_rounds, Integral) and every_rounds >= 1):
-        raise ParameterError(
-            message("every_rounds cannot be used", got=every_rounds, expected="an integer >= 1")
+        raise ParameterError.because(
+            "every_rounds cannot be used", got=every_rounds, expected="an integer >= 1"
         )
     if every_seconds is not None and not (_is_a(every_seconds, Real) and every_seconds >= 0):
-        raise ParameterError(
-            message("every_seconds cannot be used", got=every_seconds, expected="a number >= 0")
+        raise ParameterError.because(
+            "every_seconds cannot be used", got=every_seconds, expected="a number >= 0"
         )
     if every_rounds is None and every_seconds is None:
         every_seconds = _SECONDS
@@ -135,10 +135,8 @@ def _check_folder(path: Path) -> None:
     """Fail before hours of training rather than after."""
     folder = path.parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise ParameterError(
-            message(
-                "the checkpoint cannot be written there",
-                got=str(path),
-                expected="a file in a folder that exists and may be written to",
-            )
+        raise ParameterError.because(
+            "the checkpoint cannot be written there",
+            got=str(path),
+            expected="a file in a folder that exists and may be written to",
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gossamer.callbacks.env import CallbackEnv
-from gossamer.errors import ParameterTypeError, message
+from gossamer.errors import ParameterTypeError
 
 EvalHistory = dict[str, dict[str, list[float]]]
 
@@ -55,12 +55,10 @@ def record_evaluation(eval_result: EvalHistory) -> _RecordEvaluation:
         {'valid': {'l2': [0.25]}}
     """
     if not isinstance(eval_result, dict):
-        raise ParameterTypeError(
-            message(
-                "record_evaluation cannot fill eval_result",
-                got=eval_result,
-                expected="a dictionary",
-                hint="Make an empty one first: history = {}; record_evaluation(history).",
-            )
+        raise ParameterTypeError.because(
+            "record_evaluation cannot fill eval_result",
+            got=eval_result,
+            expected="a dictionary",
+            hint="Make an empty one first: history = {}; record_evaluation(history).",
         )
     return _RecordEvaluation(eval_result)

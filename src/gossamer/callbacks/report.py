@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer.callbacks.env import CallbackEnv
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 
 @dataclass(eq=False)
@@ -50,9 +50,9 @@ def report_metrics(log: Callable[..., Any], period: int = 1) -> _ReportMetrics:
         valid/ndcg_at_5 0.25 5
     """
     if not callable(log):
-        raise ParameterError(
-            message("log cannot be called", got=log, expected="a function (name, value, step=)")
+        raise ParameterError.because(
+            "log cannot be called", got=log, expected="a function (name, value, step=)"
         )
     if isinstance(period, bool) or not isinstance(period, int) or period < 1:
-        raise ParameterError(message("period cannot be used", got=period, expected="1 or more"))
+        raise ParameterError.because("period cannot be used", got=period, expected="1 or more")
     return _ReportMetrics(log, period)

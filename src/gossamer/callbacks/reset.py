@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer.callbacks.env import CallbackEnv, is_cv
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 Schedule = list[Any] | dict[int, Any] | Callable[[int], Any]
 
@@ -44,13 +44,11 @@ class _ResetParameter:
             return schedule[max(first for first in schedule if first <= n_done)]
         n_rounds = env.end_iteration - env.begin_iteration
         if len(schedule) != n_rounds:
-            raise ParameterError(
-                message(
-                    f"The list for {name!r} is of the wrong length",
-                    got=len(schedule),
-                    expected=f"{n_rounds} values, one per round",
-                    hint="A function of the round works for any number of rounds.",
-                )
+            raise ParameterError.because(
+                f"The list for {name!r} is of the wrong length",
+                got=len(schedule),
+                expected=f"{n_rounds} values, one per round",
+                hint="A function of the round works for any number of rounds.",
             )
         return schedule[n_done]
 
@@ -76,13 +74,11 @@ def reset_parameter(**kwargs: Schedule) -> _ResetParameter:
     for name, schedule in kwargs.items():
         is_by_round = isinstance(schedule, dict) and all(_is_round(key) for key in schedule)
         if not isinstance(schedule, list) and not callable(schedule) and not is_by_round:
-            raise ParameterError(
-                message(
-                    f"reset_parameter cannot use what is given for {name!r}",
-                    got=schedule,
-                    expected="a list with one value per round, a function of the round, or a dict "
-                    "of values by round",
-                )
+            raise ParameterError.because(
+                f"reset_parameter cannot use what is given for {name!r}",
+                got=schedule,
+                expected="a list with one value per round, a function of the round, or a dict "
+                "of values by round",
             )
     return _ResetParameter(kwargs)
 

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NoReturn
 
 from gossamer.callbacks.env import CallbackEnv, EarlyStopException, is_cv
-from gossamer.errors import DataError, ParameterError, ParameterTypeError, message
+from gossamer.errors import DataError, ParameterError, ParameterTypeError
 from gossamer.logger import show, warn
 from gossamer.metrics.eval_result import EvalResult, format_results
 
@@ -57,13 +57,11 @@ class _EarlyStopping:
         if not self.enabled or not results:  # with metric_freq, not every round is evaluated
             return
         if _names(results) != self._names:
-            raise DataError(
-                message(
-                    f"round {env.iteration + 1} has other metrics than the first",
-                    got=_names(results),
-                    expected=str(self._names),
-                    hint="A metric function must return the same metrics every time.",
-                )
+            raise DataError.because(
+                f"round {env.iteration + 1} has other metrics than the first",
+                got=_names(results),
+                expected=str(self._names),
+                hint="A metric function must return the same metrics every time.",
             )
         for result, best, is_watched in zip(results, self._best, self._watched, strict=True):
             best.update(result, env)
@@ -127,12 +125,10 @@ class _EarlyStopping:
         if self.stopping_rounds <= 0:
             return False
         if not results:
-            raise ParameterError(
-                message(
-                    "early_stopping has nothing to watch",
-                    expected="at least one validation set and one metric",
-                    hint="Pass valid_sets to train() (eval_set to fit()), or leave it out.",
-                )
+            raise ParameterError.because(
+                "early_stopping has nothing to watch",
+                expected="at least one validation set and one metric",
+                hint="Pass valid_sets to train() (eval_set to fit()), or leave it out.",
             )
         if all(result.dataset_name == _train_name(env) for result in results):
             warn("Only training set found, disabling early stopping.")
@@ -146,12 +142,10 @@ class _EarlyStopping:
         if len(deltas) <= 1:
             deltas = (deltas or [0.0]) * len(names)
         if len(deltas) != len(names):
-            raise ParameterError(
-                message(
-                    "min_delta does not match the metrics",
-                    got=deltas,
-                    expected=f"one value, or one for each of {', '.join(names)}",
-                )
+            raise ParameterError.because(
+                "min_delta does not match the metrics",
+                got=deltas,
+                expected=f"one value, or one for each of {', '.join(names)}",
             )
         return dict(zip(names, deltas, strict=True))
 
@@ -204,20 +198,16 @@ def early_stopping(
     """
     is_integer = isinstance(stopping_rounds, Integral) and not isinstance(stopping_rounds, bool)
     if not is_integer:
-        raise ParameterTypeError(
-            message(
-                "stopping_rounds must be a whole number",
-                got=stopping_rounds,
-                expected="an integer; 0 or less trains all rounds",
-            )
+        raise ParameterTypeError.because(
+            "stopping_rounds must be a whole number",
+            got=stopping_rounds,
+            expected="an integer; 0 or less trains all rounds",
         )
     min_deltas = list(min_delta) if isinstance(min_delta, list | tuple) else [min_delta]
     if not all(isinstance(delta, Real) and delta >= 0 for delta in min_deltas):
-        raise ParameterError(
-            message(
-                "min_delta cannot be used",
-                got=min_delta,
-                expected="a number >= 0, or a list of one per metric",
-            )
+        raise ParameterError.because(
+            "min_delta cannot be used",
+            got=min_delta,
+            expected="a number >= 0, or a list of one per metric",
         )
     return _EarlyStopping(stopping_rounds, first_metric_only, verbose, min_deltas)

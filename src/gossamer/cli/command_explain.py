@@ -15,7 +15,7 @@ from gossamer.cli.options import Console, table_options, text_options_of, thread
 from gossamer.cli.read import check_folder, open_table, read_table
 from gossamer.cli.terminal import Style
 from gossamer.cli.text_table import format_number, format_table
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.model import Booster
 from gossamer.params.suggest import did_you_mean
 
@@ -108,13 +108,11 @@ def _output(model: Booster, class_name: str | None) -> int | None:
         return None
     names = [] if classes is None or n_outputs == 1 else [str(name) for name in classes]
     if class_name not in names:
-        raise DataError(
-            message(
-                "--class: there is no such class among several",
-                got=class_name,
-                expected=", ".join(names) or "none: the model has one output",
-                hint=did_you_mean(class_name, names),
-            )
+        raise DataError.because(
+            "--class: there is no such class among several",
+            got=class_name,
+            expected=", ".join(names) or "none: the model has one output",
+            hint=did_you_mean(class_name, names),
         )
     return names.index(class_name)
 
@@ -223,12 +221,10 @@ class _Row(_Explanation):
         top: int,
     ) -> None:
         if row >= rows.shape[0]:
-            raise DataError(
-                message(
-                    "--row: the file has no such row",
-                    got=row,
-                    expected=f"0 to {rows.shape[0] - 1}",
-                )
+            raise DataError.because(
+                "--row: the file has no such row",
+                got=row,
+                expected=f"0 to {rows.shape[0] - 1}",
             )
         one = rows[row : row + 1] if not hasattr(rows, "slice") else rows.slice(row, 1)
         values = model.shap_values(one, **options)[0]
@@ -290,13 +286,11 @@ class _Dependence(_Explanation):
             raise click.UsageError(f"--pdp: of which class? Add --class, with one of {listed}.")
         output = output or 0
         if column not in names:
-            raise DataError(
-                message(
-                    "--pdp: the model has no such column",
-                    got=column,
-                    expected=f"one of {', '.join(names[:20])}",
-                    hint=did_you_mean(column, names),
-                )
+            raise DataError.because(
+                "--pdp: the model has no such column",
+                got=column,
+                expected=f"one of {', '.join(names[:20])}",
+                hint=did_you_mean(column, names),
             )
         self._model, self._rows, self._column, self._output = model, rows, column, output
         found = model.partial_dependence(rows, column, grid_resolution=20, **options)

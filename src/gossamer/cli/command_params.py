@@ -15,7 +15,7 @@ from gossamer.cli.options import debug_option, to_json
 from gossamer.cli.settings import OPTION_OF
 from gossamer.cli.terminal import fit_lines
 from gossamer.cli.text_table import format_facts, format_table
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.param import KINDS, Param
 from gossamer.params.peer_names import names_in_lightgbm, names_in_xgboost
 from gossamer.params.suggest import did_you_mean
@@ -54,7 +54,7 @@ def command(names: tuple[str, ...], search: str | None, changed: str | None, as_
     if search is not None:
         found = [param for param in TABLE.values() if _matches(param, search.lower())]
         if not found:
-            raise ParameterError(message("no parameter has this word", got=search))
+            raise ParameterError.because("no parameter has this word", got=search)
     if as_json:
         click.echo(to_json([facts_of(param) for param in found or TABLE.values()]))
     elif names:
@@ -66,13 +66,11 @@ def command(names: tuple[str, ...], search: str | None, changed: str | None, as_
 def _find(name: str) -> Param:
     plain = name.strip().lstrip("-").replace("-", "_")
     if plain not in CANONICAL:
-        raise ParameterError(
-            message(
-                "there is no such parameter",
-                got=name,
-                hint=did_you_mean(plain, CANONICAL)
-                or f"Try `gossamer params --search {plain.split('_')[0]}`.",
-            )
+        raise ParameterError.because(
+            "there is no such parameter",
+            got=name,
+            hint=did_you_mean(plain, CANONICAL)
+            or f"Try `gossamer params --search {plain.split('_')[0]}`.",
         )
     return TABLE[CANONICAL[plain]]
 

@@ -16,7 +16,7 @@ from gossamer.cli.options import (
     text_options_of,
 )
 from gossamer.cli.read import find_column, notes_of, open_table, read_table, values_of
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.playground import ColumnTable, Playground, make_server, page_address
 
 # Of a longer file, these first rows are read; the page has some of them, chosen at random.
@@ -73,11 +73,9 @@ def command(
         for note in notes_of(source):
             console.say(note)
         if source.names is None:
-            raise DataError(
-                message(
-                    f"the playground cannot use {source.what}",
-                    expected="a table whose columns have names, such as CSV or Parquet",
-                )
+            raise DataError.because(
+                f"the playground cannot use {source.what}",
+                expected="a table whose columns have names, such as CSV or Parquet",
             )
         axes = None
         if columns is not None:

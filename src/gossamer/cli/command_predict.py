@@ -30,7 +30,7 @@ from gossamer.cli.settings import columns_of
 from gossamer.cli.terminal import format_time
 from gossamer.cli.write import STDOUT, TableWriter
 from gossamer.data.chunks.source import Source
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model import Booster
 from gossamer.model.prediction.predict_chunks import find_features
 
@@ -129,12 +129,10 @@ class _Predictor:
         self._model, self._options, self._with_labels = model, options, with_labels
         self._classes = classes_of(model)
         if with_labels and self._classes is None:
-            raise NotSupportedError(
-                message(
-                    "--labels is for models of classes",
-                    got=f"objective={model.model.objective.name}",
-                    hint="Leave it out.",
-                )
+            raise NotSupportedError.because(
+                "--labels is for models of classes",
+                got=f"objective={model.model.objective.name}",
+                hint="Leave it out.",
             )
         self.columns: dict[str, None] = {}
 

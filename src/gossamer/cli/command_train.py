@@ -29,7 +29,7 @@ from gossamer.data import Dataset
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.source import ChosenRows, Source
 from gossamer.data.findings import Finding, find_leak
-from gossamer.errors import DataError, GossamerError, message
+from gossamer.errors import DataError, GossamerError
 from gossamer.model import Booster
 from gossamer.params import resolve
 
@@ -194,11 +194,9 @@ def _check(settings: Settings) -> None:
             "--valid FILE or --valid-last 0.2."
         )
     if settings.resume is not None and not Path(settings.resume).is_file():
-        raise DataError(
-            message(
-                f"--resume: there is no checkpoint {settings.resume!r}",
-                hint="To begin one: --checkpoint FILE.",
-            )
+        raise DataError.because(
+            f"--resume: there is no checkpoint {settings.resume!r}",
+            hint="To begin one: --checkpoint FILE.",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,7 +38,7 @@ def read_config(path: str) -> Pairs:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ParameterError(message("the config file is not UTF-8 text", got=path)) from None
+        raise ParameterError.because("the config file is not UTF-8 text", got=path) from None
     if Path(path).suffix.lower() == ".toml":
         return _from_toml(text, path)
     return from_lines(text.splitlines(), path)
@@ -48,11 +48,9 @@ def _from_toml(text: str, path: str) -> Pairs:
     try:
         whole = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ParameterError(
-            message(
-                f"the config file {path!r} is not TOML ({error})",
-                hint='Text needs quotes: target = "price".',
-            )
+        raise ParameterError.because(
+            f"the config file {path!r} is not TOML ({error})",
+            hint='Text needs quotes: target = "price".',
         ) from None
     pairs: Pairs = []
     for name, value in whole.items():
@@ -77,13 +75,11 @@ def from_lines(lines: Iterable[str], path: str) -> Pairs:
             continue
         name, found, value = stripped.partition("=")
         if not found or not name.strip():
-            raise ParameterError(
-                message(
-                    f"line {number} of the config file {path!r} cannot be used",
-                    got=stripped,
-                    expected="key = value",
-                    hint="TOML files must be called .toml." if stripped.startswith("[") else "",
-                )
+            raise ParameterError.because(
+                f"line {number} of the config file {path!r} cannot be used",
+                got=stripped,
+                expected="key = value",
+                hint="TOML files must be called .toml." if stripped.startswith("[") else "",
             )
         pairs.append((name.strip(), value.strip()))
     return pairs

@@ -22,7 +22,7 @@ from gossamer.cli.settings import plain_name, read_pair
 from gossamer.cli.terminal import printable
 from gossamer.data import Dataset
 from gossamer.data.labels.roles import asked_by_params, find_roles
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.logger import register_logger
 from gossamer.model import Booster
 from gossamer.model.formats import format_of
@@ -78,8 +78,8 @@ class Settings:
         for given, value in pairs:
             name = plain_name(given)
             if name not in CANONICAL:
-                raise ParameterError(
-                    message("unknown parameter", got=given, hint=did_you_mean(name, CANONICAL))
+                raise ParameterError.because(
+                    "unknown parameter", got=given, hint=did_you_mean(name, CANONICAL)
                 )
             values.setdefault(CANONICAL[name], value)
         self._of_task = {name: values.pop(name) for name in _OF_TASKS if name in values}
@@ -105,8 +105,8 @@ class Settings:
         files = self.files(name)
         if not files:
             task = self.get("task", "train")
-            raise ParameterError(
-                message(f"task={task} needs {name}", hint=f"Add {name}=FILE to the config file.")
+            raise ParameterError.because(
+                f"task={task} needs {name}", hint=f"Add {name}=FILE to the config file."
             )
         return files[0]
 
@@ -174,8 +174,8 @@ def _train(settings: Settings) -> None:
     format = format_of(out) or "lightgbm"
     kind = settings.get("saved_feature_importance_type", 0)
     if kind not in range(len(_IMPORTANCE)):
-        raise ParameterError(
-            message("saved_feature_importance_type is out of range", got=kind, expected="0 or 1")
+        raise ParameterError.because(
+            "saved_feature_importance_type is out of range", got=kind, expected="0 or 1"
         )
 
     def save(model: Booster, name: str) -> None:
@@ -243,14 +243,12 @@ def _rows(settings: Settings, booster: Booster) -> Any:
         return read_table(source)
     roles = find_roles(source.names, {}, asked_by_params(resolved), {}, source.what)
     if len(roles.features) != n_features and not resolved.predict_disable_shape_check:
-        raise DataError(
-            message(
-                f"{source.what} does not have the columns of the model",
-                got=f"{len(roles.features)} besides the label",
-                expected=str(n_features),
-                hint="label_column, weight_column, group_column and ignore_column say which "
-                "columns are not features.",
-            )
+        raise DataError.because(
+            f"{source.what} does not have the columns of the model",
+            got=f"{len(roles.features)} besides the label",
+            expected=str(n_features),
+            hint="label_column, weight_column, group_column and ignore_column say which "
+            "columns are not features.",
         )
     return read_table(source, [source.names[column] for column in roles.features])
 
@@ -277,8 +275,8 @@ def _refit(settings: Settings) -> None:
 def _convert_model(settings: Settings) -> None:
     language = settings.get("convert_model_language", "cpp")
     if language not in ("c", "cpp"):
-        raise NotSupportedError(
-            message("convert_model_language is not supported", got=language, expected="cpp or c")
+        raise NotSupportedError.because(
+            "convert_model_language is not supported", got=language, expected="cpp or c"
         )
     out = settings.get("convert_model", TABLE["convert_model"].default)
     check_folder(out, "convert_model")

@@ -28,7 +28,7 @@ from gossamer.cli.task import TASKS, Task, find_task, is_present
 from gossamer.data import Dataset
 from gossamer.data.chunks.source import ChosenRows, Source
 from gossamer.data.dataset import built_data
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.check_method import keeps_raw_values
 from gossamer.params.traits import Kind, traits_of
@@ -218,7 +218,7 @@ def with_target(
     n_missing, n_rows = int((~there).sum()), len(values)
     text = f"{n_missing:,} of {n_rows:,} rows of {source.what} have no target {target!r}"
     if settings.missing_target == "error":
-        raise DataError(message(text, hint="Use --missing-target drop to leave them out."))
+        raise DataError.because(text, hint="Use --missing-target drop to leave them out.")
     if n_missing < n_rows:
         console.say(f"{text}: they are left out (--missing-target error refuses them).")
     return ChosenRows(source, there), values[there]
@@ -240,7 +240,7 @@ def training_params(settings: Settings) -> dict[str, Any]:
     for name, value in settings.params.items():
         canonical = name if name == "alpha" else CANONICAL.get(name, name)
         if canonical in params:
-            raise ParameterError(message("a parameter is given twice", got=name))
+            raise ParameterError.because("a parameter is given twice", got=name)
         params[canonical] = value
     by_option = {
         "objective": settings.objective,

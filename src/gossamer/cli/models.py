@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.table.columns import Level
-from gossamer.errors import ModelFileError, message
+from gossamer.errors import ModelFileError
 from gossamer.model import Booster
 
 # What names of tables end with.
@@ -25,18 +25,16 @@ def load_model(path: str) -> Booster:
         OSError: If it cannot be read.
     """
     if Path(path).suffix.lower() in DATA_SUFFIXES:
-        raise ModelFileError(
-            message(
-                f"{path!r} looks like data, not like a model",
-                hint="The model comes first: gossamer COMMAND MODEL FILE.",
-            )
+        raise ModelFileError.because(
+            f"{path!r} looks like data, not like a model",
+            hint="The model comes first: gossamer COMMAND MODEL FILE.",
         )
     if Path(path).is_dir():
-        raise ModelFileError(message(f"the model {path!r} is a folder", expected="a file"))
+        raise ModelFileError.because(f"the model {path!r} is a folder", expected="a file")
     try:
         return Booster(model_file=path)
     except UnicodeDecodeError:
-        raise ModelFileError(message("the file is not a model", got=path)) from None
+        raise ModelFileError.because("the file is not a model", got=path) from None
 
 
 def text_columns(model: Booster) -> list[str]:

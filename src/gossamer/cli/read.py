@@ -17,7 +17,7 @@ from gossamer.data.chunks.source import ColumnsChanged, Source
 from gossamer.data.files import is_binary_dataset, open_files
 from gossamer.data.table.names import listing
 from gossamer.data.text import TextOptions
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params.suggest import did_you_mean
 
 Array = npt.NDArray[Any]
@@ -50,11 +50,9 @@ def open_table(
         return source
     for file in files:
         if is_binary_dataset(file):
-            raise DataError(
-                message(
-                    f"the file {file!r} holds a model, or a data set that was binned before",
-                    expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
-                )
+            raise DataError.because(
+                f"the file {file!r} holds a model, or a data set that was binned before",
+                expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
             )
     found = list(files) if len(files) != 1 else files[0]
     return open_files(found, header, text_columns, options)
@@ -86,23 +84,19 @@ def find_column(source: Source, wanted: str, option: str) -> str:
     """
     names = source.names
     if names is None:
-        raise DataError(
-            message(
-                f"{option} names a column, but the columns of {source.what} have no names",
-                got=wanted,
-            )
+        raise DataError.because(
+            f"{option} names a column, but the columns of {source.what} have no names",
+            got=wanted,
         )
     if wanted in names:
         return wanted
     if wanted.isdecimal() and int(wanted) < len(names):
         return names[int(wanted)]
-    raise DataError(
-        message(
-            f"{option}: there is no such column in {source.what}",
-            got=wanted,
-            expected=f"one of {some_of(names)}",
-            hint=did_you_mean(wanted, names) or _by_case(wanted, names),
-        )
+    raise DataError.because(
+        f"{option}: there is no such column in {source.what}",
+        got=wanted,
+        expected=f"one of {some_of(names)}",
+        hint=did_you_mean(wanted, names) or _by_case(wanted, names),
     )
 
 
@@ -138,7 +132,7 @@ def read_column(source: Source, name: str) -> Array:
     at = source.names.index(name)
     parts = read_all(source, [at], lambda chunk: values_of(chunk, 0))
     if not parts:
-        raise DataError(message(f"{source.what} has no rows"))
+        raise DataError.because(f"{source.what} has no rows")
     kinds = {part.dtype.kind for part in parts}
     if "O" in kinds and len(kinds) > 1:
         parts = [part.astype(object) for part in parts]
@@ -171,17 +165,15 @@ def read_table(source: Source, columns: Sequence[str] | None = None, n_rows: int
         place = {name: i for i, name in enumerate(source.names)}
         missing = [name for name in columns if name not in place]
         if missing:
-            raise DataError(
-                message(
-                    f"{source.what} lacks columns of the model: {listing(missing)}",
-                    expected=f"all of {listing(list(columns))}",
-                    hint=f"It has {some_of(source.names)}.",
-                )
+            raise DataError.because(
+                f"{source.what} lacks columns of the model: {listing(missing)}",
+                expected=f"all of {listing(list(columns))}",
+                hint=f"It has {some_of(source.names)}.",
             )
         at = [place[name] for name in columns]
     chunks = _first_chunks(source, at, n_rows) if n_rows else read_all(source, at, lambda c: c)
     if not chunks:
-        raise DataError(message(f"{source.what} has no rows"))
+        raise DataError.because(f"{source.what} has no rows")
     if source.names is None:
         from scipy.sparse import vstack
 
@@ -238,11 +230,9 @@ def check_folder(path: str, option: str = "--out") -> None:
     """
     folder = Path(path).parent
     if Path(path).is_dir():
-        raise DataError(message(f"{option}: {path!r} is a folder", expected="a file"))
+        raise DataError.because(f"{option}: {path!r} is a folder", expected="a file")
     if not folder.is_dir():
-        raise DataError(
-            message(
-                f"{option}: there is no folder for {path!r}",
-                hint=f"Make it first: mkdir -p {folder}",
-            )
+        raise DataError.because(
+            f"{option}: there is no folder for {path!r}",
+            hint=f"Make it first: mkdir -p {folder}",
         )

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from gossamer.cli.config_file import Pairs, read_config
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params import CANONICAL, TABLE
 from gossamer.params.suggest import did_you_mean
 
@@ -145,12 +145,10 @@ def _use(
             options[option] = _cast(ctx, known[option], value, name)
     elif canonical is None:
         names = [*CANONICAL, *(n.replace("_", "-") for n in known if n not in ("sets", "as_json"))]
-        raise ParameterError(
-            message(
-                "there is no such parameter or option",
-                got=name,
-                hint=did_you_mean(plain, names) or "`gossamer params` lists the parameters.",
-            )
+        raise ParameterError.because(
+            "there is no such parameter or option",
+            got=name,
+            hint=did_you_mean(plain, names) or "`gossamer params` lists the parameters.",
         )
     elif option is None:
         params[plain] = value
@@ -191,8 +189,8 @@ def read_pair(text: str) -> tuple[str, Any]:
     """
     name, found, value = text.partition("=")
     if not found or not name.strip():
-        raise ParameterError(
-            message("--set cannot be used", got=text, expected="key=value, as num_leaves=63")
+        raise ParameterError.because(
+            "--set cannot be used", got=text, expected="key=value, as num_leaves=63"
         )
     return name.strip(), value.strip()
 
@@ -216,13 +214,11 @@ def _check_task(ctx: click.Context, value: Any) -> None:
     spellings = {"training": "train", "prediction": "predict", "test": "predict"}
     asked = spellings.get(str(value), str(value))
     if asked != ctx.info_name and not (asked == "train" and ctx.info_name == "cv"):
-        raise ParameterError(
-            message(
-                f"the config asks for task={value}, and this is `gossamer {ctx.info_name}`",
-                hint=f"Use `gossamer {asked}`."
-                if asked in ("train", "predict")
-                else f"Use `gossamer config=FILE task={asked}`.",
-            )
+        raise ParameterError.because(
+            f"the config asks for task={value}, and this is `gossamer {ctx.info_name}`",
+            hint=f"Use `gossamer {asked}`."
+            if asked in ("train", "predict")
+            else f"Use `gossamer config=FILE task={asked}`.",
         )
 
 
@@ -247,8 +243,8 @@ def _cast(ctx: click.Context, option: click.Parameter, value: Any, name: str) ->
     try:
         return option.type_cast_value(ctx, value)
     except click.UsageError as error:
-        raise ParameterError(
-            message(f"{name} cannot be used ({error.message.rstrip('.')})", got=value)
+        raise ParameterError.because(
+            f"{name} cannot be used ({error.message.rstrip('.')})", got=value
         ) from None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 Rows = npt.NDArray[np.int64]
 
@@ -55,11 +55,9 @@ def split_rows(
             chosen[random.permutation(rows)[:n_chosen]] = True
     train, valid = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     if not len(train) or not len(valid):
-        raise DataError(
-            message(
-                f"{n_rows} rows are too few to set a share of {share} apart for validation",
-                expected="at least one row on either side",
-            )
+        raise DataError.because(
+            f"{n_rows} rows are too few to set a share of {share} apart for validation",
+            expected="at least one row on either side",
         )
     return train, valid
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer.data.table.columns import Level
 from gossamer.data.table.names import listing
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.params.traits import Kind, traits_of
 
 TaskName = Literal["regression", "binary", "multiclass", "ranking"]
@@ -109,12 +109,10 @@ class Task:
         place = {_key(name): i for i, name in enumerate(self.classes)}
         unknown = [name for name in map(_level, found) if _key(name) not in place]
         if unknown:
-            raise DataError(
-                message(
-                    f"{what} has classes that the training rows do not have: "
-                    f"{listing([str(name) for name in unknown])}",
-                    expected=listing([str(name) for name in self.classes], 20),
-                )
+            raise DataError.because(
+                f"{what} has classes that the training rows do not have: "
+                f"{listing([str(name) for name in unknown])}",
+                expected=listing([str(name) for name in self.classes], 20),
             )
         numbers = np.array([place[_key(_level(name))] for name in found])
         return np.asarray(numbers[codes.ravel()], dtype=np.float64)
@@ -154,11 +152,9 @@ def find_task(
     if name is None:
         return _guess(values, classes, what)
     if name == "binary" and len(classes) != 2:
-        raise DataError(
-            message(
-                f"{what} has {len(classes)} different values: {_listed(classes)}",
-                expected="two, for binary classification",
-            )
+        raise DataError.because(
+            f"{what} has {len(classes)} different values: {_listed(classes)}",
+            expected="two, for binary classification",
         )
     if num_class is not None and name == "multiclass":
         is_code = all(isinstance(c, int) and 0 <= c < num_class for c in classes)
@@ -177,11 +173,9 @@ def _asked(
     if asked != "auto":
         name: Any = asked
         if by_objective is not None and by_objective != asked:
-            raise ParameterError(
-                message(
-                    f"--task {asked} and --objective {objective} do not fit",
-                    hint="Leave one of them out.",
-                )
+            raise ParameterError.because(
+                f"--task {asked} and --objective {objective} do not fit",
+                hint="Leave one of them out.",
             )
         return name, "--task"
     if by_objective is not None:
@@ -211,12 +205,10 @@ def _guess(values: Array, classes: tuple[Level, ...], what: str) -> Task:
         return Task("binary", f"{what} has two values: {_listed(classes)}", classes)
     if isinstance(classes[0], str):
         if n_values > min(_MOST_NAMES, n_rows // 2):
-            raise DataError(
-                message(
-                    f"{what} is text, with {n_values} different values in {n_rows} rows",
-                    expected="classes, or numbers",
-                    hint="Is it the right column? If these are classes: --task multiclass.",
-                )
+            raise DataError.because(
+                f"{what} is text, with {n_values} different values in {n_rows} rows",
+                expected="classes, or numbers",
+                hint="Is it the right column? If these are classes: --task multiclass.",
             )
         return Task("multiclass", f"{what} is text of {n_values} values", classes)
     is_whole = all(isinstance(value, int) for value in classes)
@@ -227,11 +219,9 @@ def _guess(values: Array, classes: tuple[Level, ...], what: str) -> Task:
 
 
 def _one_value(what: str, classes: Sequence[Level]) -> DataError:
-    return DataError(
-        message(
-            f"{what} has the same value in all rows: there is nothing to learn",
-            got=classes[0] if classes else None,
-        )
+    return DataError.because(
+        f"{what} has the same value in all rows: there is nothing to learn",
+        got=classes[0] if classes else None,
     )
 
 
@@ -257,22 +247,20 @@ def is_present(values: Array) -> npt.NDArray[np.bool_]:
 
 def _check_present(values: Array, what: str) -> None:
     if not len(values):
-        raise DataError(message(f"{what} is missing in all rows", expected="values to learn from"))
+        raise DataError.because(f"{what} is missing in all rows", expected="values to learn from")
     if values.dtype.kind in "mM":
-        raise DataError(
-            message(f"{what} holds dates or times", expected="numbers, or text for classes")
+        raise DataError.because(
+            f"{what} holds dates or times", expected="numbers, or text for classes"
         )
     missing = ~is_present(values)
     if values.dtype.kind == "f":
         missing |= np.isinf(values)
     if missing.any():
-        raise DataError(
-            message(
-                f"{what} is missing or infinite in {int(missing.sum())} of {len(values)} rows",
-                got=f"row {int(missing.argmax())} (from 0)",
-                expected="a value in every row",
-                hint="Leave these rows out of the file, or use --missing-target drop.",
-            )
+        raise DataError.because(
+            f"{what} is missing or infinite in {int(missing.sum())} of {len(values)} rows",
+            got=f"row {int(missing.argmax())} (from 0)",
+            expected="a value in every row",
+            hint="Leave these rows out of the file, or use --missing-target drop.",
         )
 
 
@@ -304,10 +292,8 @@ def _numbers(values: Array, what: str, task: Task) -> Array:
         return values.astype(np.float64)
     except (TypeError, ValueError):
         text = next(v for v in values if not isinstance(v, (int, float)))
-        raise DataError(
-            message(
-                f"{what} is text, and {task.title} needs numbers",
-                got=text,
-                hint="Text can be classes: leave --task out, or use --task multiclass.",
-            )
+        raise DataError.because(
+            f"{what} is text, and {task.title} needs numbers",
+            got=text,
+            hint="Text can be classes: leave --task out, or use --task multiclass.",
         ) from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from gossamer.data.files.arrow import need_pyarrow
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.files import PartFile
 
 _KINDS: Final = {
@@ -189,10 +189,8 @@ def header_line(names: Sequence[str], delimiter: str = ",") -> bytes:
 def _kind_of(path: str) -> str:
     kind = _KINDS.get(Path(path).suffix.lower())
     if kind is None:
-        raise DataError(
-            message(
-                f"--out: the name {path!r} does not tell what kind of file it is to be",
-                expected=f"a name that ends with {', '.join(_KINDS)}; or - for CSV to the terminal",
-            )
+        raise DataError.because(
+            f"--out: the name {path!r} does not tell what kind of file it is to be",
+            expected=f"a name that ends with {', '.join(_KINDS)}; or - for CSV to the terminal",
         )
     return kind

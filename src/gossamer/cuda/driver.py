@@ -45,25 +45,21 @@ def find_driver() -> Any:
     try:
         from cuda.bindings import driver
     except ImportError as error:
-        raise DeviceError(
-            message(
-                "device_type=cuda needs the package cuda-bindings",
-                got=str(error),
-                hint='Install it with `pip install "gossamer[cuda]"`, or use device_type=cpu.',
-            )
+        raise DeviceError.because(
+            "device_type=cuda needs the package cuda-bindings",
+            got=str(error),
+            hint='Install it with `pip install "gossamer[cuda]"`, or use device_type=cpu.',
         ) from error
     try:
         result = driver.cuInit(0)[0]
     except RuntimeError as error:  # the driver's library is not there
         result = error
     if result != driver.CUresult.CUDA_SUCCESS:
-        raise DeviceError(
-            message(
-                "device_type=cuda finds no NVIDIA driver that works",
-                got=str(result),
-                hint="Install the NVIDIA driver (535 or newer) and see whether nvidia-smi lists "
-                "the GPU, or use device_type=cpu: the model is the same.",
-            )
+        raise DeviceError.because(
+            "device_type=cuda finds no NVIDIA driver that works",
+            got=str(result),
+            hint="Install the NVIDIA driver (535 or newer) and see whether nvidia-smi lists "
+            "the GPU, or use device_type=cpu: the model is the same.",
         )
     return driver
 
@@ -86,12 +82,10 @@ class _Gpu:
         self._success = driver.CUresult.CUDA_SUCCESS
         n_devices = _number_of_devices(driver)
         if not 0 <= number < n_devices:
-            raise DeviceError(
-                message(
-                    "there is no GPU of this number",
-                    got=f"gpu_device_id={number}",
-                    expected=f"0 to {n_devices - 1}" if n_devices else "a GPU, but there is none",
-                )
+            raise DeviceError.because(
+                "there is no GPU of this number",
+                got=f"gpu_device_id={number}",
+                expected=f"0 to {n_devices - 1}" if n_devices else "a GPU, but there is none",
             )
         device = self.do("cuDeviceGet", number)
         self.context = self.do("cuDevicePrimaryCtxRetain", device)
@@ -126,7 +120,7 @@ class _Gpu:
                     hint="Use device_type=cpu, fewer leaves or a smaller max_bin.",
                 )
             )
-        raise DeviceError(message(f"the GPU driver failed in {name}", got=str(result)))
+        raise DeviceError.because(f"the GPU driver failed in {name}", got=str(result))
 
     def enter(self) -> None:
         """Make this GPU current in this thread."""

@@ -89,13 +89,11 @@ def check_on_gpu(
 
 
 def _refusal(name: str, got: Any, expected: str) -> NotSupportedError:
-    return NotSupportedError(
-        message(
-            f"device_type=cuda does not know {name}",
-            got=got,
-            expected=expected,
-            hint="Use device_type=cpu, or device_type=auto, which takes the CPU where it must.",
-        )
+    return NotSupportedError.because(
+        f"device_type=cuda does not know {name}",
+        got=got,
+        expected=expected,
+        hint="Use device_type=cpu, or device_type=auto, which takes the CPU where it must.",
     )
 
 

@@ -14,7 +14,7 @@ from dask.delayed import Delayed, delayed
 from gossamer.dask.workers import Part
 from gossamer.distributed import ShardData
 from gossamer.distributed.train import ROW_FIELDS
-from gossamer.errors import DataError, DataTypeError, message
+from gossamer.errors import DataError, DataTypeError
 
 
 @dataclass(eq=False)
@@ -59,17 +59,15 @@ class DaskDataset:
         if not named:
             return
         if not isinstance(self.data, dask.dataframe.DataFrame):
-            raise DataTypeError(
-                message(
-                    f"{named[0]} names a column, and the data has no names",
-                    got=type(self.data).__name__,
-                    expected="a Dask frame",
-                )
+            raise DataTypeError.because(
+                f"{named[0]} names a column, and the data has no names",
+                got=type(self.data).__name__,
+                expected="a Dask frame",
             )
         columns = [getattr(self, field) for field in named]
         for field, column in zip(named, columns, strict=True):
             if column not in self.data.columns:
-                raise DataError(message(f"{field} is not a column of the frame", got=column))
+                raise DataError.because(f"{field} is not a column of the frame", got=column)
             setattr(self, field, self.data[column])
         self.data = self.data.drop(columns=columns)
 
@@ -96,13 +94,11 @@ class DaskDataset:
                 continue
             columns[name] = split(values, name)
             if len(columns[name]) != len(columns["data"]):
-                raise DataError(
-                    message(
-                        f"{name} and the table differ in partitions",
-                        got=len(columns[name]),
-                        expected=str(len(columns["data"])),
-                        hint="Rechunk or repartition one of them.",
-                    )
+                raise DataError.because(
+                    f"{name} and the table differ in partitions",
+                    got=len(columns[name]),
+                    expected=str(len(columns["data"])),
+                    hint="Rechunk or repartition one of them.",
                 )
         make = delayed(make_part, pure=False)
         names = list(columns)
@@ -144,22 +140,18 @@ def make_part(names: Sequence[str], *values: Any) -> Part:
     n_rows = part["data"].shape[0]
     for name, value in part.items():
         if name not in ("data", "group") and len(value) != n_rows:
-            raise DataError(
-                message(
-                    f"{name} and the table differ in rows in one of the partitions",
-                    got=len(value),
-                    expected=str(n_rows),
-                    hint="Rechunk or repartition one of them.",
-                )
+            raise DataError.because(
+                f"{name} and the table differ in rows in one of the partitions",
+                got=len(value),
+                expected=str(n_rows),
+                hint="Rechunk or repartition one of them.",
             )
     if "group" in part and int(part["group"].sum()) != n_rows:
-        raise DataError(
-            message(
-                "the queries of a partition do not have its rows",
-                got=int(part["group"].sum()),
-                expected=str(n_rows),
-                hint="Pass query, the query of each row, if queries span partitions.",
-            )
+        raise DataError.because(
+            "the queries of a partition do not have its rows",
+            got=int(part["group"].sum()),
+            expected=str(n_rows),
+            hint="Pass query, the query of each row, if queries span partitions.",
         )
     return part
 
@@ -185,13 +177,11 @@ def split(values: Any, name: str) -> list[Any]:
         return [_with_whole_graph(part) for part in values.to_delayed()]
     if isinstance(values, (list, tuple)) and values and all(map(_is_delayed, values)):
         return list(values)
-    raise DataTypeError(
-        message(
-            f"{name} is not in partitions",
-            got=type(values).__name__,
-            expected="a Dask array, frame or series, or a list of delayed values",
-            hint="dask.array.from_array() makes partitions of an array.",
-        )
+    raise DataTypeError.because(
+        f"{name} is not in partitions",
+        got=type(values).__name__,
+        expected="a Dask array, frame or series, or a list of delayed values",
+        hint="dask.array.from_array() makes partitions of an array.",
     )
 
 

@@ -17,7 +17,7 @@ from gossamer.dask.train import Predict, map_rows
 from gossamer.dask.workers import Part
 from gossamer.distributed import Group, SavedRounds, ShardData, check_supported
 from gossamer.distributed import train as train_shard
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.sklearn import GossamerClassifier, GossamerModel, GossamerRanker, GossamerRegressor
 from gossamer.sklearn.arguments import take_out
 from gossamer.sklearn.class_weight import weigh_by_class
@@ -150,12 +150,10 @@ class DaskGossamerModel(GossamerModel):
         """
         check_supported(self._checked_params())
         if self._needs_queries and group is None and query is None:
-            raise DataError(
-                message(
-                    "ranking needs to know the queries",
-                    got="neither group nor query",
-                    hint="Pass group (rows of each query) or query (one id per row) to fit.",
-                )
+            raise DataError.because(
+                "ranking needs to know the queries",
+                got="neither group nor query",
+                hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )
         data = DaskDataset(
             X,
@@ -187,8 +185,8 @@ class DaskGossamerModel(GossamerModel):
         if eval_names is None and with_training is not None:
             names[with_training] = "training"
         if len(names) != n_sets:
-            raise DataError(
-                message("eval_names and eval_set differ in length", got=names, expected=str(n_sets))
+            raise DataError.because(
+                "eval_names and eval_set differ in length", got=names, expected=str(n_sets)
             )
         base = init_model.booster_ if isinstance(init_model, GossamerModel) else init_model
         job = _FitJob(

@@ -81,12 +81,10 @@ def _alive_workers(client: Client, lost: set[str], time_out: float) -> list[str]
         if found:
             return found
         if time.monotonic() > deadline:
-            raise GossamerError(
-                message(
-                    "the cluster has no workers",
-                    got=f"none within {time_out:g} seconds",
-                    hint="Start workers, or scale the cluster.",
-                )
+            raise GossamerError.because(
+                "the cluster has no workers",
+                got=f"none within {time_out:g} seconds",
+                hint="Start workers, or scale the cluster.",
             )
         time.sleep(_PAUSE)
 

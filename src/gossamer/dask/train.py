@@ -22,7 +22,7 @@ from gossamer.dask.workers import Part
 from gossamer.distributed import Group, SavedRounds, Traffic, check_supported
 from gossamer.distributed import train as train_shard
 from gossamer.distributed.machines import take_network
-from gossamer.errors import DataTypeError, NotSupportedError, message
+from gossamer.errors import DataTypeError, NotSupportedError
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.train import Callback
@@ -119,22 +119,18 @@ def train(
         WorkerError: If a function of yours failed on a worker, or too many workers were lost.
     """
     if not isinstance(data, DaskDataset):
-        raise DataTypeError(
-            message(
-                "data must be a DaskDataset",
-                got=type(data).__name__,
-                expected="DaskDataset(data, label=...)",
-            )
+        raise DataTypeError.because(
+            "data must be a DaskDataset",
+            got=type(data).__name__,
+            expected="DaskDataset(data, label=...)",
         )
     network, params = take_network(params)  # Dask's workers know each other
     if network.get("tree_learner") == "feature":
-        raise NotSupportedError(
-            message(
-                "tree_learner=feature needs all rows on every worker, and Dask's have some each",
-                got="feature",
-                expected="data",
-                hint="Leave it out, or use gossamer.distributed.train.",
-            )
+        raise NotSupportedError.because(
+            "tree_learner=feature needs all rows on every worker, and Dask's have some each",
+            got="feature",
+            expected="data",
+            hint="Leave it out, or use gossamer.distributed.train.",
         )
     check_supported(params)
     sets = [valid_sets] if isinstance(valid_sets, DaskDataset) else list(valid_sets or [])
@@ -186,13 +182,11 @@ def map_rows(function: Any, model: Any, data: Any) -> dask.array.Array:
         example = np.asarray(function(model, np.zeros((2, data.shape[1]), dtype=data.dtype)))
         counts = data.chunks[0]
     else:
-        raise DataTypeError(
-            message(
-                "data is not in partitions",
-                got=type(data).__name__,
-                expected="a Dask array or frame",
-                hint="Use the model's own predict() for tables in memory.",
-            )
+        raise DataTypeError.because(
+            "data is not in partitions",
+            got=type(data).__name__,
+            expected="a Dask array or frame",
+            hint="Use the model's own predict() for tables in memory.",
         )
     blocks = split(data, "data")
     if counts is None:

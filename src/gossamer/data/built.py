@@ -21,7 +21,7 @@ from gossamer.data.storage.binned import BinnedTable, trainable
 from gossamer.data.table.frames import frame_names, is_frame, without_columns
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import default_names, listing
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params import Params
 
 Kind = Literal["table", "chunks", "binary file", "subset"]
@@ -171,7 +171,7 @@ class BuiltData:
             if self.source.kind == "chunks":
                 names = listing(self.names, 20)
                 hint = f"Name a column: Dataset(..., label='...'). There are {names}."
-            raise DataError(message("the data set has no label", hint=hint))
+            raise DataError.because("the data set has no label", hint=hint)
         return found
 
     def field(self, name: str) -> npt.NDArray[Any] | None:
@@ -224,17 +224,17 @@ class BuiltData:
         names = self.columns.names
         if isinstance(feature, str):
             if feature not in names:
-                raise DataError(message("there is no such column", got=feature))
+                raise DataError.because("there is no such column", got=feature)
             feature = names.index(feature)
         if not 0 <= feature < len(names):
             expected = f"0..{len(names) - 1}"
-            raise DataError(message("there is no such column", got=feature, expected=expected))
+            raise DataError.because("there is no such column", got=feature, expected=expected)
         return self.table.n_bins_of(feature)
 
     def check_same_bins(self, other: BuiltData, what: str, hint: str) -> None:
         """Raise if other data has other bins; `what` says so."""
         if not self.table.binning.is_same(other.table.binning):
-            raise DataError(message(what, hint=hint))
+            raise DataError.because(what, hint=hint)
 
     def without_fields(self, table: Any) -> Any:
         """Return a frame without the columns that are labels, weights, ... of this data."""
@@ -266,29 +266,23 @@ class GivenRows:
 
 def freed(action: str) -> DataError:
     """Return the error of an action that needs raw data which is released."""
-    return DataError(
-        message(
-            f"data set used after being freed: {action} needs the raw data",
-            hint="Keep it with Dataset(..., free_raw_data=False).",
-        )
+    return DataError.because(
+        f"data set used after being freed: {action} needs the raw data",
+        hint="Keep it with Dataset(..., free_raw_data=False).",
     )
 
 
 def not_in_memory(user: str) -> DataError:
     """Return the error of what needs raw values of a table that is read in chunks."""
-    return DataError(
-        message(
-            f"{user} needs raw values, and files and chunks are never in memory as a whole",
-            expected="a table in memory",
-            hint="Load it first, for instance with pandas.read_parquet().",
-        )
+    return DataError.because(
+        f"{user} needs raw values, and files and chunks are never in memory as a whole",
+        expected="a table in memory",
+        hint="Load it first, for instance with pandas.read_parquet().",
     )
 
 
 def _refuse_released(user: str) -> Values:
-    raise DataError(
-        message(
-            f"{user} needs raw values, and this data set's raw values are freed",
-            hint=f"Pass {user.partition('=')[0]} in Dataset(params=...), or free_raw_data=False.",
-        )
+    raise DataError.because(
+        f"{user} needs raw values, and this data set's raw values are freed",
+        hint=f"Pass {user.partition('=')[0]} in Dataset(params=...), or free_raw_data=False.",
     )

@@ -26,7 +26,7 @@ from gossamer.data.lazy import LazyData
 from gossamer.data.request import is_auto
 from gossamer.data.summary import to_line
 from gossamer.data.table.columns import Level
-from gossamer.errors import DataError, DataTypeError, message
+from gossamer.errors import DataError, DataTypeError
 from gossamer.params import BINNING_PARAMS, Params, resolve
 from gossamer.params.given import as_dict
 
@@ -114,7 +114,7 @@ class Dataset:
             "position": position,
         }
         if reference is not None and not isinstance(reference, Dataset):
-            raise DataTypeError(message("reference must be a Dataset", got=reference))
+            raise DataTypeError.because("reference must be a Dataset", got=reference)
         self._reference = reference
         self._lazy: LazyData = LazyData(
             data,
@@ -293,15 +293,13 @@ class Dataset:
             ['a', 'b']
         """
         if not isinstance(other, Dataset):
-            raise DataTypeError(message("this is not a Dataset", got=type(other).__name__))
+            raise DataTypeError.because("this is not a Dataset", got=type(other).__name__)
         added = other._lazy.built
         if self._lazy.built is None or added is None:
-            raise DataError(
-                message(
-                    "a data set is not constructed",
-                    got="the other" if added is None else "this one",
-                    hint="Call construct() on both before add_features_from().",
-                )
+            raise DataError.because(
+                "a data set is not constructed",
+                got="the other" if added is None else "this one",
+                hint="Call construct() on both before add_features_from().",
             )
         self._lazy.add_columns(added)
         return self
@@ -471,7 +469,7 @@ def check_dataset(data: object, name: str = "train_set", expected: str = "") -> 
     """Raise if this is not a `Dataset`."""
     if not isinstance(data, Dataset):
         got, expected = type(data).__name__, expected or "Dataset(data, label=...)"
-        raise DataTypeError(message(f"{name} must be a Dataset", got=got, expected=expected))
+        raise DataTypeError.because(f"{name} must be a Dataset", got=got, expected=expected)
 
 
 def given_rows(data: Dataset) -> GivenRows | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 
 Rows = npt.NDArray[np.int64]
 
@@ -125,16 +125,14 @@ def read_folds(
         groups = None if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
         folds = folds.split(np.zeros((n_rows, 1)), label, groups)
     if not isinstance(folds, Iterable) or isinstance(folds, str | bytes | dict):
-        raise ParameterError(
-            message(
-                "folds cannot be used",
-                got=folds,
-                expected="pairs of (training rows, test rows), or a splitter with split()",
-            )
+        raise ParameterError.because(
+            "folds cannot be used",
+            got=folds,
+            expected="pairs of (training rows, test rows), or a splitter with split()",
         )
     found = [_read_fold(i, pair, n_rows) for i, pair in enumerate(folds)]
     if not found:
-        raise DataError(message("folds are empty", expected="at least one (train, test)"))
+        raise DataError.because("folds are empty", expected="at least one (train, test)")
     return found
 
 
@@ -142,8 +140,8 @@ def _read_fold(i: int, pair: Any, n_rows: int) -> Fold:
     try:
         train, test = pair
     except (TypeError, ValueError):
-        raise ParameterError(
-            message(f"fold {i} is not a pair", got=pair, expected="(training rows, test rows)")
+        raise ParameterError.because(
+            f"fold {i} is not a pair", got=pair, expected="(training rows, test rows)"
         ) from None
     fold = Fold(
         _read_rows(f"training rows of fold {i}", train, n_rows),
@@ -153,12 +151,10 @@ def _read_fold(i: int, pair: Any, n_rows: int) -> Fold:
     is_trained_on[fold.train] = True
     both = fold.test[is_trained_on[fold.test]]
     if len(both):
-        raise DataError(
-            message(
-                f"fold {i} trains on rows that it evaluates on",
-                got=both.tolist(),
-                expected="training and test rows that differ",
-            )
+        raise DataError.because(
+            f"fold {i} trains on rows that it evaluates on",
+            got=both.tolist(),
+            expected="training and test rows that differ",
         )
     return fold
 
@@ -167,30 +163,26 @@ def _read_rows(what: str, rows: Any, n_rows: int) -> Rows:
     try:
         found = np.asarray(rows)
     except (TypeError, ValueError) as error:
-        raise DataError(message(f"{what} cannot be made an array ({error})")) from None
+        raise DataError.because(f"{what} cannot be made an array ({error})") from None
     if found.ndim != 1 or len(found) == 0:
-        raise DataError(
-            message(f"{what} cannot be used", got=rows, expected="a list of at least one row")
+        raise DataError.because(
+            f"{what} cannot be used", got=rows, expected="a list of at least one row"
         )
     if found.dtype.kind not in "iu":
-        raise DataError(
-            message(
-                f"{what} cannot be used",
-                got=str(found.dtype),
-                expected="numbers of rows, from 0",
-                hint="np.flatnonzero(mask) gives the rows of a mask."
-                if found.dtype == np.bool_
-                else "",
-            )
+        raise DataError.because(
+            f"{what} cannot be used",
+            got=str(found.dtype),
+            expected="numbers of rows, from 0",
+            hint="np.flatnonzero(mask) gives the rows of a mask."
+            if found.dtype == np.bool_
+            else "",
         )
     is_outside = (found < 0) | (found >= n_rows)
     if is_outside.any():
-        raise DataError(
-            message(
-                f"{what} are not all in the data",
-                got=int(found[np.argmax(is_outside)]),
-                expected=f"numbers from 0 to {n_rows - 1}",
-            )
+        raise DataError.because(
+            f"{what} are not all in the data",
+            got=int(found[np.argmax(is_outside)]),
+            expected=f"numbers from 0 to {n_rows - 1}",
         )
     return np.sort(found.astype(np.int64))
 
@@ -205,17 +197,15 @@ def _leave_out(fold_of: Rows, n_folds: int) -> list[Fold]:
 def _check_count(n_folds: Any, n_things: int, things: str) -> None:
     is_integer = isinstance(n_folds, Integral) and not isinstance(n_folds, bool)
     if not is_integer or n_folds < 2:
-        raise ParameterError(
-            message(
-                "nfold cannot be used",
-                got=n_folds,
-                expected="an integer >= 2",
-                hint="A single split can be given as folds=[(train, test)].",
-            )
+        raise ParameterError.because(
+            "nfold cannot be used",
+            got=n_folds,
+            expected="an integer >= 2",
+            hint="A single split can be given as folds=[(train, test)].",
         )
     if n_folds > n_things:
-        raise ParameterError(
-            message(f"there are not enough {things} for nfold={n_folds}", got=n_things)
+        raise ParameterError.because(
+            f"there are not enough {things} for nfold={n_folds}", got=n_things
         )
 
 
@@ -223,7 +213,7 @@ def _random(seed: Any) -> np.random.RandomState:
     """NumPy's old generator: its numbers never change, and LightGBM's folds come from it."""
     is_integer = isinstance(seed, Integral) and not isinstance(seed, bool)
     if not is_integer or not 0 <= seed < 2**32:
-        raise ParameterError(
-            message("seed cannot be used", got=seed, expected="an integer from 0 to 4294967295")
+        raise ParameterError.because(
+            "seed cannot be used", got=seed, expected="an integer from 0 to 4294967295"
         )
     return np.random.RandomState(int(seed))

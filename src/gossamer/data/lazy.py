@@ -22,7 +22,7 @@ from gossamer.data.table.frames import take_rows_of
 from gossamer.data.table.matrix import as_table
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params import BINNING_PARAMS, TABLE, Params, resolve
 from gossamer.params.check_method import keeps_raw_values
 
@@ -147,13 +147,11 @@ class LazyData:
         if not changed:
             return
         if self._has_no_raw_data(built):
-            raise DataError(
-                message(
-                    f"{changed[0]} cannot change after the data set is constructed",
-                    got=params[changed[0]],
-                    expected=repr(values[changed[0]]),
-                    hint="Pass it to Dataset(params=...), or use free_raw_data=False.",
-                )
+            raise DataError.because(
+                f"{changed[0]} cannot change after the data set is constructed",
+                got=params[changed[0]],
+                expected=repr(values[changed[0]]),
+                hint="Pass it to Dataset(params=...), or use free_raw_data=False.",
             )
         self._unbuild()
 
@@ -211,11 +209,9 @@ class LazyData:
         if self.reference is not None or not built.source.params.weighted_bins:
             return
         if self._has_no_raw_data(built):
-            raise DataError(
-                message(
-                    "weights cannot change after bins were chosen by them (weighted_bins)",
-                    hint="Pass weight to Dataset, or use free_raw_data=False.",
-                )
+            raise DataError.because(
+                "weights cannot change after bins were chosen by them (weighted_bins)",
+                hint="Pass weight to Dataset, or use free_raw_data=False.",
             )
         self._unbuild()
 

@@ -16,7 +16,7 @@ from gossamer.data.chunks.program_source import find_chunks
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.table.matrix import Values
 from gossamer.distributed.group import Group
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params import Params
 
 
@@ -27,12 +27,10 @@ class AllRowsSource(ChunkedSource):
         filled = [chunk for chunk in chunks if chunk.shape[0] > 0]
         source = find_chunks(filled) if filled else None
         if source is None:
-            raise DataError(
-                message(
-                    "this worker has no rows",
-                    expected="all rows on every worker",
-                    hint='Leave tree_learner="feature" out: rows are then split among workers.',
-                )
+            raise DataError.because(
+                "this worker has no rows",
+                expected="all rows on every worker",
+                hint='Leave tree_learner="feature" out: rows are then split among workers.',
             )
         super().__init__(source)
         self._group = group
@@ -132,10 +130,8 @@ def check_same(group: Group, content: bytes, what: str) -> None:
         DataError: If they do not; the message calls it `what`.
     """
     if len(set(group.gather(sha256(content).digest()))) > 1:
-        raise DataError(
-            message(
-                f"workers have different {what}",
-                expected='the same rows on every worker with tree_learner="feature"',
-                hint='Use tree_learner="data" where rows are split among the workers.',
-            )
+        raise DataError.because(
+            f"workers have different {what}",
+            expected='the same rows on every worker with tree_learner="feature"',
+            hint='Use tree_learner="data" where rows are split among the workers.',
         )

@@ -29,7 +29,7 @@ from gossamer.data.table.sparse import read_sparse, to_scipy
 from gossamer.distributed.group import Group
 from gossamer.distributed.messages import gather_facts, values_from_bytes, values_to_bytes
 from gossamer.distributed.table import Shard, ShardedTable
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
 
@@ -65,7 +65,7 @@ class ChunkedShards(NamedChunkedTable):
         facts = gather_facts(group, None if own is None else _describe(own, self._in_order))
         filled = [fact for fact in facts if fact is not None]
         if not filled:
-            raise DataError(message("there are no rows on any worker", hint="Pass data with rows."))
+            raise DataError.because("there are no rows on any worker", hint="Pass data with rows.")
         self.names, self.n_columns = filled[0]["names"], filled[0]["n_columns"]
         _check_columns(group, facts, self.names, self.n_columns)
         self._counts = [0 if fact is None else int(fact["n_rows"]) for fact in facts]
@@ -258,12 +258,10 @@ def _check_columns(
         if fact is None:
             continue
         if fact["n_columns"] != n_columns or sorted(fact["names"] or []) != sorted(names or []):
-            raise DataError(
-                message(
-                    f"the chunks of worker {worker} have other columns than those before",
-                    got=fact["names"] or fact["n_columns"],
-                    expected=str(names or n_columns),
-                )
+            raise DataError.because(
+                f"the chunks of worker {worker} have other columns than those before",
+                got=fact["names"] or fact["n_columns"],
+                expected=str(names or n_columns),
             )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer.distributed.tcp import TcpGroup, connect
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.params import CANONICAL, TABLE
 from gossamer.params.coerce import coerce
 
@@ -48,13 +48,11 @@ def take_network(params: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict
 def _check_learner(value: Any) -> str:
     learner = str(coerce(TABLE["tree_learner"], value, "tree_learner"))
     if learner == "voting":
-        raise NotSupportedError(
-            message(
-                "this tree_learner is not supported on several workers",
-                got=value,
-                expected="data or feature",
-                hint="Leave it out: features are shared out for the search in any case.",
-            )
+        raise NotSupportedError.because(
+            "this tree_learner is not supported on several workers",
+            got=value,
+            expected="data or feature",
+            hint="Leave it out: features are shared out for the search in any case.",
         )
     return learner
 
@@ -78,20 +76,16 @@ def connect_machines(network: Mapping[str, Any], token: str | None) -> TcpGroup:
     given |= {name: coerce(TABLE[name], value, name) for name, value in network.items()}
     machines = _read_machines(given["machines"], given["machine_list_filename"])
     if "num_machines" in network and given["num_machines"] != len(machines):
-        raise ParameterError(
-            message(
-                "num_machines is not the number of machines",
-                got=given["num_machines"],
-                expected=str(len(machines)),
-            )
+        raise ParameterError.because(
+            "num_machines is not the number of machines",
+            got=given["num_machines"],
+            expected=str(len(machines)),
         )
     if token is None:
-        raise ParameterError(
-            message(
-                "machines need a token: a secret that keeps strangers out",
-                expected="train(..., token='...')",
-                hint="Make one with secrets.token_hex(), and give it to all machines.",
-            )
+        raise ParameterError.because(
+            "machines need a token: a secret that keeps strangers out",
+            expected="train(..., token='...')",
+            hint="Make one with secrets.token_hex(), and give it to all machines.",
         )
     rank = _find_own(machines, given["local_listen_port"])
     return connect(machines, rank, token, given["time_out"] * _MINUTE)
@@ -103,17 +97,15 @@ def _read_machines(text: str, path: str) -> list[tuple[str, int]]:
     for line in filter(None, map(str.strip, lines)):
         host, _, port = line.replace(" ", ":", 1).rpartition(":")
         if not host or not port.strip().isdigit():
-            raise ParameterError(
-                message("a machine cannot be read", got=line, expected="address:port")
+            raise ParameterError.because(
+                "a machine cannot be read", got=line, expected="address:port"
             )
         machines.append((host.strip(), int(port)))
     if not machines:
-        raise ParameterError(
-            message(
-                "there are no machines",
-                expected="machines='10.0.0.1:12400,10.0.0.2:12400', or machine_list_filename",
-                hint="Pass a group instead if the workers are connected already.",
-            )
+        raise ParameterError.because(
+            "there are no machines",
+            expected="machines='10.0.0.1:12400,10.0.0.2:12400', or machine_list_filename",
+            hint="Pass a group instead if the workers are connected already.",
         )
     return machines
 
@@ -123,13 +115,11 @@ def _find_own(machines: list[tuple[str, int]], port: int) -> int:
     found = [i for i, (host, own) in enumerate(machines) if own == port and _is_here(host)]
     if len(found) == 1:
         return found[0]
-    raise ParameterError(
-        message(
-            "this process is not one of the machines" if not found else "two machines are the same",
-            got=f"local_listen_port={port}",
-            expected="one of them has this port and an address of this computer",
-            hint=f"The machines are {', '.join(f'{host}:{own}' for host, own in machines)}.",
-        )
+    raise ParameterError.because(
+        "this process is not one of the machines" if not found else "two machines are the same",
+        got=f"local_listen_port={port}",
+        expected="one of them has this port and an address of this computer",
+        hint=f"The machines are {', '.join(f'{host}:{own}' for host, own in machines)}.",
     )
 
 

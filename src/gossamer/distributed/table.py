@@ -19,7 +19,7 @@ from gossamer import _native
 from gossamer.data.storage.binned import BinnedTable, RowWindow
 from gossamer.data.table.matrix import Values
 from gossamer.distributed.group import Group
-from gossamer.errors import GossamerError, message
+from gossamer.errors import GossamerError
 
 # Shards begin at multiples of this many rows: the native core adds floats up in blocks of it.
 BLOCK_ROWS: Final = 8192
@@ -161,12 +161,10 @@ class ShardGrower(OwnRowsGrower):
         total = gradient.view(np.uint32).sum(dtype=np.uint64)
         found = np.concatenate(self._shard.group.gather_array(np.array([total])))
         if (found != found[0]).any():
-            raise GossamerError(
-                message(
-                    "the objective gives different gradients on different workers",
-                    expected="a function whose result follows from scores and data",
-                    hint="Random numbers in an objective need a seed.",
-                )
+            raise GossamerError.because(
+                "the objective gives different gradients on different workers",
+                expected="a function whose result follows from scores and data",
+                hint="Random numbers in an objective need a seed.",
             )
 
 

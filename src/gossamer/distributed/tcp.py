@@ -17,7 +17,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from typing import Final
 
 from gossamer.distributed.group import Group, Inbox
-from gossamer.errors import GossamerError, ParameterError, message, shorten
+from gossamer.errors import GossamerError, ParameterError, shorten
 
 _PAUSE: Final = 0.05  # seconds between two tries to connect
 _SHORTEST_TOKEN: Final = 16
@@ -127,17 +127,15 @@ def connect(
 
 def _check(machines: Sequence[tuple[str, int]], rank: int, token: str) -> None:
     if not 0 <= rank < len(machines):
-        raise ParameterError(
-            message("there is no such rank", got=rank, expected=f"0 to {len(machines) - 1}")
+        raise ParameterError.because(
+            "there is no such rank", got=rank, expected=f"0 to {len(machines) - 1}"
         )
     if len(token) < _SHORTEST_TOKEN:
-        raise ParameterError(
-            message(
-                "the token is too short",
-                got=f"{len(token)} characters",
-                expected=f"at least {_SHORTEST_TOKEN}",
-                hint="Make one with secrets.token_hex(), and give it to all processes.",
-            )
+        raise ParameterError.because(
+            "the token is too short",
+            got=f"{len(token)} characters",
+            expected=f"at least {_SHORTEST_TOKEN}",
+            hint="Make one with secrets.token_hex(), and give it to all processes.",
         )
 
 
@@ -164,8 +162,8 @@ def _call(address: tuple[str, int], token: str, deadline: float, name: str) -> C
         try:
             return Client(address, authkey=token.encode())
         except AuthenticationError:
-            raise GossamerError(
-                message(f"worker {name} has another token", hint="Give all processes the same one.")
+            raise GossamerError.because(
+                f"worker {name} has another token", hint="Give all processes the same one."
             ) from None
         except (OSError, EOFError) as problem:
             error = problem
@@ -174,10 +172,8 @@ def _call(address: tuple[str, int], token: str, deadline: float, name: str) -> C
 
 
 def _absent(who: str, time_out: float) -> GossamerError:
-    return GossamerError(
-        message(
-            f"worker {who} could not be reached",
-            got=f"nothing within {time_out:.0f} seconds",
-            hint="Start all processes at about the same time, or raise time_out.",
-        )
+    return GossamerError.because(
+        f"worker {who} could not be reached",
+        got=f"nothing within {time_out:.0f} seconds",
+        hint="Start all processes at about the same time, or raise time_out.",
     )

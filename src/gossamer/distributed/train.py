@@ -20,7 +20,7 @@ from gossamer.distributed.chunked_shards import ChunkedShards
 from gossamer.distributed.group import Group
 from gossamer.distributed.machines import connect_machines, take_network
 from gossamer.distributed.messages import gather_rows
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
 from gossamer.objectives.registry import objective_class
@@ -132,13 +132,11 @@ def check_supported(params: Mapping[str, Any] | None) -> None:
     elif resolved.max_memory > 0:
         asked = "max_memory"
     if asked:
-        raise NotSupportedError(
-            message(
-                f"{asked} is not supported on several workers",
-                got=resolved[asked],
-                expected="linear_tree=false, tree_method=hist and no max_memory",
-                hint="Train on one machine, or leave it out.",
-            )
+        raise NotSupportedError.because(
+            f"{asked} is not supported on several workers",
+            got=resolved[asked],
+            expected="linear_tree=false, tree_method=hist and no max_memory",
+            hint="Train on one machine, or leave it out.",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 
 def read_share(metric: str, argument: str) -> float:
@@ -57,11 +57,9 @@ def _read(argument: str) -> float:
 
 
 def _wrong(metric: str, argument: str, expected: str, example: str) -> ParameterError:
-    return ParameterError(
-        message(
-            f"the metric {metric} cannot use what follows @",
-            got=argument,
-            expected=expected,
-            hint=f"For example metric={example!r}.",
-        )
+    return ParameterError.because(
+        f"the metric {metric} cannot use what follows @",
+        got=argument,
+        expected=expected,
+        hint=f"For example metric={example!r}.",
     )

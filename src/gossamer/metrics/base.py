@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives import Custom, Objective
 from gossamer.objectives.classes import check_class_labels
 from gossamer.params import Params
@@ -88,11 +88,9 @@ def check_predictions(
         DataError: If they have not the shape that a metric needs.
     """
     if predictions.shape != shape:
-        raise DataError(
-            message(
-                f"predictions have the shape {predictions.shape}",
-                expected=f"{shape} for a metric by name",
-                hint="Use metric='none', and a metric function (feval).",
-            )
+        raise DataError.because(
+            f"predictions have the shape {predictions.shape}",
+            expected=f"{shape} for a metric by name",
+            hint="Use metric='none', and a metric function (feval).",
         )
     return np.ascontiguousarray(predictions, dtype=np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from gossamer.data import Dataset
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.metrics.eval_result import EvalResult
 
 # LightGBM's signature: (predictions, data) -> (name, value, maximize), or a list of those.
@@ -57,13 +57,11 @@ def _checked_functions(functions: Any) -> list[CustomMetric]:
     found = functions if isinstance(functions, list | tuple) else [functions]
     for function in found:
         if not callable(function):
-            raise ParameterError(
-                message(
-                    "feval is not a function",
-                    got=function,
-                    expected="a function of (predictions, data), or a list of functions",
-                    hint="Names of metrics go into params['metric'].",
-                )
+            raise ParameterError.because(
+                "feval is not a function",
+                got=function,
+                expected="a function of (predictions, data), or a list of functions",
+                hint="Names of metrics go into params['metric'].",
             )
     return list(found)
 
@@ -85,10 +83,8 @@ def _checked(result: Any, name: str) -> EvalResult:
             raise TypeError
         return EvalResult(name, metric, float(value), bool(maximize))
     except (TypeError, ValueError):
-        raise DataError(
-            message(
-                "a metric function returned something else",
-                got=result,
-                expected="(name, value, whether higher is better), or a list of those",
-            )
+        raise DataError.because(
+            "a metric function returned something else",
+            got=result,
+            expected="(name, value, whether higher is better), or a list of those",
         ) from None

@@ -10,7 +10,7 @@ import numpy as np
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.metrics.argument import read_share, with_argument
 from gossamer.metrics.base import Metric, Scores
 from gossamer.objectives import Gaussian, Objective
@@ -71,12 +71,10 @@ class Quantile(Metric):
         try:
             output = alphas.index(float(argument))
         except ValueError:
-            raise ParameterError(
-                message(
-                    "the metric asks for a quantile that the model does not have",
-                    got=f"quantile@{argument}",
-                    expected=f"one of {', '.join(f'quantile@{alpha:g}' for alpha in alphas)}",
-                )
+            raise ParameterError.because(
+                "the metric asks for a quantile that the model does not have",
+                got=f"quantile@{argument}",
+                expected=f"one of {', '.join(f'quantile@{alpha:g}' for alpha in alphas)}",
             ) from None
         return [cls(with_argument("quantile", alphas[output]), alphas, output)]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.metrics.base import Metric, Scores, predictions_of
 from gossamer.objectives import Objective
 from gossamer.params import Params
@@ -54,13 +54,11 @@ class MeanLoss(Metric):
                 limits = f">= {lowest:g}" + (
                     f" and <= {highest:g}" if math.isfinite(highest) else ""
                 )
-                raise DataError(
-                    message(
-                        f"a label does not fit the metric {self.name}",
-                        got=float(end),
-                        expected=f"numbers {limits}",
-                        hint="Choose another metric.",
-                    )
+                raise DataError.because(
+                    f"a label does not fit the metric {self.name}",
+                    got=float(end),
+                    expected=f"numbers {limits}",
+                    hint="Choose another metric.",
                 )
 
 
@@ -123,12 +121,10 @@ def _tweedie_at(params: Params, argument: str) -> tuple[str, _native.LossArgs]:
         except ValueError:
             power = math.nan
         if not 1 <= power < 2:
-            raise ParameterError(
-                message(
-                    "tweedie-nloglik@ needs the power of the variance",
-                    got=argument,
-                    expected="a number >= 1 and < 2",
-                )
+            raise ParameterError.because(
+                "tweedie-nloglik@ needs the power of the variance",
+                got=argument,
+                expected="a number >= 1 and < 2",
             )
     return f"tweedie-nloglik@{power:g}", _tweedie(power)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.metrics.argument import read_share, with_argument
 from gossamer.metrics.base import Metric, Scores, check_classes
 from gossamer.objectives import Objective
@@ -191,22 +191,18 @@ class AUCMu(Metric):
 def _read_costs(given: tuple[float, ...], n_classes: int) -> npt.NDArray[np.float64]:
     """The matrix; as in LightGBM its diagonal counts for nothing, and nothing else may be zero."""
     if len(given) != n_classes**2:
-        raise ParameterError(
-            message(
-                "auc_mu_weights is of the wrong length",
-                got=f"{len(given)} numbers",
-                expected=f"{n_classes**2}: {n_classes} x {n_classes} classes, row by row",
-            )
+        raise ParameterError.because(
+            "auc_mu_weights is of the wrong length",
+            got=f"{len(given)} numbers",
+            expected=f"{n_classes**2}: {n_classes} x {n_classes} classes, row by row",
         )
     costs = np.array(given, dtype=np.float64).reshape(n_classes, n_classes)
     np.fill_diagonal(costs, 1.0)
     if not costs.all():
         row, column = (int(place[0]) for place in np.nonzero(costs == 0))
-        raise ParameterError(
-            message(
-                f"auc_mu_weights is zero for class {row} taken for class {column}",
-                expected="numbers other than 0 outside the diagonal",
-            )
+        raise ParameterError.because(
+            f"auc_mu_weights is zero for class {row} taken for class {column}",
+            expected="numbers other than 0 outside the diagonal",
         )
     np.fill_diagonal(costs, 0.0)
     return costs

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.metrics.base import Metric, Scores
 from gossamer.objectives import Objective
 from gossamer.objectives.rank_labels import Gains, check_labels, check_queries
@@ -138,12 +138,10 @@ def _rank(text: str | int) -> int:
     except ValueError:
         rank = 0
     if rank < 1:
-        raise ParameterError(
-            message(
-                "a metric cannot be evaluated at this rank",
-                got=text,
-                expected="a whole number, 1 or more",
-                hint="Ranks come from eval_at, or follow the name as in ndcg@10.",
-            )
+        raise ParameterError.because(
+            "a metric cannot be evaluated at this rank",
+            got=text,
+            expected="a whole number, 1 or more",
+            hint="Ranks come from eval_at, or follow the name as in ndcg@10.",
         )
     return rank

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.metrics.base import Metric
 from gossamer.metrics.binary import BinaryError, BinaryLogloss
 from gossamer.metrics.distribution import CRPS, GaussianLoss, Quantile
@@ -72,18 +72,14 @@ def make_metrics(params: Params, objective: Objective, n_targets: int = 1) -> li
     for spelling in names:
         name, at, argument = spelling.partition("@")
         if at and not METRICS[name].takes_argument:
-            raise ParameterError(
-                message(
-                    f"the metric {name} takes no number after the @", got=spelling, expected=name
-                )
+            raise ParameterError.because(
+                f"the metric {name} takes no number after the @", got=spelling, expected=name
             )
         if at and not argument:
-            raise ParameterError(
-                message(
-                    f"nothing follows @ in the name of the metric {name}",
-                    got=spelling,
-                    expected=f"{name}@ and a number",
-                )
+            raise ParameterError.because(
+                f"nothing follows @ in the name of the metric {name}",
+                got=spelling,
+                expected=f"{name}@ and a number",
             )
         _check_fits(name, objective, n_targets)
         found += METRICS[name].from_params(params, argument)
@@ -104,11 +100,9 @@ def _check_fits(name: str, objective: Objective, n_targets: int) -> None:
     reads = metric.for_classes or n_targets > 1 or objective.n_outputs == 1 or fits
     if reads and is_taken and (fits is None or name in fits):
         return
-    raise ParameterError(
-        message(
-            f"metric does not fit objective={objective.name}",
-            got=name,
-            expected=f"one of {', '.join(fits)}" if fits else "another metric",
-            hint=f"It is for objective={' or '.join(takes)}." if takes else "",
-        )
+    raise ParameterError.because(
+        f"metric does not fit objective={objective.name}",
+        got=name,
+        expected=f"one of {', '.join(fits)}" if fits else "another metric",
+        hint=f"It is for objective={' or '.join(takes)}." if takes else "",
     )

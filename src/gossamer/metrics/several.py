@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gossamer.data import Targets
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.metrics.base import Metric, Scores, check_predictions
 from gossamer.objectives import Custom, Objective, SeveralTargets
 
@@ -37,12 +37,10 @@ class MeanOverTargets(Metric):
             ParameterError: If the objective has not one output per target.
         """
         if objective.n_outputs != n_targets:
-            raise ParameterError(
-                message(
-                    f"the metric {metric.name} compares one output with each target",
-                    got=f"{objective.n_outputs} outputs and {n_targets} targets",
-                    hint="Use metric='none', and a metric function (feval).",
-                )
+            raise ParameterError.because(
+                f"the metric {metric.name} compares one output with each target",
+                got=f"{objective.n_outputs} outputs and {n_targets} targets",
+                hint="Use metric='none', and a metric function (feval).",
             )
         return cls(metric, metric.name, metric.maximize)
 

@@ -16,7 +16,6 @@ from gossamer.errors import (
     NotSupportedError,
     ParameterError,
     ParameterTypeError,
-    message,
 )
 from gossamer.logger import warn
 from gossamer.metrics import EvalResult
@@ -100,11 +99,9 @@ class Booster(TrainedModel):
         if train_set is not None:
             check_dataset(train_set)
             if objective is not None:
-                raise ParameterError(
-                    message(
-                        "objective is for a saved model",
-                        hint="Pass it as params['objective'] to train with it.",
-                    )
+                raise ParameterError.because(
+                    "objective is for a saved model",
+                    hint="Pass it as params['objective'] to train with it.",
                 )
             base = None if init_model is None else BaseModel(model_to_continue(init_model))
             table = None if base is None else given_rows(train_set)
@@ -117,16 +114,16 @@ class Booster(TrainedModel):
             of_data = train_set.get_params().items()  # not only what this training was given
             self.params |= {name: value for name, value in of_data if name not in given}
         elif init_model is not None:
-            raise ParameterError(
-                message("init_model is for a training", hint="Pass train_set as well.")
+            raise ParameterError.because(
+                "init_model is for a training", hint="Pass train_set as well."
             )
         elif model_file is not None:
             self._use(formats.load(model_file), objective, is_file=True)
         elif model_str is not None:
             self._use(formats.from_text(model_str), objective, is_file=True)
         else:
-            raise ParameterTypeError(
-                message("a Booster needs train_set, model_file or model_str; none was given")
+            raise ParameterTypeError.because(
+                "a Booster needs train_set, model_file or model_str; none was given"
             )
 
     def _clear(self, params: Mapping[str, Any] | None = None) -> None:
@@ -223,11 +220,9 @@ class Booster(TrainedModel):
     @model.setter
     def model(self, model: Model) -> None:
         if self.training is not None:
-            raise DataError(
-                message(
-                    "the model of a training cannot be replaced",
-                    hint="Call free_dataset() first.",
-                )
+            raise DataError.because(
+                "the model of a training cannot be replaced",
+                hint="Call free_dataset() first.",
             )
         self._trained = model
 
@@ -259,7 +254,7 @@ class Booster(TrainedModel):
                 self.train_set, self.train_set_version = data, data.version
             if fobj is not None:
                 if not callable(fobj):
-                    raise ParameterTypeError(message("fobj must be a function", got=fobj))
+                    raise ParameterTypeError.because("fobj must be a function", got=fobj)
                 training.use_function(fobj)
             return training.train_round()
 
@@ -274,7 +269,7 @@ class Booster(TrainedModel):
         """Change parameters for the rounds to come."""
         training = training_of(self, "reset_parameter()")
         if not isinstance(params, Mapping):
-            raise ParameterTypeError(message("params must be a dict", got=params))
+            raise ParameterTypeError.because("params must be a dict", got=params)
         with training.lock:
             training.reset_params(training.params.replace(**params))
             self.params.update(params)
@@ -358,11 +353,9 @@ class Booster(TrainedModel):
             ['early', 'late']
         """
         if self.training is not None:
-            raise DataError(
-                message(
-                    "names of classes belong to a finished model",
-                    hint="Call free_dataset() first, or leave keep_training_booster out.",
-                )
+            raise DataError.because(
+                "names of classes belong to a finished model",
+                hint="Call free_dataset() first, or leave keep_training_booster out.",
             )
         model = self.model
         self._trained = replace(model, class_names=check_class_names(names, model.objective))
@@ -429,12 +422,10 @@ class Booster(TrainedModel):
             NotSupportedError: If `num_machines` is more than 1.
         """
         if num_machines > 1:
-            raise NotSupportedError(
-                message(
-                    "set_network() cannot be used: a Booster trains on one machine",
-                    got=num_machines,
-                    hint="Use gossamer.distributed.train, or gossamer.dask.",
-                )
+            raise NotSupportedError.because(
+                "set_network() cannot be used: a Booster trains on one machine",
+                got=num_machines,
+                hint="Use gossamer.distributed.train, or gossamer.dask.",
             )
         return self
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import isfinite
 
 from gossamer.data.table.columns import Level
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives import Objective
 
 
@@ -22,25 +22,21 @@ def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
     """
     expected = "text or numbers, one for each class, all different"
     if not isinstance(names, Iterable) or isinstance(names, (str, bytes)):
-        raise DataError(
-            message("the names of classes cannot be used", got=names, expected=expected)
-        )
+        raise DataError.because("the names of classes cannot be used", got=names, expected=expected)
     found = tuple(names)
     for name in found:
         is_number = type(name) in (int, float) and isfinite(name)
         if not (type(name) in (str, bool) or is_number):
-            raise DataError(
-                message("the name of a class cannot be used", got=name, expected="text or a number")
+            raise DataError.because(
+                "the name of a class cannot be used", got=name, expected="text or a number"
             )
     n_classes = objective.n_classes
     if len(found) != n_classes:
-        raise DataError(
-            message(
-                "the names of classes do not fit the model",
-                got=f"{len(found)} names",
-                expected=f"{n_classes}, the classes of objective={objective.name}",
-            )
+        raise DataError.because(
+            "the names of classes do not fit the model",
+            got=f"{len(found)} names",
+            expected=f"{n_classes}, the classes of objective={objective.name}",
         )
     if len({str(name) for name in found}) < len(found):
-        raise DataError(message("two classes have the same name", got=found, expected=expected))
+        raise DataError.because("two classes have the same name", got=found, expected=expected)
     return found

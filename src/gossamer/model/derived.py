@@ -22,7 +22,7 @@ from gossamer.data.categories.target_statistics import TargetStatistics
 from gossamer.data.categories.target_sums import class_targets
 from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
 from gossamer.data.storage.on_disk import refuse_on_disk
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model.training.memory import check_statistics
 from gossamer.objectives import Objective
 from gossamer.params import Params
@@ -192,12 +192,10 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     if why:
         if wanted == "auto":
             return None
-        raise ParameterError(
-            message(
-                f"cat_target_statistics=on does not fit this training: it has {why}",
-                got="on",
-                expected="auto or off",
-            )
+        raise ParameterError.because(
+            f"cat_target_statistics=on does not fit this training: it has {why}",
+            got="on",
+            expected="auto or off",
         )
     check_statistics(params, data, objective, len(features), 0)
     categories, codes = _codes_of_bins(binned, features)
@@ -249,12 +247,10 @@ def check_options(params: Params) -> None:
     """
     for name in _NOT_WITH:
         if params[name]:
-            raise ParameterError(
-                message(
-                    f"{name} cannot be combined with target statistics, which this training has",
-                    got=params[name],
-                    hint="Train with cat_target_statistics=off.",
-                )
+            raise ParameterError.because(
+                f"{name} cannot be combined with target statistics, which this training has",
+                got=params[name],
+                hint="Train with cat_target_statistics=off.",
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model.model import Model
 from gossamer.objectives import Custom, CustomObjective, make_custom
 
@@ -23,12 +23,10 @@ def with_objective(model: Model, objective: CustomObjective) -> Model:
         ParameterError: If this is not a `CustomObjective`, or one with other outputs.
     """
     if not isinstance(objective, CustomObjective):
-        raise ParameterError(
-            message(
-                "the objective cannot be used",
-                got=type(objective).__name__,
-                expected="a CustomObjective",
-            )
+        raise ParameterError.because(
+            "the objective cannot be used",
+            got=type(objective).__name__,
+            expected="a CustomObjective",
         )
     if not isinstance(model.objective, Custom):
         raise not_a_loaded_custom(model.objective.name)
@@ -38,10 +36,8 @@ def with_objective(model: Model, objective: CustomObjective) -> Model:
 
 def not_a_loaded_custom(got: str) -> DataError:
     """Return the error of an objective that is given to another kind of model."""
-    return DataError(
-        message(
-            "set_objective() is for models that were trained with an objective of one's own, and "
-            "loaded",
-            got=got,
-        )
+    return DataError.because(
+        "set_objective() is for models that were trained with an objective of one's own, and "
+        "loaded",
+        got=got,
     )

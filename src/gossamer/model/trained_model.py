@@ -17,7 +17,7 @@ from gossamer.data.categories.levels import Levels
 from gossamer.data.storage.budget import Budget
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.data.table.columns import Level
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import formats
 from gossamer.model.change.edit import leaf_values
 from gossamer.model.change.join import join_models, take_rounds
@@ -464,10 +464,8 @@ def model_to_continue(init_model: object) -> Model:
         return init_model.used_model()
     if isinstance(init_model, (str, os.PathLike)):
         return formats.load(init_model)
-    raise ParameterError(
-        message(
-            "init_model cannot be used",
-            got=type(init_model).__name__,
-            expected="a Booster, or the path of a saved one",
-        )
+    raise ParameterError.because(
+        "init_model cannot be used",
+        got=type(init_model).__name__,
+        expected="a Booster, or the path of a saved one",
     )

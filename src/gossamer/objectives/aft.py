@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives.base import Gradients, read_number
 from gossamer.objectives.survival import TimeLink, Times, bad_row, check_bounds, check_columns
 from gossamer.params import Params
@@ -155,9 +155,7 @@ def _check_label(targets: Targets, name: str) -> None:
     expected = "0 <= lower bound <= upper bound, the upper one above 0 (inf: right-censored)"
     check_bounds(is_bad, lower, upper, AFT.name, name, expected)
     if np.isinf(upper).all() and not lower.any():
-        raise DataError(
-            message(
-                f"every row of the {name} data is (0, inf): nothing is known of any time",
-                expected="at least one bound",
-            )
+        raise DataError.because(
+            f"every row of the {name} data is (0, inf): nothing is known of any time",
+            expected="at least one bound",
         )

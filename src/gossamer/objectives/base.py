@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.objectives.device_loss import DeviceLoss
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
@@ -299,12 +299,10 @@ def read_outputs(config: dict[str, Any], key: str = "num_class") -> int:
 
 def no_inverse(name: str) -> ParameterError:
     """Make the error of a `base_score` that cannot become a score."""
-    return ParameterError(
-        message(
-            f"base_score cannot be used with objective={name}",
-            expected="an objective whose predictions belong to one score each",
-            hint="Leave it out, or pass the scores to start from as init_score.",
-        )
+    return ParameterError.because(
+        f"base_score cannot be used with objective={name}",
+        expected="an objective whose predictions belong to one score each",
+        hint="Leave it out, or pass the scores to start from as init_score.",
     )
 
 

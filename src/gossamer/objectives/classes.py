@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 def count_classes(targets: Targets, n_classes: int) -> npt.NDArray[np.int64]:
@@ -28,12 +28,10 @@ def check_seen(targets: Targets, train: Targets, n_classes: int, name: str) -> N
     seen = count_classes(train, n_classes) > 0
     new = np.flatnonzero((count_classes(targets, n_classes) > 0) & ~seen)
     if len(new):
-        raise DataError(
-            message(
-                f"class {new[0]} occurs in the data set {name!r} but not in the training data",
-                expected=f"classes {', '.join(map(str, np.flatnonzero(seen)))}",
-                hint="Split the data so that the training data has every class.",
-            )
+        raise DataError.because(
+            f"class {new[0]} occurs in the data set {name!r} but not in the training data",
+            expected=f"classes {', '.join(map(str, np.flatnonzero(seen)))}",
+            hint="Split the data so that the training data has every class.",
         )
 
 
@@ -50,11 +48,9 @@ def check_class_labels(targets: Targets, n_classes: int, name: str) -> None:
     is_bad = (label < 0) | (label >= n_classes) | (label != np.floor(label))
     if is_bad.any():
         row = int(np.argmax(is_bad))
-        raise DataError(
-            message(
-                f"label of row {row} of the {name} data is outside the classes",
-                got=float(label[row]),
-                expected=f"an integer from 0 to {n_classes - 1}",
-                hint="num_class must be the largest label plus 1.",
-            )
+        raise DataError.because(
+            f"label of row {row} of the {name} data is outside the classes",
+            got=float(label[row]),
+            expected=f"an integer from 0 to {n_classes - 1}",
+            hint="num_class must be the largest label plus 1.",
         )

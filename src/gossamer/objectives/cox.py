@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives.base import LARGEST_LOG_ODDS_STEP, Gradients
 from gossamer.objectives.survival import (
     TimeLink,
@@ -63,12 +63,10 @@ class Cox(TimeLink):
         """Make the objective; times must be above 0, and there must be an event."""
         _check_label(targets, "training")
         if not order_of(targets).event_weight > 0:
-            raise DataError(
-                message(
-                    "no row of the training data that counts has an event: all are censored",
-                    expected="at least one label above 0",
-                    hint="A negative label is a row that is censored at that time.",
-                )
+            raise DataError.because(
+                "no row of the training data that counts has an event: all are censored",
+                expected="at least one label above 0",
+                hint="A negative label is a row that is censored at that time.",
             )
         return cls()
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives.base import EPSILON, LARGEST_LOG_ODDS_STEP
 from gossamer.objectives.labels import check_labels
 from gossamer.objectives.links import link_named
@@ -98,12 +98,10 @@ def _check_share(targets: Targets, objective: str, name: str) -> None:
 def _check_weight(targets: Targets, name: str) -> None:
     if targets.weight is None or targets.weight.all():
         return
-    raise DataError(
-        message(
-            f"weight of row {int(np.argmin(targets.weight))} of the {name} data does not fit "
-            f"objective={CrossEntropyLambda.name}",
-            got=0.0,
-            expected="positive numbers",
-            hint="Weights are exposures here: leave rows out that were not exposed.",
-        )
+    raise DataError.because(
+        f"weight of row {int(np.argmin(targets.weight))} of the {name} data does not fit "
+        f"objective={CrossEntropyLambda.name}",
+        got=0.0,
+        expected="positive numbers",
+        hint="Weights are exposures here: leave rows out that were not exposed.",
     )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset, Targets
-from gossamer.errors import DataError, ModelFileError, ParameterError, message
+from gossamer.errors import DataError, ModelFileError, ParameterError
 from gossamer.objectives.base import Gradients, Objective, by_row, no_inverse, read_outputs
 from gossamer.objectives.custom_objective import CustomObjective, LinkFunction
 from gossamer.objectives.links import link_named
@@ -62,11 +62,9 @@ class Custom(Objective):
     ) -> None:
         """Call the function and check what it returns."""
         if self.function is None or self.train_set is None:
-            raise DataError(
-                message(
-                    "objective=custom has no function",
-                    hint="Pass a function as params['objective'], or to update(fobj=...).",
-                )
+            raise DataError.because(
+                "objective=custom has no function",
+                hint="Pass a function as params['objective'], or to update(fobj=...).",
             )
         # A copy, so that the function cannot change the scores.
         predictions = by_row(score.copy(), self.n_outputs)
@@ -74,32 +72,26 @@ class Custom(Objective):
         try:
             gradient, hessian = result
         except (TypeError, ValueError):
-            raise DataError(
-                message(
-                    "the objective function returned something else",
-                    got=result,
-                    expected="two arrays: gradients and hessians",
-                )
+            raise DataError.because(
+                "the objective function returned something else",
+                got=result,
+                expected="two arrays: gradients and hessians",
             ) from None
         assert out.hessian is not None
         _fill("gradient", gradient, predictions.shape, out.gradient)
         _fill("hessian", hessian, predictions.shape, out.hessian)
         if out.hessian.min() < 0:
             place = int(out.hessian.argmin()) % targets.n_rows
-            raise DataError(
-                message(
-                    f"the objective function returned a negative hessian for row {place}",
-                    got=float(out.hessian.min()),
-                    expected="numbers >= 0",
-                )
+            raise DataError.because(
+                f"the objective function returned a negative hessian for row {place}",
+                got=float(out.hessian.min()),
+                expected="numbers >= 0",
             )
         if not out.hessian.any() and out.gradient.any():
-            raise DataError(
-                message(
-                    "the objective function returned a hessian of 0 for every row",
-                    expected="numbers > 0 where the gradient is not 0",
-                    hint="Where the second derivative is 0, return ones.",
-                )
+            raise DataError.because(
+                "the objective function returned a hessian of 0 for every row",
+                expected="numbers > 0 where the gradient is not 0",
+                hint="Where the second derivative is 0, return ones.",
             )
 
     def to_config(self) -> dict[str, Any]:
@@ -135,12 +127,10 @@ class CustomWithLink(Custom):
             return rows
         predictions = np.asarray(self.link(rows.copy()))
         if predictions.ndim not in (1, 2) or len(predictions) != len(rows):
-            raise DataError(
-                message(
-                    "the link of the objective returned something else",
-                    got=f"shape {predictions.shape}",
-                    expected=f"one prediction for each of the {len(rows)} rows",
-                )
+            raise DataError.because(
+                "the link of the objective returned something else",
+                got=f"shape {predictions.shape}",
+                expected=f"one prediction for each of the {len(rows)} rows",
             )
         return predictions
 
@@ -187,13 +177,11 @@ def make_custom(function: CustomFunction, train_set: Dataset | None, n_outputs: 
     if not isinstance(function, CustomObjective):
         return Custom(n_outputs, function, train_set)
     if function.n_outputs not in (None, n_outputs):
-        raise ParameterError(
-            message(
-                "n_outputs of the objective does not fit",
-                got=function.n_outputs,
-                expected=str(n_outputs),
-                hint="It is num_class, or else the number of targets.",
-            )
+        raise ParameterError.because(
+            "n_outputs of the objective does not fit",
+            got=function.n_outputs,
+            expected=str(n_outputs),
+            hint="It is num_class, or else the number of targets.",
         )
     link = function.link
     if not callable(link):
@@ -201,13 +189,11 @@ def make_custom(function: CustomFunction, train_set: Dataset | None, n_outputs: 
         if link == "identity":
             return Custom(n_outputs, function, train_set)
         if link == "softmax" and n_outputs == 1:
-            raise ParameterError(
-                message(
-                    "the link softmax needs several outputs",
-                    got=n_outputs,
-                    expected="n_outputs >= 2",
-                    hint="Use the link sigmoid for one.",
-                )
+            raise ParameterError.because(
+                "the link softmax needs several outputs",
+                got=n_outputs,
+                expected="n_outputs >= 2",
+                hint="Use the link sigmoid for one.",
             )
     return CustomWithLink(n_outputs, function, train_set, link)
 
@@ -221,12 +207,10 @@ def _to_start(found: object, n_outputs: int) -> list[float]:
     if len(start) == 1:
         start = np.repeat(start, n_outputs)
     if len(start) != n_outputs or not np.isfinite(start).all():
-        raise DataError(
-            message(
-                "start() of the objective returned something else",
-                got=found,
-                expected=f"a finite number, or {n_outputs} of them: one per output",
-            )
+        raise DataError.because(
+            "start() of the objective returned something else",
+            got=found,
+            expected=f"a finite number, or {n_outputs} of them: one per output",
         )
     return [float(score) for score in start]
 
@@ -236,28 +220,24 @@ def _fill(name: str, values: object, shape: tuple[int, ...], out: npt.NDArray[np
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise DataError(message(f"the {name} cannot be made an array ({error})")) from None
+        raise DataError.because(f"the {name} cannot be made an array ({error})") from None
     if array.dtype.kind not in "biuf":
-        raise DataError(
-            message(f"the {name} must be numeric", got=str(array.dtype), expected="floats")
+        raise DataError.because(
+            f"the {name} must be numeric", got=str(array.dtype), expected="floats"
         )
     # One output may come as a column; several may come flattened class after class (LightGBM 3).
     is_flat = array.ndim == 1 and array.size == out.size
     if array.shape != shape and not is_flat and not (array.size == out.size and len(shape) == 1):
-        raise DataError(
-            message(
-                f"the {name} has shape {array.shape}",
-                expected=f"{shape}, as the scores have",
-                hint="The objective function must return one value per row and output.",
-            )
+        raise DataError.because(
+            f"the {name} has shape {array.shape}",
+            expected=f"{shape}, as the scores have",
+            hint="The objective function must return one value per row and output.",
         )
     with np.errstate(over="ignore"):
         out[:] = array.ravel(order="F")
     if not np.isfinite(out).all():
         row = int(np.argmin(np.isfinite(out))) % shape[0]
-        raise DataError(
-            message(
-                f"the objective function returned a {name} that is not finite for row {row}",
-                expected="finite numbers within float32",
-            )
+        raise DataError.because(
+            f"the objective function returned a {name} that is not finite for row {row}",
+            expected="finite numbers within float32",
         )

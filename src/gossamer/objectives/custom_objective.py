@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 # Scores, (rows,) or (rows, outputs), to predictions.
 LinkFunction = Callable[[npt.NDArray[np.float64]], Any]
@@ -80,11 +80,9 @@ class CustomObjective:
     def gradient(self, score: npt.NDArray[np.float64], data: Dataset) -> tuple[Any, Any]:
         """Return gradients and hessians at the scores."""
         if self._gradient is None:
-            raise ParameterError(
-                message(
-                    f"{type(self).__name__} has no gradient",
-                    expected="CustomObjective(gradient), or a method gradient(self, score, data)",
-                )
+            raise ParameterError.because(
+                f"{type(self).__name__} has no gradient",
+                expected="CustomObjective(gradient), or a method gradient(self, score, data)",
             )
         return self._gradient(score, data)
 

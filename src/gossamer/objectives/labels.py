@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives.base import LARGEST_GRADIENT
 
 
@@ -41,13 +41,11 @@ def check_labels(
     if not is_bad.any():
         return
     row = int(np.argmax(is_bad))
-    raise DataError(
-        message(
-            f"label of row {row} of the {name} data does not fit objective={objective}",
-            got=float(targets.label[row]),
-            expected=expected,
-            hint=hint,
-        )
+    raise DataError.because(
+        f"label of row {row} of the {name} data does not fit objective={objective}",
+        got=float(targets.label[row]),
+        expected=expected,
+        hint=hint,
     )
 
 
@@ -61,12 +59,10 @@ def check_any_positive(targets: Targets, objective: str) -> None:
         >>> check_any_positive(Targets(np.array([0, 2], dtype=np.float32)), "poisson")
     """
     if not targets.average(targets.label) > 0:
-        raise DataError(
-            message(
-                f"the labels of the training data are all 0, which objective={objective} "
-                "cannot start from",
-                expected="at least one positive label of positive weight",
-            )
+        raise DataError.because(
+            f"the labels of the training data are all 0, which objective={objective} "
+            "cannot start from",
+            expected="at least one positive label of positive weight",
         )
 
 
@@ -94,11 +90,9 @@ def check_limit(largest: float, limit: float) -> None:
         >>> check_limit(2.0, 1e24)
     """
     if largest > limit:
-        raise DataError(
-            message(
-                "labels are too large",
-                got=largest,
-                expected=f"label x weight within +-{limit:g}",
-                hint="Divide the labels, or the weights, by a constant.",
-            )
+        raise DataError.because(
+            "labels are too large",
+            got=largest,
+            expected=f"label x weight within +-{limit:g}",
+            hint="Divide the labels, or the weights, by a constant.",
         )

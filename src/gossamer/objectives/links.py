@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.objectives.base import by_row
 
 Scores = npt.NDArray[np.float64]
@@ -53,10 +53,8 @@ class Link:
 
 def no_prediction(prediction: float, expected: str) -> ParameterError:
     """Make the error of a `base_score` that no score is predicted as."""
-    return ParameterError(
-        message(
-            "base_score is not a prediction of the objective", got=prediction, expected=expected
-        )
+    return ParameterError.because(
+        "base_score is not a prediction of the objective", got=prediction, expected=expected
     )
 
 
@@ -71,12 +69,10 @@ def link_named(name: str) -> Link:
         array([1., 1.])
     """
     if name not in _LINKS:
-        raise ParameterError(
-            message(
-                "there is no link of this name",
-                got=name,
-                expected=f"a function, or one of {', '.join(_LINKS)}",
-            )
+        raise ParameterError.because(
+            "there is no link of this name",
+            got=name,
+            expected=f"a function, or one of {', '.join(_LINKS)}",
         )
     return _LINKS[name]
 

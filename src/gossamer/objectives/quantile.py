@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.objectives.base import LeafRefit
 from gossamer.objectives.pointwise import Pointwise
 from gossamer.params import Params
@@ -64,7 +64,7 @@ def check_quantile(alpha: float) -> float:
         0.25
     """
     if not 0 < alpha < 1:
-        raise ParameterError(
-            message("alpha is not a quantile", got=alpha, expected="a number > 0 and < 1")
+        raise ParameterError.because(
+            "alpha is not a quantile", got=alpha, expected="a number > 0 and < 1"
         )
     return alpha

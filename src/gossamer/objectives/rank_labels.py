@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.params import Params
 
 # float32 holds no whole numbers without gaps beyond this.
@@ -33,10 +33,8 @@ class Gains(NamedTuple):
             return cls()
         table = params.label_gain
         if not table or min(table) < 0 or sorted(table) != list(table):
-            raise ParameterError(
-                message(
-                    "label_gain cannot be used", got=table, expected="numbers >= 0 that increase"
-                )
+            raise ParameterError.because(
+                "label_gain cannot be used", got=table, expected="numbers >= 0 that increase"
             )
         return cls(_native.GainKind.table, table)
 
@@ -48,11 +46,9 @@ def check_queries(targets: Targets, what: str, name: str) -> npt.NDArray[np.int6
         DataError: If rows are not grouped.
     """
     if targets.queries is None:
-        raise DataError(
-            message(
-                f"{what} needs to know the queries, and the {name} data has none",
-                hint="Pass group (rows of each query) or query (one id per row) to Dataset.",
-            )
+        raise DataError.because(
+            f"{what} needs to know the queries, and the {name} data has none",
+            hint="Pass group (rows of each query) or query (one id per row) to Dataset.",
         )
     return targets.queries
 
@@ -81,11 +77,9 @@ def check_labels(targets: Targets, what: str, name: str, gains: Gains | None = N
             hint = "Give a gain for every label, or leave label_gain out."
     if is_bad.any():
         row = int(np.argmax(is_bad))
-        raise DataError(
-            message(
-                f"label of row {row} of the {name} data does not fit {what}",
-                got=float(label[row]),
-                expected=expected,
-                hint=hint,
-            )
+        raise DataError.because(
+            f"label of row {row} of the {name} data does not fit {what}",
+            got=float(label[row]),
+            expected=expected,
+            hint=hint,
         )

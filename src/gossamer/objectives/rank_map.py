@@ -9,7 +9,7 @@ import numpy as np
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives.rank_labels import Gains
 from gossamer.objectives.rank_pairs import PairRanking, xgboost_rules
 from gossamer.params import Params
@@ -31,13 +31,11 @@ class RankMap(PairRanking):
         is_bad = (targets.label != 0) & (targets.label != 1)
         if is_bad.any():
             row = int(np.argmax(is_bad))
-            raise DataError(
-                message(
-                    f"label of row {row} of the {name} data does not fit objective={cls.name}",
-                    got=float(targets.label[row]),
-                    expected="0 or 1",
-                    hint="For graded labels use rank:ndcg or rank:pairwise.",
-                )
+            raise DataError.because(
+                f"label of row {row} of the {name} data does not fit objective={cls.name}",
+                got=float(targets.label[row]),
+                expected="0 or 1",
+                hint="For graded labels use rank:ndcg or rank:pairwise.",
             )
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gossamer.data import Dataset, Targets
-from gossamer.errors import ModelFileError, message, shorten
+from gossamer.errors import ModelFileError, shorten
 from gossamer.objectives.absolute import Mape, RegressionL1
 from gossamer.objectives.aft import AFT
 from gossamer.objectives.base import Objective
@@ -155,12 +155,10 @@ def objective_from_config(config: Any) -> Objective:
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(
-            message(
-                f"the model's objective cannot be read ({shorten(repr(error))})",
-                got=config,
-                expected=f"one of {', '.join(OBJECTIVES)}",
-            )
+        raise ModelFileError.because(
+            f"the model's objective cannot be read ({shorten(repr(error))})",
+            got=config,
+            expected=f"one of {', '.join(OBJECTIVES)}",
         ) from None
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.objectives.base import Gradients, LeafRefit, Objective, State
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
@@ -103,12 +103,10 @@ class SeveralTargets(Objective):
         if params.num_class > 1:
             raise _one_output(name, f"num_class={params.num_class}", n_targets)
         if min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1:
-            raise ParameterError(
-                message(
-                    "pos_bagging_fraction and neg_bagging_fraction need one label per row",
-                    got=f"{n_targets} targets",
-                    hint="Use bagging_fraction instead.",
-                )
+            raise ParameterError.because(
+                "pos_bagging_fraction and neg_bagging_fraction need one label per row",
+                got=f"{n_targets} targets",
+                hint="Use bagging_fraction instead.",
             )
         _check_finite(targets, "training")
         parts = []
@@ -215,13 +213,11 @@ def check_same_targets(targets: Targets, train: Targets, name: str) -> None:
         DataError: If it has not.
     """
     if targets.n_targets != train.n_targets:
-        raise DataError(
-            message(
-                f"the data set {name!r} has another number of targets than the training data",
-                got=targets.n_targets,
-                expected=str(train.n_targets),
-                hint="The label must have as many columns as the training data's label.",
-            )
+        raise DataError.because(
+            f"the data set {name!r} has another number of targets than the training data",
+            got=targets.n_targets,
+            expected=str(train.n_targets),
+            hint="The label must have as many columns as the training data's label.",
         )
 
 
@@ -230,22 +226,18 @@ def _check_finite(targets: Targets, name: str) -> None:
     is_bad = ~np.isfinite(targets.label)
     if is_bad.any():
         k, row = divmod(int(np.argmax(is_bad)), targets.n_rows)
-        raise DataError(
-            message(
-                f"label of row {row}, target {k} of the {name} data is infinite",
-                expected="finite numbers",
-                hint="Intervals with an open end are for objective=aft.",
-            )
+        raise DataError.because(
+            f"label of row {row}, target {k} of the {name} data is infinite",
+            expected="finite numbers",
+            hint="Intervals with an open end are for objective=aft.",
         )
 
 
 def _one_output(name: str, got: str, n_targets: int) -> ParameterError:
-    return ParameterError(
-        message(
-            f"objective={name} cannot be trained for {n_targets} targets at once",
-            got=got,
-            expected="an objective with one output per target, and no num_class",
-            hint="Train one model per target, or use objective=binary for labels that are "
-            "each present or absent.",
-        )
+    return ParameterError.because(
+        f"objective={name} cannot be trained for {n_targets} targets at once",
+        got=got,
+        expected="an objective with one output per target, and no num_class",
+        hint="Train one model per target, or use objective=binary for labels that are "
+        "each present or absent.",
     )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.objectives.base import Objective
 from gossamer.objectives.links import link_named
 
@@ -42,12 +42,10 @@ def check_columns(targets: Targets, objective: str, name: str) -> None:
         DataError: If there are more.
     """
     if targets.n_targets > 2:
-        raise DataError(
-            message(
-                f"labels of the {name} data do not fit objective={objective}",
-                got=f"{targets.n_targets} columns",
-                expected="one column of times, or two: lower and upper bound",
-            )
+        raise DataError.because(
+            f"labels of the {name} data do not fit objective={objective}",
+            got=f"{targets.n_targets} columns",
+            expected="one column of times, or two: lower and upper bound",
         )
 
 
@@ -93,12 +91,10 @@ def bad_row(
     row = int(np.argmax(is_bad))
     others = int(is_bad.sum()) - 1
     place = f"label of row {row}" + (f" (and of {others} more)" if others else "")
-    return DataError(
-        message(
-            f"{place} of the {name} data does not fit objective={objective}",
-            got=values(row),
-            expected=expected,
-        )
+    return DataError.because(
+        f"{place} of the {name} data does not fit objective={objective}",
+        got=values(row),
+        expected=expected,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.resolved import Params
 from gossamer.params.traits import Kind, traits_of
 
@@ -31,22 +31,18 @@ def check_boosting(params: Params) -> None:
         params.bagging_freq > 0 and min(fractions) < 1
     )
     if not samples_rows and params.feature_fraction == 1:
-        raise ParameterError(
-            message(
-                "boosting=rf needs trees that differ, but neither rows nor features are sampled",
-                expected="bagging_fraction < 1 with bagging_freq > 0, or feature_fraction < 1",
-                hint="Set bagging_fraction=0.632, for instance: the share of rows that a draw "
-                "with replacement reaches.",
-            )
+        raise ParameterError.because(
+            "boosting=rf needs trees that differ, but neither rows nor features are sampled",
+            expected="bagging_fraction < 1 with bagging_freq > 0, or feature_fraction < 1",
+            hint="Set bagging_fraction=0.632, for instance: the share of rows that a draw "
+            "with replacement reaches.",
         )
 
 
 def no_own_objective() -> ParameterError:
     """Make the error of a random forest with a function as objective."""
-    return ParameterError(
-        message(
-            "boosting=rf cannot be used with an objective of one's own",
-            expected="an objective by name",
-            hint="Use boosting=gbdt or dart.",
-        )
+    return ParameterError.because(
+        "boosting=rf cannot be used with an objective of one's own",
+        expected="an objective by name",
+        hint="Use boosting=gbdt or dart.",
     )

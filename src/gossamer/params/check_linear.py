@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.traits import traits_of
 
 if TYPE_CHECKING:
@@ -26,14 +26,12 @@ def check_linear(params: Params) -> None:
         return
     # Gradients that say on which side of the score a label lies, not how far away, have no slope.
     if not traits_of(params.objective).fits_linear_leaves:
-        raise ParameterError(
-            message(
-                "linear_tree does not fit this objective",
-                got=params.objective,
-                expected="a loss whose gradient grows with the error",
-                hint="Use huber, pseudo_huber or fair with a small alpha, huber_slope or fair_c "
-                "instead, or leave linear_tree out.",
-            )
+        raise ParameterError.because(
+            "linear_tree does not fit this objective",
+            got=params.objective,
+            expected="a loss whose gradient grows with the error",
+            hint="Use huber, pseudo_huber or fair with a small alpha, huber_slope or fair_c "
+            "instead, or leave linear_tree out.",
         )
     refused = {
         "zero_as_missing": (
@@ -57,4 +55,4 @@ def check_linear(params: Params) -> None:
     }
     for name, (value, what, expected, hint) in refused.items():
         if params[name] == value:
-            raise ParameterError(message(what, got=value, expected=expected, hint=hint))
+            raise ParameterError.because(what, got=value, expected=expected, hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 if TYPE_CHECKING:
     from gossamer.params.resolved import Params
@@ -62,23 +62,19 @@ def check_method(params: Params) -> None:
     if method == "exact":
         for name in _ABOUT_BINS:
             if name in params.given:
-                raise ParameterError(
-                    message(
-                        f"tree_method=exact has no bins, {name} says how they are made",
-                        got=params[name],
-                        expected="every value as a candidate",
-                        hint=f"Leave {name} out, or use tree_method=approx or hist.",
-                    )
+                raise ParameterError.because(
+                    f"tree_method=exact has no bins, {name} says how they are made",
+                    got=params[name],
+                    expected="every value as a candidate",
+                    hint=f"Leave {name} out, or use tree_method=approx or hist.",
                 )
     for name, off in _NEEDS_BINS.items():
         if params[name] != off:
-            raise ParameterError(
-                message(
-                    f"{name} cannot be combined with tree_method={method}",
-                    got=params[name],
-                    expected="tree_method=hist",
-                    hint=f"Leave {name} out, or leave tree_method out.",
-                )
+            raise ParameterError.because(
+                f"{name} cannot be combined with tree_method={method}",
+                got=params[name],
+                expected="tree_method=hist",
+                hint=f"Leave {name} out, or leave tree_method out.",
             )
     refused = {
         "multi_strategy": (
@@ -103,4 +99,4 @@ def check_method(params: Params) -> None:
     for name, (is_refused, what, expected, hint) in refused.items():
         if is_refused:
             what = f"{what} tree_method={method}"
-            raise ParameterError(message(what, got=params[name], expected=expected, hint=hint))
+            raise ParameterError.because(what, got=params[name], expected=expected, hint=hint)

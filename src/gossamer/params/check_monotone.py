@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 if TYPE_CHECKING:
     from gossamer.params.resolved import Params
@@ -34,20 +34,16 @@ def check_monotone(params: Params) -> None:
     if not has_monotone(params):
         return
     if params.monotone_constraints_method != "basic" and params.cegb_penalty_feature_coupled:
-        raise ParameterError(
-            message(
-                "monotone_constraints_method does not fit cegb_penalty_feature_coupled: both "
-                "change what other leaves may do",
-                got=params.monotone_constraints_method,
-                expected="basic",
-            )
+        raise ParameterError.because(
+            "monotone_constraints_method does not fit cegb_penalty_feature_coupled: both "
+            "change what other leaves may do",
+            got=params.monotone_constraints_method,
+            expected="basic",
         )
     if params.linear_tree:
-        raise ParameterError(
-            message(
-                "monotone_constraints cannot be combined with linear_tree",
-                got=params.monotone_constraints,
-                expected="leaves that are constants",
-                hint="Leave one of them out.",
-            )
+        raise ParameterError.because(
+            "monotone_constraints cannot be combined with linear_tree",
+            got=params.monotone_constraints,
+            expected="leaves that are constants",
+            hint="Leave one of them out.",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.resolved import Params
 
 
@@ -18,12 +18,10 @@ def check_prune(params: Params) -> None:
         prune does not fit cegb_penalty_feature_coupled:
     """
     if params.prune and params.cegb_penalty_feature_coupled:
-        raise ParameterError(
-            message(
-                "prune does not fit cegb_penalty_feature_coupled: a split may be free because of "
-                "another one, which pruning takes back",
-                got=True,
-                expected="prune=false",
-                hint="Leave one of them out.",
-            )
+        raise ParameterError.because(
+            "prune does not fit cegb_penalty_feature_coupled: a split may be free because of "
+            "another one, which pruning takes back",
+            got=True,
+            expected="prune=false",
+            hint="Leave one of them out.",
         )

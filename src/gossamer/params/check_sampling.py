@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.table import TABLE
 
 if TYPE_CHECKING:
@@ -44,23 +44,19 @@ def _check_gradient_based(params: Params) -> None:
     """XGBoost's name for MVS: `bagging_fraction` alone is the share, 1 is all rows."""
     expected = "mvs" if params.bagging_fraction < 1 else "bagging"
     if params.data_sample_strategy not in (expected, "mvs"):
-        raise ParameterError(
-            message(
-                "sampling_method=gradient_based means data_sample_strategy=mvs",
-                got=params.data_sample_strategy,
-                expected="mvs",
-                hint="Give one of them only.",
-            )
+        raise ParameterError.because(
+            "sampling_method=gradient_based means data_sample_strategy=mvs",
+            got=params.data_sample_strategy,
+            expected="mvs",
+            hint="Give one of them only.",
         )
     for name in ("top_rate", "other_rate"):
         if params[name] != TABLE[name].default:
-            raise ParameterError(
-                message(
-                    f"{name} does not fit sampling_method=gradient_based",
-                    got=params[name],
-                    expected=f"no {name}",
-                    hint="subsample (bagging_fraction) is the share of rows to keep.",
-                )
+            raise ParameterError.because(
+                f"{name} does not fit sampling_method=gradient_based",
+                got=params[name],
+                expected=f"no {name}",
+                hint="subsample (bagging_fraction) is the share of rows to keep.",
             )
 
 
@@ -83,38 +79,32 @@ def _contradiction(
     strategy: str, name: str, value: object, expected: str, hint: str
 ) -> ParameterError:
     what = f"data_sample_strategy={strategy} cannot be combined with bagging: {name}"
-    return ParameterError(message(what, got=value, expected=expected, hint=hint))
+    return ParameterError.because(what, got=value, expected=expected, hint=hint)
 
 
 def _check_no_other_rate(params: Params) -> None:
     if "other_rate" in params.given:
-        raise ParameterError(
-            message(
-                "top_rate=auto chooses both rates, so other_rate has no effect",
-                got=params.other_rate,
-                expected="no other_rate",
-                hint="Leave other_rate out, or give top_rate as a number.",
-            )
+        raise ParameterError.because(
+            "top_rate=auto chooses both rates, so other_rate has no effect",
+            got=params.other_rate,
+            expected="no other_rate",
+            hint="Leave other_rate out, or give top_rate as a number.",
         )
 
 
 def _check_rates(params: Params) -> None:
     if isinstance(params.top_rate, str):
-        raise ParameterError(
-            message(
-                "top_rate does not fit data_sample_strategy=mvs",
-                got=params.top_rate,
-                expected="a number",
-                hint="Set bagging_fraction, the share of rows to keep.",
-            )
+        raise ParameterError.because(
+            "top_rate does not fit data_sample_strategy=mvs",
+            got=params.top_rate,
+            expected="a number",
+            hint="Set bagging_fraction, the share of rows to keep.",
         )
     total = params.top_rate + params.other_rate
     if not 0 < total <= 1 + _ROUNDING:
-        raise ParameterError(
-            message(
-                "top_rate + other_rate is out of range",
-                got=total,
-                expected="a share of the rows, > 0 and <= 1",
-                hint="Lower one of them; 0.2 and 0.1 are the defaults.",
-            )
+        raise ParameterError.because(
+            "top_rate + other_rate is out of range",
+            got=total,
+            expected="a share of the rows, > 0 and <= 1",
+            hint="Lower one of them; 0.2 and 0.1 are the defaults.",
         )

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeVar
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.forced import bins_text, splits_text
 from gossamer.params.memory import parse_memory
 from gossamer.params.param import KINDS, ByColumn, Kind, Param
@@ -54,12 +54,12 @@ def coerce(param: Param, value: object, spelling: str = "") -> object:
             raise
         raise ParameterError(f"{name}: {error}") from None
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(
-            message(f"{name} has an unusable value", got=value, expected=_expected(param))
+        raise ParameterError.because(
+            f"{name} has an unusable value", got=value, expected=_expected(param)
         ) from None
     if not all(param.in_range(number) for number in _numbers_in(param, result)):
-        raise ParameterError(
-            message(f"{name} is out of range", got=value, expected=_expected(param))
+        raise ParameterError.because(
+            f"{name} is out of range", got=value, expected=_expected(param)
         )
     return result
 
@@ -203,13 +203,11 @@ def _to_choice(param: Param, value: object) -> str:
         if text == choice or text in spellings:
             return choice
     spellings_too = [name for item in param.choices.items() for name in (item[0], *item[1])]
-    raise ParameterError(
-        message(
-            f"{param.name} is not a known name",
-            got=value,
-            expected=f"one of {', '.join(param.choices)}",
-            hint=_OTHER_WORDS.get(text) or did_you_mean(text, spellings_too),
-        )
+    raise ParameterError.because(
+        f"{param.name} is not a known name",
+        got=value,
+        expected=f"one of {', '.join(param.choices)}",
+        hint=_OTHER_WORDS.get(text) or did_you_mean(text, spellings_too),
     )
 
 
@@ -232,8 +230,8 @@ def _to_metric(param: Param, value: object) -> str:
     spelling, _, argument = value.partition("@")
     name = _to_choice(param, spelling)
     if name == "custom":
-        raise ParameterError(
-            message("this metric takes no number after the @", got=value, expected=spelling.strip())
+        raise ParameterError.because(
+            "this metric takes no number after the @", got=value, expected=spelling.strip()
         )
     return f"{name}@{argument.strip()}"
 
@@ -245,12 +243,10 @@ def _to_metrics(param: Param, value: object) -> tuple[str, ...] | None:
     if not names:
         return () if value == () else None  # the tuple is what "None" became before
     if callable(value) or any(callable(name) for name in names):
-        raise ParameterError(
-            message(
-                "metric takes names only",
-                got=value,
-                hint="Pass a metric function as feval, or as eval_metric of an estimator.",
-            )
+        raise ParameterError.because(
+            "metric takes names only",
+            got=value,
+            hint="Pass a metric function as feval, or as eval_metric of an estimator.",
         )
     metrics = (_to_metric(param, name) for name in names)
     # A dict keeps the order and drops repeats; "custom" stands for no metric of ours.

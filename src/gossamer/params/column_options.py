@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.param import ByColumn
 from gossamer.params.suggest import did_you_mean
 
@@ -33,22 +33,18 @@ def column_of(column: int | str, names: Sequence[str], what: str) -> int:
         if column in names:
             return list(names).index(column)
         if not (column.isascii() and column.isdigit()):
-            raise ParameterError(
-                message(
-                    f"{what} names a column that the data does not have",
-                    got=column,
-                    expected="the name of a column, or its index",
-                    hint=did_you_mean(column, names),
-                )
+            raise ParameterError.because(
+                f"{what} names a column that the data does not have",
+                got=column,
+                expected="the name of a column, or its index",
+                hint=did_you_mean(column, names),
             )
         column = int(column)
     if not 0 <= column < len(names):
-        raise ParameterError(
-            message(
-                f"{what} names a column that the data does not have",
-                got=column,
-                expected=f"an index from 0 to {len(names) - 1}",
-            )
+        raise ParameterError.because(
+            f"{what} names a column that the data does not have",
+            got=column,
+            expected=f"an index from 0 to {len(names) - 1}",
         )
     return column
 
@@ -76,13 +72,11 @@ def by_column(
     numbers = [item for item in value if not isinstance(item, tuple)]
     if not pairs:
         if len(numbers) != len(names):
-            raise ParameterError(
-                message(
-                    f"{what} and the columns differ in length",
-                    got=len(numbers),
-                    expected=f"{len(names)}, one number per column",
-                    hint="A dict by name or index may leave columns out.",
-                )
+            raise ParameterError.because(
+                f"{what} and the columns differ in length",
+                got=len(numbers),
+                expected=f"{len(names)}, one number per column",
+                hint="A dict by name or index may leave columns out.",
             )
         return numbers
     found = [default] * len(names)
@@ -90,7 +84,7 @@ def by_column(
     for column, number in pairs:
         index = column_of(column, names, what)
         if index in seen:
-            raise ParameterError(message(f"{what} names a column twice", got=names[index]))
+            raise ParameterError.because(f"{what} names a column twice", got=names[index])
         seen.add(index)
         found[index] = number
     return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gossamer.errors import ParameterError, message, shorten
+from gossamer.errors import ParameterError, shorten
 from gossamer.params.suggest import did_you_mean
 
 _SPLIT_KEYS: Final = ("feature", "threshold", "left", "right")
@@ -105,8 +105,8 @@ def _load(text: str, what: str, first: str) -> object:
     try:
         content = Path(text).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise ParameterError(
-            message(f"the file of {what} cannot be read ({shorten(error)})", got=text)
+        raise ParameterError.because(
+            f"the file of {what} cannot be read ({shorten(error)})", got=text
         ) from None
     return _parse(content, f"{what} in {text!r}")
 
@@ -115,7 +115,7 @@ def _parse(text: str, what: str) -> object:
     try:
         found: object = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ParameterError(message(f"{what} is not JSON ({error})")) from None
+        raise ParameterError.because(f"{what} is not JSON ({error})") from None
     return found
 
 
@@ -129,7 +129,7 @@ def _list_splits(tree: object, what: str) -> list[ForcedNode]:
         place += 1
         node = _check_keys(item, where, _SPLIT_KEYS, _SPLIT_KEYS[:2])
         if id(item) in above:
-            raise ParameterError(message(f"{where} is one of the splits above it: a cycle"))
+            raise ParameterError.because(f"{where} is one of the splits above it: a cycle")
         children = []
         for side in ("left", "right"):
             child = node.get(side)
@@ -155,13 +155,11 @@ def _to_json(nodes: list[ForcedNode], place: int) -> str:
 
 def _list_bins(found: object) -> list[tuple[int | str, list[float]]]:
     if not isinstance(found, (list, tuple)):
-        raise ParameterError(
-            message(
-                "forced_bins has an unusable value",
-                got=found,
-                expected="{column: bounds}, or a list of {'feature': column, "
-                "'bin_upper_bound': bounds}",
-            )
+        raise ParameterError.because(
+            "forced_bins has an unusable value",
+            got=found,
+            expected="{column: bounds}, or a list of {'feature': column, "
+            "'bin_upper_bound': bounds}",
         )
     bins = []
     for i, item in enumerate(found):
@@ -171,11 +169,11 @@ def _list_bins(found: object) -> list[tuple[int | str, list[float]]]:
         bounds = entry["bin_upper_bound"]
         where = f"forced_bins of {column!r}"
         if isinstance(bounds, (str, Mapping)) or not isinstance(bounds, Collection):
-            raise ParameterError(
-                message(f"{where} cannot be used", got=bounds, expected="a list of numbers")
+            raise ParameterError.because(
+                f"{where} cannot be used", got=bounds, expected="a list of numbers"
             )
         if len(bounds) == 0:
-            raise ParameterError(message(f"{where} has no bounds", expected="at least one"))
+            raise ParameterError.because(f"{where} has no bounds", expected="at least one")
         bins.append((column, sorted({_check_number(bound, where) for bound in bounds})))
     return bins
 
@@ -184,24 +182,20 @@ def _check_keys(
     item: object, where: str, known: tuple[str, ...], needed: tuple[str, ...]
 ) -> Mapping[str, object]:
     if not isinstance(item, Mapping):
-        raise ParameterError(
-            message(
-                f"{where} cannot be used", got=item, expected=f"a dict with {' and '.join(needed)}"
-            )
+        raise ParameterError.because(
+            f"{where} cannot be used", got=item, expected=f"a dict with {' and '.join(needed)}"
         )
     for key in item:
         if key not in known:
-            raise ParameterError(
-                message(
-                    f"{where} has an unknown key",
-                    got=key,
-                    expected=f"one of {', '.join(known)}",
-                    hint=did_you_mean(str(key), known),
-                )
+            raise ParameterError.because(
+                f"{where} has an unknown key",
+                got=key,
+                expected=f"one of {', '.join(known)}",
+                hint=did_you_mean(str(key), known),
             )
     for key in needed:
         if item.get(key) is None:
-            raise ParameterError(message(f"{where} has no {key}"))
+            raise ParameterError.because(f"{where} has no {key}")
     return item
 
 
@@ -210,12 +204,12 @@ def _check_column(value: object, where: str) -> int | str:
         return value
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
-    raise ParameterError(
-        message(f"{where}.feature cannot be used", got=value, expected="a column name or index")
+    raise ParameterError.because(
+        f"{where}.feature cannot be used", got=value, expected="a column name or index"
     )
 
 
 def _check_number(value: object, where: str) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
-    raise ParameterError(message(f"{where} cannot be used", got=value, expected="a finite number"))
+    raise ParameterError.because(f"{where} cannot be used", got=value, expected="a finite number")

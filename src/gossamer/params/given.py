@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gossamer.errors import ParameterTypeError, message
+from gossamer.errors import ParameterTypeError
 
 
 def as_dict(params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -23,12 +23,10 @@ def as_dict(params: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(params, Mapping):
         is_path = isinstance(params, (str, os.PathLike))
-        raise ParameterTypeError(
-            message(
-                "parameters cannot be used",
-                got=params if is_path else type(params).__name__,
-                expected="a dict, as {'num_leaves': 31}",
-                hint="A saved model is loaded by Booster(model_file=...)." if is_path else "",
-            )
+        raise ParameterTypeError.because(
+            "parameters cannot be used",
+            got=params if is_path else type(params).__name__,
+            expected="a dict, as {'num_leaves': 31}",
+            hint="A saved model is loaded by Booster(model_file=...)." if is_path else "",
         )
     return dict(params)

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.params.check_boosting import check_boosting
 from gossamer.params.check_linear import check_linear
 from gossamer.params.check_method import VALUE_METHODS, check_method
@@ -98,13 +98,11 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
             given["metric"] = _coerce_given("metric", own, "metric")
     if given.get("boosting") == "goss":
         if given.get("data_sample_strategy") == "mvs":
-            raise ParameterError(
-                message(
-                    "boosting=goss means data_sample_strategy=goss",
-                    got="mvs",
-                    expected="goss",
-                    hint="Leave boosting out.",
-                )
+            raise ParameterError.because(
+                "boosting=goss means data_sample_strategy=goss",
+                got="mvs",
+                expected="goss",
+                hint="Leave boosting out.",
             )
         given |= {"boosting": "gbdt", "data_sample_strategy": "goss"}
     return given
@@ -113,17 +111,15 @@ def _read_given(params: Mapping[str, Any]) -> dict[str, Any]:
 def _group_spellings(params: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return, by canonical name, the names that were given with a value, the winner first."""
     if not isinstance(params, Mapping):
-        raise ParameterError(message("parameters cannot be used", got=params, expected="a dict"))
+        raise ParameterError.because("parameters cannot be used", got=params, expected="a dict")
     found: dict[str, list[str]] = {}
     for spelling, value in params.items():
         if spelling not in CANONICAL:
-            raise ParameterError(
-                message(
-                    "unknown parameter",
-                    got=spelling,
-                    hint=did_you_mean(str(spelling), CANONICAL)
-                    or "The parameters are listed in docs/parameters.md.",
-                )
+            raise ParameterError.because(
+                "unknown parameter",
+                got=spelling,
+                hint=did_you_mean(str(spelling), CANONICAL)
+                or "The parameters are listed in docs/parameters.md.",
             )
         if value is not None:
             found.setdefault(CANONICAL[spelling], []).append(spelling)
@@ -178,13 +174,11 @@ def _not_supported(param: Param, value: object) -> NotSupportedError:
         expected, hint = f"one of {', '.join(choices)}", ""
     else:
         expected, hint = f"its default {param.default!r}", "Leave it out."
-    return NotSupportedError(
-        message(
-            f"{param.name} is known, but this value is not supported in this version of Gossamer",
-            got=value,
-            expected=expected,
-            hint=hint,
-        )
+    return NotSupportedError.because(
+        f"{param.name} is known, but this value is not supported in this version of Gossamer",
+        got=value,
+        expected=expected,
+        hint=hint,
     )
 
 
@@ -272,76 +266,61 @@ def _check_together(params: Params) -> None:
     objective = "custom" if callable(params.objective) else params.objective
     traits, n_classes = traits_of(objective), params.num_class
     if traits.kind is Kind.MULTICLASS and n_classes < 2:
-        raise ParameterError(
-            message(
-                f"objective={objective} needs num_class",
-                got=n_classes,
-                expected="the number of classes, 2 or more",
-                hint="Set num_class, or use objective=binary for two classes.",
-            )
+        raise ParameterError.because(
+            f"objective={objective} needs num_class",
+            got=n_classes,
+            expected="the number of classes, 2 or more",
+            hint="Set num_class, or use objective=binary for two classes.",
         )
     if traits.kind not in (Kind.MULTICLASS, Kind.CUSTOM) and n_classes != 1:
-        raise ParameterError(
-            message(
-                f"num_class does not fit objective={objective}",
-                got=n_classes,
-                expected="1",
-                hint="Leave num_class out, or use objective=multiclass.",
-            )
+        raise ParameterError.because(
+            f"num_class does not fit objective={objective}",
+            got=n_classes,
+            expected="1",
+            hint="Leave num_class out, or use objective=multiclass.",
         )
     fitting = f"several classes: {', '.join(CLASS_METRICS)}" if n_classes > 1 else "one score"
     for metric in params.metric or ():
         if (metric.partition("@")[0] in CLASS_METRICS) != (n_classes > 1):
-            raise ParameterError(
-                message(
-                    f"metric does not fit objective={objective} with num_class={n_classes}",
-                    got=metric,
-                    expected=f"a metric for {fitting}",
-                    hint="Choose another metric, or leave it out for the objective's own.",
-                )
+            raise ParameterError.because(
+                f"metric does not fit objective={objective} with num_class={n_classes}",
+                got=metric,
+                expected=f"a metric for {fitting}",
+                hint="Choose another metric, or leave it out for the objective's own.",
             )
     if params.is_unbalance and params.scale_pos_weight != 1:
-        raise ParameterError(
-            message(
-                "is_unbalance and scale_pos_weight both weight the positive rows",
-                got=params.scale_pos_weight,
-                expected="scale_pos_weight=1 when is_unbalance is true",
-                hint="Give one of them only.",
-            )
+        raise ParameterError.because(
+            "is_unbalance and scale_pos_weight both weight the positive rows",
+            got=params.scale_pos_weight,
+            expected="scale_pos_weight=1 when is_unbalance is true",
+            hint="Give one of them only.",
         )
     # LightGBM ignores class weights where an objective has no use for them. Objectives that
     # LightGBM does not have refuse them: no script of its users depends on that.
     if traits.class_weights_instead and (params.is_unbalance or params.scale_pos_weight != 1):
-        raise ParameterError(
-            message(
-                f"objective={objective} does not weight its classes",
-                got=f"is_unbalance={params.is_unbalance}, "
-                f"scale_pos_weight={params.scale_pos_weight:g}",
-                expected="neither of them",
-                hint=traits.class_weights_instead,
-            )
+        raise ParameterError.because(
+            f"objective={objective} does not weight its classes",
+            got=f"is_unbalance={params.is_unbalance}, scale_pos_weight={params.scale_pos_weight:g}",
+            expected="neither of them",
+            hint=traits.class_weights_instead,
         )
     if params.reg_sqrt and not traits.takes_square_roots:
         allowed = [name for name in OBJECTIVE_CHOICES if traits_of(name).takes_square_roots]
-        raise ParameterError(
-            message(
-                f"reg_sqrt does not fit objective={objective}",
-                got=True,
-                expected=f"one of the objectives {', '.join(allowed)}",
-                hint="Leave reg_sqrt out.",
-            )
+        raise ParameterError.because(
+            f"reg_sqrt does not fit objective={objective}",
+            got=True,
+            expected=f"one of the objectives {', '.join(allowed)}",
+            hint="Leave reg_sqrt out.",
         )
     if (
         traits.kind is not Kind.BINARY
         and min(params.pos_bagging_fraction, params.neg_bagging_fraction) < 1
     ):
-        raise ParameterError(
-            message(
-                "pos_bagging_fraction and neg_bagging_fraction need objective=binary",
-                got=objective,
-                expected="binary",
-                hint="Use bagging_fraction instead.",
-            )
+        raise ParameterError.because(
+            "pos_bagging_fraction and neg_bagging_fraction need objective=binary",
+            got=objective,
+            expected="binary",
+            hint="Use bagging_fraction instead.",
         )
     check_linear(params)
     check_method(params)

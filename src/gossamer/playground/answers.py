@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import Booster
 from gossamer.params.suggest import did_you_mean
 from gossamer.playground.columns import ColumnTable
@@ -106,13 +106,11 @@ class Playground:
             assert self.columns is not None
             return self.table.make_scene(*(settings.columns or self.columns))
         names = [*EXAMPLES, *(["file"] if self.table is not None else [])]
-        raise ParameterError(
-            message(
-                "there is no such example",
-                got=settings.scene,
-                expected=f"one of {', '.join(names)}",
-                hint=did_you_mean(settings.scene, names),
-            )
+        raise ParameterError.because(
+            "there is no such example",
+            got=settings.scene,
+            expected=f"one of {', '.join(names)}",
+            hint=did_you_mean(settings.scene, names),
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params.suggest import did_you_mean
 from gossamer.playground.scenes import Array, Scene, as_numbers, choose_held_out
 from gossamer.train import train
@@ -55,13 +55,11 @@ class ColumnTable:
             name for name in self._columns if name in self.axes or self._classes(name) is not None
         ]
         if len(self.axes) < 2 or len(self.targets) < 3 - (len(self.axes) < len(self.targets)):
-            raise DataError(
-                message(
-                    f"the playground cannot use {title}",
-                    got=f"{len(self.axes)} columns of numbers that vary, and "
-                    f"{len(self.targets)} that can be a target",
-                    expected="two columns of numbers and a third column to predict",
-                )
+            raise DataError.because(
+                f"the playground cannot use {title}",
+                got=f"{len(self.axes)} columns of numbers that vary, and "
+                f"{len(self.targets)} that can be a target",
+                expected="two columns of numbers and a third column to predict",
             )
 
     def choose_axes(self, target: str) -> list[str]:
@@ -86,32 +84,26 @@ class ColumnTable:
         """
         for name, choices in ((x, self.axes), (y, self.axes), (target, self.targets)):
             if name not in choices:
-                raise DataError(
-                    message(
-                        "the playground cannot use this column",
-                        got=name,
-                        expected=f"one of {', '.join(choices[:12])}",
-                        hint=did_you_mean(name, choices),
-                    )
+                raise DataError.because(
+                    "the playground cannot use this column",
+                    got=name,
+                    expected=f"one of {', '.join(choices[:12])}",
+                    hint=did_you_mean(name, choices),
                 )
         if len({x, y, target}) < 3:
-            raise DataError(
-                message(
-                    "the two columns and the target must be three different columns",
-                    got=[x, y, target],
-                )
+            raise DataError.because(
+                "the two columns and the target must be three different columns",
+                got=[x, y, target],
             )
         label, task, meanings = self._label(target)
         values = np.column_stack([self._numbers[x], self._numbers[y]])
         there = np.isfinite(values).all(axis=1) & np.isfinite(label)
         values, label = values[there], label[there]
         if len(label) < 10 or _n_distinct(label) < 2:
-            raise DataError(
-                message(
-                    f"too few rows have values of {x}, {y} and {target}",
-                    got=len(label),
-                    expected="10 rows or more, with different targets",
-                )
+            raise DataError.because(
+                f"too few rows have values of {x}, {y} and {target}",
+                got=len(label),
+                expected="10 rows or more, with different targets",
             )
         missing = int((~there).sum())
         notes = [self.note, f"{missing:,} rows with missing values are left out." * (missing > 0)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,10 @@ class Slider:
         """
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not is_number or not self.low <= value <= self.high:  # type: ignore[operator]
-            raise ParameterError(
-                message(
-                    f"{self.name} is out of range",
-                    got=value,
-                    expected=f"a number from {self.low:g} to {self.high:g}",
-                )
+            raise ParameterError.because(
+                f"{self.name} is out of range",
+                got=value,
+                expected=f"a number from {self.low:g} to {self.high:g}",
             )
         assert isinstance(value, (int, float))
         return int(value) if self.is_whole else float(value)
@@ -80,12 +78,10 @@ class Choice:
             ParameterError: If it is not.
         """
         if not isinstance(value, str) or value not in self.words:
-            raise ParameterError(
-                message(
-                    f"{self.name} is not one of the choices",
-                    got=value,
-                    expected=f"one of {', '.join(self.words)}",
-                )
+            raise ParameterError.because(
+                f"{self.name} is not one of the choices",
+                got=value,
+                expected=f"one of {', '.join(self.words)}",
             )
         return value
 
@@ -192,11 +188,11 @@ class Settings:
             (3, 10, 8)
         """
         if not isinstance(asked, dict):
-            raise ParameterError(message("the settings must be an object", got=asked))
+            raise ParameterError.because("the settings must be an object", got=asked)
         known = {"scene", "columns", "round", *SLIDERS, *CHOICES}
         unknown = sorted(set(asked) - known)
         if unknown:
-            raise ParameterError(message("there is no such setting", got=unknown[0]))
+            raise ParameterError.because("there is no such setting", got=unknown[0])
         values: dict[str, Any] = {
             name: slider.check(asked.get(name, slider.default)) for name, slider in SLIDERS.items()
         }
@@ -205,8 +201,8 @@ class Settings:
         n_rounds = int(values["rounds"])
         shown = asked.get("round") or n_rounds
         if not isinstance(shown, int) or isinstance(shown, bool) or shown < 1:
-            raise ParameterError(
-                message("round is out of range", got=shown, expected=f"1 to {n_rounds}")
+            raise ParameterError.because(
+                "round is out of range", got=shown, expected=f"1 to {n_rounds}"
             )
         return cls(
             _text(asked.get("scene", "moons"), "scene"),
@@ -236,7 +232,7 @@ class Settings:
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise ParameterError(message(f"{name} must be text", got=value))
+        raise ParameterError.because(f"{name} must be text", got=value)
     return value
 
 
@@ -244,8 +240,8 @@ def _columns(value: object) -> tuple[str, str, str] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != 3:
-        raise ParameterError(
-            message("columns must be two columns and a target", got=value, expected="three names")
+        raise ParameterError.because(
+            "columns must be two columns and a target", got=value, expected="three names"
         )
     x, y, target = (_text(name, "a column") for name in value)
     return x, y, target

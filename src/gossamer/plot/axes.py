@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from gossamer.errors import ParameterError, import_needed, message
+from gossamer.errors import ParameterError, import_needed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +123,7 @@ def check_pair(pair: Any, name: str) -> Any:
         (0, 1)
     """
     if pair is not None and (not isinstance(pair, (tuple, list)) or len(pair) != 2):
-        raise ParameterError(message(f"{name} cannot be used", got=pair, expected="two numbers"))
+        raise ParameterError.because(f"{name} cannot be used", got=pair, expected="two numbers")
     return pair
 
 

@@ -7,7 +7,7 @@ from html import escape
 from importlib import import_module
 from typing import Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.plot.models import find_booster
 from gossamer.plot.tree_text import format_number
 from gossamer.plot.tree_view import TreeBox, view_tree
@@ -100,12 +100,10 @@ def check_orientation(orientation: Any) -> None:
         ParameterError: If it is not known.
     """
     if orientation not in ("horizontal", "vertical"):
-        raise ParameterError(
-            message(
-                "orientation is not known",
-                got=orientation,
-                expected="'horizontal' or 'vertical'",
-            )
+        raise ParameterError.because(
+            "orientation is not known",
+            got=orientation,
+            expected="'horizontal' or 'vertical'",
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import Booster, CVBooster
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes, name_places
 from gossamer.plot.models import find_booster
@@ -96,11 +96,9 @@ def plot_importance(
     if max_num_features is not None and max_num_features > 0:
         pairs = pairs[-max_num_features:]
     if not pairs:
-        raise ParameterError(
-            message(
-                "there is nothing to draw: the model has no splits",
-                hint="Use ignore_zero=False to draw all columns.",
-            )
+        raise ParameterError.because(
+            "there is nothing to draw: the model has no splits",
+            hint="Use ignore_zero=False to draw all columns.",
         )
     if ax is None and figsize is None:
         figsize = (6.4, min(max(4.8, 0.22 * len(pairs) + 1.0), _MOST_HEIGHT))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gossamer.errors import ParameterError, ParameterTypeError, message
+from gossamer.errors import ParameterError, ParameterTypeError
 from gossamer.model import Booster
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 
@@ -125,20 +125,16 @@ def _find_history(booster: Any) -> History:
         history = booster.evals_result_
     else:
         hint = "Record the metrics with record_evaluation(history), and pass history."
-        raise ParameterTypeError(
-            message(
-                "plot_metric cannot draw this",
-                got=type(booster).__name__,
-                expected="recorded metrics or a fitted estimator",
-                hint=hint if isinstance(booster, Booster) else "",
-            )
+        raise ParameterTypeError.because(
+            "plot_metric cannot draw this",
+            got=type(booster).__name__,
+            expected="recorded metrics or a fitted estimator",
+            hint=hint if isinstance(booster, Booster) else "",
         )
     if not history:
-        raise ParameterError(
-            message(
-                "there is nothing to draw: no metric was recorded",
-                hint="Pass valid_sets to train(), or eval_set to fit().",
-            )
+        raise ParameterError.because(
+            "there is nothing to draw: no metric was recorded",
+            hint="Pass valid_sets to train(), or eval_set to fit().",
         )
     return history
 
@@ -179,18 +175,16 @@ def _find_curves(
         wanted = [dataset_names]
     unknown = [name for name in wanted if name not in history]
     if unknown or not wanted:
-        raise ParameterError(
-            message(
-                "there is no such data set" if unknown else "dataset_names is empty",
-                got=unknown[0] if unknown else dataset_names,
-                expected=f"some of {', '.join(history)}",
-            )
+        raise ParameterError.because(
+            "there is no such data set" if unknown else "dataset_names is empty",
+            got=unknown[0] if unknown else dataset_names,
+            expected=f"some of {', '.join(history)}",
         )
     name = next(iter(history[wanted[0]]), "") if metric is None else metric
     curves = {d: (name, history[d][name]) for d in wanted if name in history[d]}
     if not curves:
         known = dict.fromkeys(m for d in wanted for m in history[d] if not m.startswith(" "))
-        raise ParameterError(
-            message("there is no such metric", got=metric, expected=f"one of {', '.join(known)}")
+        raise ParameterError.because(
+            "there is no such metric", got=metric, expected=f"one of {', '.join(known)}"
         )
     return curves

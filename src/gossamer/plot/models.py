@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gossamer.errors import ParameterError, ParameterTypeError, message
+from gossamer.errors import ParameterError, ParameterTypeError
 from gossamer.model import Booster, CVBooster
 
 
@@ -27,21 +27,17 @@ def find_booster(booster: Any, function: str) -> Booster:
     if isinstance(booster, Booster):
         return booster
     if isinstance(booster, CVBooster):
-        raise ParameterError(
-            message(
-                f"{function} draws one model",
-                got=f"a CVBooster of {len(booster.boosters)} models",
-                expected="a Booster or a fitted estimator",
-                hint="Pass one of its models: cvbooster.boosters[0].",
-            )
+        raise ParameterError.because(
+            f"{function} draws one model",
+            got=f"a CVBooster of {len(booster.boosters)} models",
+            expected="a Booster or a fitted estimator",
+            hint="Pass one of its models: cvbooster.boosters[0].",
         )
     # Asked of the class: what an estimator that was not fitted says of it is the better message.
     if hasattr(type(booster), "booster_") and isinstance(found := booster.booster_, Booster):
         return found
-    raise ParameterTypeError(
-        message(
-            f"{function} cannot draw this",
-            got=type(booster).__name__,
-            expected="a Booster or a fitted estimator",
-        )
+    raise ParameterTypeError.because(
+        f"{function} cannot draw this",
+        got=type(booster).__name__,
+        expected="a Booster or a fitted estimator",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model.inspection.partial import PartialDependence
 from gossamer.plot.axes import Look, label_axes, make_axes, name_places, takes_look
 from gossamer.plot.models import find_booster
@@ -64,16 +64,16 @@ def plot_partial_dependence(
         ('Column_0', 1)
     """
     if kind not in ("average", "individual", "both"):
-        raise ParameterError(
-            message("kind is not known", got=kind, expected="'average', 'individual' or 'both'")
+        raise ParameterError.because(
+            "kind is not known", got=kind, expected="'average', 'individual' or 'both'"
         )
     model = find_booster(booster, "plot_partial_dependence")
     look = Look.take(kwargs, _TEXTS, "show_grid")
     average = model.partial_dependence(data, feature, **kwargs)
     is_map = len(average.names) == 2
     if is_map and kind != "average":
-        raise ParameterError(
-            message("two columns are drawn as a mean", got=kind, expected="kind='average'")
+        raise ParameterError.because(
+            "two columns are drawn as a mean", got=kind, expected="kind='average'"
         )
     mean = _one_output(average, average.values, output)
     what = "raw score" if kwargs.get("raw_score") else "prediction"
@@ -104,16 +104,14 @@ def _one_output(found: PartialDependence, values: Any, output: int | None) -> An
     n_axes = len(found.names) + (found.kind == "individual")
     n_outputs = values.shape[-1] if values.ndim > n_axes else 1
     if output is None and n_outputs > 1:
-        raise ParameterError(
-            message(
-                f"the model has {n_outputs} outputs",
-                expected=f"output=0..{n_outputs - 1}",
-                hint="Say which one to draw.",
-            )
+        raise ParameterError.because(
+            f"the model has {n_outputs} outputs",
+            expected=f"output=0..{n_outputs - 1}",
+            hint="Say which one to draw.",
         )
     if output is not None and not 0 <= output < n_outputs:
-        raise ParameterError(
-            message("there is no such output", got=output, expected=f"0..{n_outputs - 1}")
+        raise ParameterError.because(
+            "there is no such output", got=output, expected=f"0..{n_outputs - 1}"
         )
     return values[..., output or 0] if n_outputs > 1 else values
 

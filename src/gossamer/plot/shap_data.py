@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model import Booster
 from gossamer.model.inspection.changed_columns import values_of
 from gossamer.model.inspection.partial import category_labels, is_categorical
@@ -70,17 +70,15 @@ class Explained:
             ParameterError: If there is no such output, or several and none was chosen.
         """
         if output is None and self.n_outputs > 1:
-            raise ParameterError(
-                message(
-                    f"the model has {self.n_outputs} outputs",
-                    expected=f"output=0..{self.n_outputs - 1}",
-                    hint="Say which one to draw.",
-                )
+            raise ParameterError.because(
+                f"the model has {self.n_outputs} outputs",
+                expected=f"output=0..{self.n_outputs - 1}",
+                hint="Say which one to draw.",
             )
         number = check_number(output, "output", 0) or 0
         if number >= self.n_outputs:
-            raise ParameterError(
-                message("there is no such output", got=output, expected=f"0..{self.n_outputs - 1}")
+            raise ParameterError.because(
+                "there is no such output", got=output, expected=f"0..{self.n_outputs - 1}"
             )
         return int(number)
 
@@ -103,19 +101,17 @@ def explain(
     model = booster.model
     table = fitting_table(model, data, False)
     if table.n_rows == 0:
-        raise DataError(message("the data has no rows", expected="one row or more"))
+        raise DataError.because("the data has no rows", expected="one row or more")
     most = check_number(max_rows, "max_rows", 1)
     if most is not None and table.n_rows > most:
         table = table.take_rows(np.linspace(0, table.n_rows - 1, most).round().astype(np.int64))
     n_outputs = model.objective.n_outputs
     if table.n_rows * n_outputs * (model.n_columns + 1) > _MOST_VALUES:
-        raise DataError(
-            message(
-                "there are too many Shapley values to draw",
-                got=f"{table.n_rows} rows, {n_outputs} outputs and {model.n_columns} columns",
-                expected=f"at most {_MOST_VALUES:,} values",
-                hint="Set max_rows to less.",
-            )
+        raise DataError.because(
+            "there are too many Shapley values to draw",
+            got=f"{table.n_rows} rows, {n_outputs} outputs and {model.n_columns} columns",
+            expected=f"at most {_MOST_VALUES:,} values",
+            hint="Set max_rows to less.",
         )
     found = booster.shap_values(table, background, **kwargs)
     values = found.reshape(table.n_rows, n_outputs, model.n_columns + 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.model.inspection.changed_columns import find_column
 from gossamer.model.inspection.partial import category_labels
 from gossamer.plot.axes import Look, label_axes, make_axes, name_places, takes_look
@@ -79,11 +79,9 @@ def plot_shap_dependence(
     at = found.column(column)
     name = shorten(found.model.names[column], 60)
     if np.isinf(at).any():
-        raise DataError(
-            message(
-                f"column {name!r} has infinite values, which cannot be drawn",
-                hint="Leave these rows out.",
-            )
+        raise DataError.because(
+            f"column {name!r} has infinite values, which cannot be drawn",
+            hint="Leave these rows out.",
         )
     ax = make_axes(ax, look.figsize, look.dpi, "plot_shap_dependence")
     is_categorical = found.is_categorical(column)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.plot.axes import Look, label_rows, make_axes, takes_look
 from gossamer.plot.colour_scale import draw_scale
 from gossamer.plot.models import find_booster
@@ -72,7 +72,7 @@ def plot_shap_summary(
         ['age']
     """
     if kind not in ("beeswarm", "bar"):
-        raise ParameterError(message("kind is not known", got=kind, expected="'beeswarm' or 'bar'"))
+        raise ParameterError.because("kind is not known", got=kind, expected="'beeswarm' or 'bar'")
     model = find_booster(booster, "plot_shap_summary")
     look = Look.take(kwargs, _TEXTS)
     found = explain(model, data, max_rows, background, kwargs)
@@ -81,8 +81,8 @@ def plot_shap_summary(
     strength = np.abs(values).mean(axis=0)  # by output and column
     columns = strongest(strength.sum(axis=0), max_num_features)
     if len(columns) == 0:
-        raise ParameterError(
-            message("there is nothing to draw: no column moves a prediction of this model")
+        raise ParameterError.because(
+            "there is nothing to draw: no column moves a prediction of this model"
         )
     if ax is None and look.figsize is None:
         height = 1.3 + max(len(columns), 2) * (0.36 if kind == "beeswarm" else 0.3)

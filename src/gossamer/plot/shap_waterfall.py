@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model.prediction.predict import fitting_table
 from gossamer.plot.axes import Look, label_rows, make_axes, takes_look
 from gossamer.plot.models import find_booster
@@ -91,11 +91,11 @@ def _check_row(row: Any, n_rows: int) -> int:
     try:
         number = operator.index(row)
     except TypeError:
-        raise ParameterError(
-            message("row cannot be used", got=row, expected="the number of a row")
+        raise ParameterError.because(
+            "row cannot be used", got=row, expected="the number of a row"
         ) from None
     if not -n_rows <= number < n_rows:
-        raise DataError(message("there is no such row", got=row, expected=f"0..{n_rows - 1}"))
+        raise DataError.because("there is no such row", got=row, expected=f"0..{n_rows - 1}")
     return number % n_rows
 
 

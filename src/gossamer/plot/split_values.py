@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 from gossamer.plot.models import find_booster
 from gossamer.plot.style import LOW
@@ -71,12 +71,10 @@ def plot_split_value_histogram(
     model = find_booster(booster, "plot_split_value_histogram")
     counts, edges = model.get_split_value_histogram(feature, bins)
     if not counts.any():
-        raise ParameterError(
-            message(
-                "there is nothing to draw: no tree splits on this column",
-                got=feature,
-                hint="See feature_importance().",
-            )
+        raise ParameterError.because(
+            "there is nothing to draw: no tree splits on this column",
+            got=feature,
+            hint="See feature_importance().",
         )
     ax = make_axes(ax, figsize, dpi, "plot_split_value_histogram")
     middles = (edges[:-1] + edges[1:]) / 2

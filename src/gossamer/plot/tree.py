@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params.suggest import did_you_mean
 from gossamer.plot.axes import Pair, make_axes, need_matplotlib
 from gossamer.plot.digraph import check_orientation
@@ -88,20 +88,18 @@ def plot_tree(
     for name in kwargs:
         if name not in _OF_GRAPHVIZ:
             hint = did_you_mean(name, ("max_depth", "max_category_values", "title", "figsize"))
-            raise ParameterError(message("plot_tree has no such argument", got=name, hint=hint))
+            raise ParameterError.because("plot_tree has no such argument", got=name, hint=hint)
     check_orientation(orientation)
     found = find_booster(booster, "plot_tree")
     view = view_tree(
         found, tree_index, show_info, precision, example_case, max_category_values, max_depth
     )
     if len(view.boxes) > _MOST_BOXES:
-        raise ParameterError(
-            message(
-                "the tree is too large to draw",
-                got=f"{len(view.boxes)} boxes",
-                expected=f"at most {_MOST_BOXES}",
-                hint="Draw its upper part: max_depth=6.",
-            )
+        raise ParameterError.because(
+            "the tree is too large to draw",
+            got=f"{len(view.boxes)} boxes",
+            expected=f"at most {_MOST_BOXES}",
+            hint="Draw its upper part: max_depth=6.",
         )
     module = need_matplotlib("gossamer.plot.tree_drawing", "plot_tree")
     drawing = place_boxes(view, orientation, precision, module.measure)

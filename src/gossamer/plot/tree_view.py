@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from gossamer.data.table.matrix import Table
-from gossamer.errors import DataError, ParameterError, ParameterIndexError, message
+from gossamer.errors import DataError, ParameterError, ParameterIndexError
 from gossamer.model import Booster
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import fitting_table
@@ -126,12 +126,10 @@ def view_tree(
     marked, n_leaves = _trace(tree, leaf)
     total = int((tree.node_count if len(tree.column) else tree.leaf_count)[0])
     if "data_percentage" in wanted and total <= 0:
-        raise ParameterError(
-            message(
-                "the model does not know how many rows its nodes have",
-                got="data_percentage",
-                expected="other show_info",
-            )
+        raise ParameterError.because(
+            "the model does not know how many rows its nodes have",
+            got="data_percentage",
+            expected="other show_info",
         )
     given = booster.resolved_params.monotone_constraints
     constraints = by_column(given, model.names, "monotone_constraints", 0) if given else []
@@ -193,8 +191,8 @@ def check_number(value: Any, name: str, least: int) -> Any:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or number < least:
-        raise ParameterError(
-            message(f"{name} cannot be used", got=value, expected=f"a whole number >= {least}")
+        raise ParameterError.because(
+            f"{name} cannot be used", got=value, expected=f"a whole number >= {least}"
         )
     return number
 
@@ -202,13 +200,13 @@ def check_number(value: Any, name: str, least: int) -> Any:
 def _check_tree_index(tree_index: Any, model: Model) -> int:
     n_trees = model.forest.n_trees
     if n_trees == 0:
-        raise ParameterError(
-            message("there is no tree to draw: the model has none", hint="Train it for a round.")
+        raise ParameterError.because(
+            "there is no tree to draw: the model has none", hint="Train it for a round."
         )
     number = check_number(tree_index, "tree_index", 0)
     if number is None or number >= n_trees:
-        raise ParameterIndexError(
-            message("there is no such tree", got=tree_index, expected=f"0..{n_trees - 1}")
+        raise ParameterIndexError.because(
+            "there is no such tree", got=tree_index, expected=f"0..{n_trees - 1}"
         )
     return int(number)
 
@@ -218,13 +216,11 @@ def _check_show_info(show_info: Any) -> frozenset[str]:
         show_info = [show_info]
     for name in show_info or ():
         if name not in SHOW_INFO:
-            raise ParameterError(
-                message(
-                    "show_info is not known",
-                    got=name,
-                    expected=f"some of {', '.join(SHOW_INFO)}",
-                    hint=did_you_mean(str(name), SHOW_INFO),
-                )
+            raise ParameterError.because(
+                "show_info is not known",
+                got=name,
+                expected=f"some of {', '.join(SHOW_INFO)}",
+                hint=did_you_mean(str(name), SHOW_INFO),
             )
     return frozenset(show_info or ())
 
@@ -233,12 +229,10 @@ def _leaf_of(booster: Booster, model: Model, example: Any, tree_index: int) -> i
     """The leaf that the example falls into."""
     table: Table = fitting_table(model, example, False)
     if table.n_rows != 1:
-        raise DataError(
-            message(
-                "example_case is not a single row",
-                got=f"{table.n_rows} rows",
-                expected="a table with one row",
-            )
+        raise DataError.because(
+            "example_case is not a single row",
+            got=f"{table.n_rows} rows",
+            expected="a table with one row",
         )
     return int(booster.predict(table, pred_leaf=True)[0, tree_index])
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.dataset import built_data
 from gossamer.data.random_order import random_order
-from gossamer.errors import DataError, GossamerError, ParameterError, message
+from gossamer.errors import DataError, GossamerError, ParameterError
 from gossamer.model import Booster
 from gossamer.model.given_params import given_params
 from gossamer.model.inspection.permutation import check_count
@@ -64,13 +64,13 @@ def gather(
     table, targets, rows, n_rows = None, None, np.arange(0), 0
     if data is None and (label is not None or group is not None or query is not None):
         what = "label" if label is not None else "group" if group is not None else "query"
-        raise DataError(
-            message(f"{what} is given without data", hint="Pass the table that it belongs to.")
+        raise DataError.because(
+            f"{what} is given without data", hint="Pass the table that it belongs to."
         )
     if data is not None:
         whole = fitting_table(model, data, False)
         if (n_rows := whole.n_rows) == 0:
-            raise DataError(message("the data has no rows", expected="one row or more"))
+            raise DataError.because("the data has no rows", expected="one row or more")
         if label is not None:
             # Labels of a booster may be the names of its classes, or their numbers.
             may_be_codes = own is booster
@@ -112,12 +112,10 @@ def _find_booster(booster: Any) -> tuple[Booster, Any, Any]:
         classes = getattr(booster, "classes_", None)
         classes = None if isinstance(classes, list) else classes  # several labels: 0 and 1 each
         return found, classes, getattr(booster, "evals_result_", {})
-    raise ParameterError(
-        message(
-            "there is no report about this",
-            got=type(booster).__name__,
-            expected="a Booster or a fitted estimator",
-        )
+    raise ParameterError.because(
+        "there is no report about this",
+        got=type(booster).__name__,
+        expected="a Booster or a fitted estimator",
     )
 
 
@@ -130,11 +128,9 @@ def _resolve(booster: Booster) -> Params:
 
 def _open_dataset(data: Dataset, label: Any, group: Any, query: Any) -> tuple[Any, Any, Any]:
     if label is not None or group is not None or query is not None:
-        raise DataError(
-            message(
-                "label, group and query are taken from the Dataset",
-                hint="Leave them out, or pass the table itself as data.",
-            )
+        raise DataError.because(
+            "label, group and query are taken from the Dataset",
+            hint="Leave them out, or pass the table itself as data.",
         )
     return data.get_data(), data.get_label(), data.get_group()
 
@@ -160,12 +156,10 @@ def _encode(label: Any, classes: Any) -> npt.NDArray[np.int64]:
     found = values.ravel().tolist() if values.ndim in (1, 2) else []
     unknown = [value for value in found if value not in code_of]
     if unknown:
-        raise DataError(
-            message(
-                "label has a class that the model does not know",
-                got=unknown[0],
-                expected=f"one of {', '.join(map(repr, list(code_of)[:10]))}",
-            )
+        raise DataError.because(
+            "label has a class that the model does not know",
+            got=unknown[0],
+            expected=f"one of {', '.join(map(repr, list(code_of)[:10]))}",
         )
     return np.array([code_of[value] for value in found])
 
@@ -173,12 +167,10 @@ def _encode(label: Any, classes: Any) -> npt.NDArray[np.int64]:
 def _read_targets(model: Model, label: Any, group: Any, query: Any, n_rows: int) -> Targets:
     length = len(label) if hasattr(label, "__len__") else -1
     if length != n_rows:
-        raise DataError(
-            message(
-                "label and data differ in length",
-                got=length if length >= 0 else label,
-                expected=f"{n_rows}, one per row of the data",
-            )
+        raise DataError.because(
+            "label and data differ in length",
+            got=length if length >= 0 else label,
+            expected=f"{n_rows}, one per row of the data",
         )
     rows = np.zeros((n_rows, 1), np.int8)
     data = Dataset(rows, label, group=group, query=query, params={"verbose": -1})
@@ -188,19 +180,15 @@ def _read_targets(model: Model, label: Any, group: Any, query: Any, n_rows: int)
     takes_two = objective.takes_intervals and targets.n_targets == 2
     is_custom = isinstance(objective, Custom)
     if targets.n_targets != n_targets and not takes_two and not is_custom:
-        raise DataError(
-            message(
-                "label has another number of columns than the model has targets",
-                got=targets.n_targets,
-                expected=str(n_targets),
-            )
+        raise DataError.because(
+            "label has another number of columns than the model has targets",
+            got=targets.n_targets,
+            expected=str(n_targets),
         )
     if objective.traits.kind is Kind.RANKING and targets.queries is None:
-        raise DataError(
-            message(
-                "labels of a ranking model need queries",
-                hint="Pass group (the rows of each query), or query (an id per row).",
-            )
+        raise DataError.because(
+            "labels of a ranking model need queries",
+            hint="Pass group (the rows of each query), or query (an id per row).",
         )
     objective.check_valid(targets, targets, "report")
     return targets
@@ -235,8 +223,8 @@ def _check_class_names(names: Any, model: Model) -> tuple[str, ...]:
     found = None if isinstance(names, (str, bytes)) else _listed(names)
     wanted = _n_classes(model)
     if found is None or len(found) != wanted:
-        raise ParameterError(
-            message("class_names cannot be used", got=names, expected=f"a list of {wanted} names")
+        raise ParameterError.because(
+            "class_names cannot be used", got=names, expected=f"a list of {wanted} names"
         )
     return tuple(map(str, found))
 
@@ -256,7 +244,7 @@ def _listed(values: Any) -> list[Any] | None:
 def _check_history(history: Any) -> History:
     expected = "data set -> metric -> a value per round, as record_evaluation() fills it"
     if not isinstance(history, Mapping):
-        raise ParameterError(message("evals_result cannot be used", got=history, expected=expected))
+        raise ParameterError.because("evals_result cannot be used", got=history, expected=expected)
     if history and not any(isinstance(part, Mapping) for part in history.values()):
         history = _from_cv(history)
     for part in history.values():
@@ -266,8 +254,8 @@ def _check_history(history: Any) -> History:
             except (TypeError, ValueError):
                 is_good = False
             if not is_good:
-                raise ParameterError(
-                    message("evals_result cannot be used", got=values, expected=expected)
+                raise ParameterError.because(
+                    "evals_result cannot be used", got=values, expected=expected
                 )
     found: History = history
     return found
@@ -292,12 +280,10 @@ def _check_trees(trees: Any, model: Model) -> tuple[int, ...] | None:
         for t in listed
     )
     if not is_good:
-        raise ParameterError(
-            message(
-                "trees cannot be used",
-                got=trees,
-                expected=f"a list of numbers of trees, 0..{n_trees - 1}",
-            )
+        raise ParameterError.because(
+            "trees cannot be used",
+            got=trees,
+            expected=f"a list of numbers of trees, 0..{n_trees - 1}",
         )
     assert listed is not None
     return tuple(dict.fromkeys(map(int, listed)))

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.files import write_atomically
 from gossamer.report.gather import gather
 from gossamer.report.page import make_page
@@ -99,17 +99,15 @@ def _check_path(path: object) -> Path:
     """Find out before the work whether the file can be written."""
     expected = "the path of a file, such as 'report.html'"
     if not isinstance(path, (str, os.PathLike)) or not (found := os.fspath(path)):
-        raise ParameterError(message("the path cannot be used", got=path, expected=expected))
+        raise ParameterError.because("the path cannot be used", got=path, expected=expected)
     target = Path(os.fsdecode(found))
     if target.is_dir():
-        raise ParameterError(message("the path is a folder", got=str(target), expected=expected))
+        raise ParameterError.because("the path is a folder", got=str(target), expected=expected)
     if not target.absolute().parent.is_dir():
-        raise ParameterError(
-            message(
-                "there is no such folder",
-                got=str(target.parent),
-                expected=expected,
-                hint="Make the folder first.",
-            )
+        raise ParameterError.because(
+            "there is no such folder",
+            got=str(target.parent),
+            expected=expected,
+            hint="Make the folder first.",
         )
     return target

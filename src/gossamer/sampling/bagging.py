@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.storage.binned import RowWindow
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.objectives import Gradients
 from gossamer.objectives.rank_labels import check_queries
 from gossamer.params import Params
@@ -57,11 +57,9 @@ class Bagging(RowSampler):
         self._queries = None
         if params.bagging_by_query:
             if self._label is not None:
-                raise ParameterError(
-                    message(
-                        "bagging_by_query draws whole queries, so rows cannot differ by class",
-                        expected="no pos_bagging_fraction or neg_bagging_fraction",
-                    )
+                raise ParameterError.because(
+                    "bagging_by_query draws whole queries, so rows cannot differ by class",
+                    expected="no pos_bagging_fraction or neg_bagging_fraction",
                 )
             self._queries = check_queries(targets, "bagging_by_query", "training")
         self._bags: dict[tuple[int, int], Bag] = {}  # by draw and tree

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.callbacks import record_evaluation
 from gossamer.data import Dataset
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model import Booster
 from gossamer.objectives import Custom, CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
@@ -263,12 +263,9 @@ class GossamerModel(Parameters):
         return labels
 
     def _default_objective(self) -> str:
-        raise ParameterError(
-            message(
-                "GossamerModel needs an objective",
-                hint="Pass objective, or use GossamerClassifier, GossamerRegressor or "
-                "GossamerRanker.",
-            )
+        raise ParameterError.because(
+            "GossamerModel needs an objective",
+            hint="Pass objective, or use GossamerClassifier, GossamerRegressor or GossamerRanker.",
         )
 
     def _choose_objective(self, params: dict[str, Any]) -> None:
@@ -417,13 +414,10 @@ class GossamerModel(Parameters):
         model = booster.model
         if isinstance(model.objective, Custom):
             if not callable(self.objective):
-                raise DataError(
-                    message(
-                        "the model was trained with an objective function, which a file does not "
-                        "keep",
-                        got=f"objective={self.objective!r}",
-                        hint=f"Make the estimator with it: {type(self).__name__}(objective=...).",
-                    )
+                raise DataError.because(
+                    "the model was trained with an objective function, which a file does not keep",
+                    got=f"objective={self.objective!r}",
+                    hint=f"Make the estimator with it: {type(self).__name__}(objective=...).",
                 )
             if isinstance(self.objective, CustomObjective):
                 booster.set_objective(self.objective)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.sklearn.indicators import check_indicators
 from gossamer.sklearn.inputs import Array
 
@@ -40,13 +40,11 @@ class ClassLabels:
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in labels.tolist() if label not in code_of]
         if unknown:
-            raise DataError(
-                message(
-                    f"a class of the data set {name!r} does not occur in the training data",
-                    got=unknown[0],
-                    expected=f"one of {', '.join(map(repr, list(code_of)[:10]))}",
-                    hint="Split the data so that the training data has every class.",
-                )
+            raise DataError.because(
+                f"a class of the data set {name!r} does not occur in the training data",
+                got=unknown[0],
+                expected=f"one of {', '.join(map(repr, list(code_of)[:10]))}",
+                hint="Split the data so that the training data has every class.",
             )
         return np.array([code_of[label] for label in labels.tolist()])[codes]
 
@@ -58,20 +56,16 @@ def _unique(y: Any) -> tuple[Array, Array]:
     except TypeError as error:
         missing = [row for row, label in enumerate(np.asarray(y).flat) if label is None]
         if missing:
-            raise DataError(
-                message(
-                    f"label of row {missing[0]} is missing",
-                    got=None,
-                    expected="a class for every row",
-                    hint="Leave out rows without a label.",
-                )
+            raise DataError.because(
+                f"label of row {missing[0]} is missing",
+                got=None,
+                expected="a class for every row",
+                hint="Leave out rows without a label.",
             ) from None
-        raise DataError(
-            message(
-                f"the classes cannot be sorted ({error})",
-                expected="labels of one type",
-                hint="Convert them, with y.astype(str) for example.",
-            )
+        raise DataError.because(
+            f"the classes cannot be sorted ({error})",
+            expected="labels of one type",
+            hint="Convert them, with y.astype(str) for example.",
         ) from None
     return labels, codes.reshape(-1)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.data.table.columns import is_level
 from gossamer.data.table.times import TIME_KINDS
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.logger import warn
 from gossamer.model import Booster
 from gossamer.objectives import Binary, Custom, CustomObjective, Multiclass, SeveralTargets
@@ -114,13 +114,11 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         if known is None or self._n_labels > 1:
             return
         if not np.array_equal(known, self.classes_):
-            raise DataError(
-                message(
-                    "init_model has learned other classes than there are in y",
-                    got=self.classes_.tolist(),
-                    expected=f"{np.asarray(known).tolist()}",
-                    hint="The new data must have every class of the old.",
-                )
+            raise DataError.because(
+                "init_model has learned other classes than there are in y",
+                got=self.classes_.tolist(),
+                expected=f"{np.asarray(known).tolist()}",
+                hint="The new data must have every class of the old.",
             )
 
     def _name_classes(self, booster: Booster) -> None:
@@ -140,13 +138,11 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
             self.classes_ = [np.array([0, 1])] * self._n_labels
             return
         if not isinstance(objective, Custom) and not objective.traits.is_for_classes:
-            raise DataError(
-                message(
-                    "the model is not one for classes",
-                    got=f"objective={objective.name}",
-                    expected=f"one of {_class_objectives()}",
-                    hint="Use GossamerRegressor, GossamerRanker or Booster(model_file=...).",
-                )
+            raise DataError.because(
+                "the model is not one for classes",
+                got=f"objective={objective.name}",
+                expected=f"one of {_class_objectives()}",
+                hint="Use GossamerRegressor, GossamerRanker or Booster(model_file=...).",
             )
         n_classes = max(objective.n_outputs, 2)
         self._n_labels = 1
@@ -163,41 +159,33 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         traits = self._traits
         is_custom, is_multiclass = traits.kind is Kind.CUSTOM, traits.kind is Kind.MULTICLASS
         if not is_custom and not traits.is_for_classes:
-            raise ParameterError(
-                message(
-                    "the objective is not one for classes",
-                    got=objective,
-                    expected=f"one of {_class_objectives()}, or a function",
-                )
+            raise ParameterError.because(
+                "the objective is not one for classes",
+                got=objective,
+                expected=f"one of {_class_objectives()}, or a function",
             )
         if not is_custom and not is_multiclass and self.n_classes_ > 2:
-            raise ParameterError(
-                message(
-                    f"objective={_canonical(objective)} does not fit the labels",
-                    got=f"{self.n_classes_} classes",
-                    expected="2 classes",
-                    hint="Use objective=multiclass, or leave it out.",
-                )
+            raise ParameterError.because(
+                f"objective={_canonical(objective)} does not fit the labels",
+                got=f"{self.n_classes_} classes",
+                expected="2 classes",
+                hint="Use objective=multiclass, or leave it out.",
             )
         if is_multiclass and self._n_labels > 1:
-            raise ParameterError(
-                message(
-                    f"objective={_canonical(objective)} does not fit the labels",
-                    got=f"{self._n_labels} columns",
-                    expected="one class per row",
-                    hint="Use objective=binary, or leave it out.",
-                )
+            raise ParameterError.because(
+                f"objective={_canonical(objective)} does not fit the labels",
+                got=f"{self._n_labels} columns",
+                expected="one class per row",
+                hint="Use objective=binary, or leave it out.",
             )
         if n_classes is not None:
             n_classes = coerce(TABLE["num_class"], n_classes, "num_class")
         if n_classes not in (None, 1, self.n_classes_):
-            raise ParameterError(
-                message(
-                    "num_class is not the number of classes among the labels",
-                    got=n_classes,
-                    expected=str(self.n_classes_),
-                    hint="Leave it out.",
-                )
+            raise ParameterError.because(
+                "num_class is not the number of classes among the labels",
+                got=n_classes,
+                expected=str(self.n_classes_),
+                hint="Leave it out.",
             )
         if is_multiclass or (is_custom and self._is_multiclass):
             params["num_class"] = max(self.n_classes_, 2)
@@ -305,11 +293,9 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         is_hidden = is_plain and bool(traits.probabilities)
         is_known = is_hidden or traits.gives_probabilities or traits.kind is Kind.CUSTOM
         if is_plain and not is_known:
-            raise NotSupportedError(
-                message(
-                    f"objective={_canonical(self._objective)} has no probabilities",
-                    hint="Use predict or decision_function, or objective=binary.",
-                )
+            raise NotSupportedError.because(
+                f"objective={_canonical(self._objective)} has no probabilities",
+                hint="Use predict or decision_function, or objective=binary.",
             )
         result = super().predict(
             X,

@@ -11,7 +11,7 @@ import numpy as np
 from gossamer.data.labels.named_columns import column_of, keep_columns, names_of
 from gossamer.data.labels.roles import asks_columns, find_roles, refuse_names
 from gossamer.data.table.table_kinds import as_known
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 _SEVERAL: Final = ("y", "init_score")  # may be several columns
 
@@ -70,14 +70,12 @@ def take_columns(x: Any, fields: Mapping[str, Any], *, several: bool = False) ->
 def refuse_path(x: Any) -> None:
     """Raise if a table is the path of a file: estimators may have to look at all of it."""
     if isinstance(x, (str, os.PathLike)):
-        raise DataError(
-            message(
-                "estimators need a table in memory",
-                got=x,
-                expected="an array or a data frame",
-                hint="Read the file first, for instance with pandas; or use gossamer.train and "
-                "gossamer.Dataset, which read files.",
-            )
+        raise DataError.because(
+            "estimators need a table in memory",
+            got=x,
+            expected="an array or a data frame",
+            hint="Read the file first, for instance with pandas; or use gossamer.train and "
+            "gossamer.Dataset, which read files.",
         )
 
 

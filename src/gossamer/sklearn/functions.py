@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from gossamer.data import Dataset
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 _MOST_ARGUMENTS = 4
 
@@ -46,13 +46,11 @@ class LabelsFirst:
         """
         n_arguments = _count_arguments(function)
         if not 2 <= n_arguments <= _MOST_ARGUMENTS:
-            raise ParameterError(
-                message(
-                    f"{what} is a function of the wrong kind",
-                    got=f"{n_arguments} arguments",
-                    expected="(y_true, y_pred), (y_true, y_pred, weight) or "
-                    "(y_true, y_pred, weight, group)",
-                )
+            raise ParameterError.because(
+                f"{what} is a function of the wrong kind",
+                got=f"{n_arguments} arguments",
+                expected="(y_true, y_pred), (y_true, y_pred, weight) or "
+                "(y_true, y_pred, weight, group)",
             )
         return cls(function, n_arguments)
 

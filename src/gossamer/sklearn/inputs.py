@@ -23,7 +23,7 @@ from gossamer.data.table.frames import frame_names, is_frame, is_numeric
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse, to_compressed_rows
 from gossamer.data.table.table_kinds import as_known
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model.prediction.predict import refuse_row
 from gossamer.sklearn.class_weight import weigh_by_class
 from gossamer.sklearn.fields_in_table import Parts, leave_out, refuse_path
@@ -127,12 +127,10 @@ def as_frame(x: Any) -> Any:
     for library in ("pandas", "polars", "pyarrow"):
         if importlib.util.find_spec(library) is not None:
             return narwhals.from_dict(dict(x), backend=library).to_native()
-    raise DataError(
-        message(
-            "estimators need a library of data frames for columns by name",
-            got=type(x).__name__,
-            hint="pip install pandas, or pass an array.",
-        )
+    raise DataError.because(
+        "estimators need a library of data frames for columns by name",
+        got=type(x).__name__,
+        hint="pip install pandas, or pass an array.",
     )
 
 
@@ -194,12 +192,10 @@ def check_times(y: Any, values: Matrix) -> Array:
     labels = np.asarray(y)
     n_rows = values.n_rows if isinstance(values, Table) else values.shape[0]
     if labels.ndim == 0 or len(labels) != n_rows:
-        raise DataError(
-            message(
-                "y and X differ in length",
-                got=len(labels) if labels.ndim else "a single value",
-                expected=f"{n_rows}, one per row of X",
-            )
+        raise DataError.because(
+            "y and X differ in length",
+            got=len(labels) if labels.ndim else "a single value",
+            expected=f"{n_rows}, one per row of X",
         )
     return labels
 
@@ -254,11 +250,9 @@ class TrainingRows(NamedTuple):
             return self
         keep = np.flatnonzero(self.weight)
         if len(keep) == 0:
-            raise DataError(
-                message(
-                    "sample_weight or class_weight is zero for every row",
-                    expected="at least one row that counts",
-                )
+            raise DataError.because(
+                "sample_weight or class_weight is zero for every row",
+                expected="at least one row that counts",
             )
         init_score = self.init_score
         if init_score is not None:
@@ -382,25 +376,21 @@ class EvalSets:
 
 def _read_pairs(eval_set: Any, eval_x: Any, eval_y: Any) -> list[tuple[Any, Any]]:
     if eval_set is not None and (eval_x is not None or eval_y is not None):
-        raise ParameterError(
-            message("evaluation data is given twice", expected="eval_set, or eval_X and eval_y")
+        raise ParameterError.because(
+            "evaluation data is given twice", expected="eval_set, or eval_X and eval_y"
         )
     if (eval_x is None) != (eval_y is None):
-        raise ParameterError(
-            message(
-                "only one of eval_X and eval_y is given",
-                got="eval_y" if eval_x is None else "eval_X",
-                expected="both",
-            )
+        raise ParameterError.because(
+            "only one of eval_X and eval_y is given",
+            got="eval_y" if eval_x is None else "eval_X",
+            expected="both",
         )
     if eval_x is not None:
         several = isinstance(eval_x, tuple)
         if several != isinstance(eval_y, tuple) or (several and len(eval_x) != len(eval_y)):
-            raise ParameterError(
-                message(
-                    "eval_X and eval_y do not match",
-                    expected="one table and its labels, or two tuples of the same length",
-                )
+            raise ParameterError.because(
+                "eval_X and eval_y do not match",
+                expected="one table and its labels, or two tuples of the same length",
             )
         return list(zip(eval_x, eval_y, strict=True)) if several else [(eval_x, eval_y)]
     # One pair need not be in a list.
@@ -408,10 +398,8 @@ def _read_pairs(eval_set: Any, eval_x: Any, eval_y: Any) -> list[tuple[Any, Any]
     try:
         return [(valid_x, valid_y) for valid_x, valid_y in pairs or ()]
     except (TypeError, ValueError):
-        raise ParameterError(
-            message(
-                "eval_set cannot be used", got=type(eval_set).__name__, expected="[(X, y), ...]"
-            )
+        raise ParameterError.because(
+            "eval_set cannot be used", got=type(eval_set).__name__, expected="[(X, y), ...]"
         ) from None
 
 
@@ -422,22 +410,18 @@ def _per_set(name: str, values: Any, n_sets: int) -> list[Any]:
     if isinstance(values, Mapping):
         unknown = [key for key in values if key not in range(n_sets)]
         if unknown:
-            raise ParameterError(
-                message(
-                    f"{name} is given for an evaluation set that is not there",
-                    got=unknown[0],
-                    expected=f"numbers below {n_sets}",
-                )
+            raise ParameterError.because(
+                f"{name} is given for an evaluation set that is not there",
+                got=unknown[0],
+                expected=f"numbers below {n_sets}",
             )
         return [values.get(i) for i in range(n_sets)]
     if not isinstance(values, (list, tuple)) or len(values) != n_sets:
         got = len(values) if isinstance(values, (list, tuple)) else type(values).__name__
-        raise ParameterError(
-            message(
-                f"{name} is not one per evaluation set",
-                got=got,
-                expected=f"a list of {n_sets}",
-                hint="" if n_sets else "Pass eval_set as well.",
-            )
+        raise ParameterError.because(
+            f"{name} is not one per evaluation set",
+            got=got,
+            expected=f"a list of {n_sets}",
+            hint="" if n_sets else "Pass eval_set as well.",
         )
     return list(values)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model.inspection.importance import check_importance_type
 from gossamer.params import CANONICAL, TABLE, Params, resolve
 from gossamer.params.coerce import did_you_mean
@@ -114,12 +114,10 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         known = self.get_params(deep=False)
         for name in params:
             if name not in CANONICAL and name.partition("__")[0] not in known:
-                raise ParameterError(
-                    message(
-                        f"unknown parameter of {type(self).__name__}",
-                        got=name,
-                        hint=did_you_mean(name, {*CANONICAL, *known}),
-                    )
+                raise ParameterError.because(
+                    f"unknown parameter of {type(self).__name__}",
+                    got=name,
+                    hint=did_you_mean(name, {*CANONICAL, *known}),
                 )
         others = {
             name: value

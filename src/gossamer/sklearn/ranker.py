@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.sklearn.base import GossamerModel
 from gossamer.train import Callback
 
@@ -94,12 +94,10 @@ class GossamerRanker(GossamerModel):
         query = _one_of("query", query, qid)
         eval_query = _one_of("eval_query", eval_query, eval_qid)
         if group is None and query is None:
-            raise DataError(
-                message(
-                    "ranking needs to know the queries",
-                    got="neither group nor query",
-                    hint="Pass group (rows of each query) or query (one id per row) to fit.",
-                )
+            raise DataError.because(
+                "ranking needs to know the queries",
+                got="neither group nor query",
+                hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )
         super().fit(
             X,
@@ -128,7 +126,7 @@ class GossamerRanker(GossamerModel):
 
 def _one_of(name: str, value: Any, xgboosts: Any) -> Any:
     if value is not None and xgboosts is not None:
-        raise ParameterError(
-            message(f"{name} is given twice", got="also as qid", expected="one of the two")
+        raise ParameterError.because(
+            f"{name} is given twice", got="also as qid", expected="one of the two"
         )
     return xgboosts if value is None else value

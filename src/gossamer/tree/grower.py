@@ -17,7 +17,7 @@ from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.storage.budget import Budget
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import default_names
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.objectives import Gradients, Objective
 from gossamer.params import TABLE, Params
 from gossamer.params.check_method import splits_by_value
@@ -118,13 +118,11 @@ class TreeGrower:
         self._costs: _native.FeatureCosts | None = None
         self._costs_of: list[object] = []  # the parameters they were made from
         if self.has_vector_leaves and table.binning.is_categorical.any():
-            raise NotSupportedError(
-                message(
-                    "trees with several values per leaf do not split categories",
-                    got="categorical columns",
-                    expected="multi_strategy=one_output_per_tree, not multi_output_tree",
-                    hint="Leave multi_strategy out, or encode the categories as numbers.",
-                )
+            raise NotSupportedError.because(
+                "trees with several values per leaf do not split categories",
+                got="categorical columns",
+                expected="multi_strategy=one_output_per_tree, not multi_output_tree",
+                hint="Leave multi_strategy out, or encode the categories as numbers.",
             )
         self._native = table.make_grower(self.has_vector_leaves)
         self._samples = SampleGrower(table.bins)
@@ -191,22 +189,18 @@ class TreeGrower:
         params, binning = self._params, self._table.binning
         if params.tree_method == "exact" and binning.is_categorical.any():
             column = int(binning.columns[binning.is_categorical][0])
-            raise ParameterError(
-                message(
-                    "tree_method=exact does not take categorical columns",
-                    got=self._names[column],
-                    expected="numbers",
-                    hint="Use tree_method=hist or approx, or encode the categories as numbers.",
-                )
+            raise ParameterError.because(
+                "tree_method=exact does not take categorical columns",
+                got=self._names[column],
+                expected="numbers",
+                hint="Use tree_method=hist or approx, or encode the categories as numbers.",
             )
         if self._table.n_rows > _MAX_SORTED_ROWS:
-            raise NotSupportedError(
-                message(
-                    f"tree_method={params.tree_method} sorts the rows",
-                    got=f"{self._table.n_rows} rows",
-                    expected=f"at most {_MAX_SORTED_ROWS}",
-                    hint="Use tree_method=hist.",
-                )
+            raise NotSupportedError.because(
+                f"tree_method={params.tree_method} sorts the rows",
+                got=f"{self._table.n_rows} rows",
+                expected=f"at most {_MAX_SORTED_ROWS}",
+                hint="Use tree_method=hist.",
             )
         n_threads = resolve_threads(params.num_threads, self._table.n_rows, binning.n_columns)
         self._sorted = _native.sort_columns(self._table.bins, self._raw, n_threads)
@@ -303,27 +297,23 @@ class TreeGrower:
     def _set_monotone(self, settings: _native.GrowParams) -> None:
         params = self._params
         if self.has_vector_leaves:
-            raise ParameterError(
-                message(
-                    "monotone_constraints cannot be combined with multi_strategy=multi_output_tree",
-                    got=params.monotone_constraints,
-                    expected="one value per leaf",
-                    hint="Use multi_strategy=one_output_per_tree.",
-                )
+            raise ParameterError.because(
+                "monotone_constraints cannot be combined with multi_strategy=multi_output_tree",
+                got=params.monotone_constraints,
+                expected="one value per leaf",
+                hint="Use multi_strategy=one_output_per_tree.",
             )
         what = "monotone_constraints"
         directions = by_column(params.monotone_constraints, self._names, what, 0)
         binning = self._table.binning
         for column in binning.columns[binning.is_categorical]:
             if directions[column] != 0:
-                raise ParameterError(
-                    message(
-                        f"{what} constrains the categorical column {self._names[column]!r}",
-                        got=directions[column],
-                        expected="0",
-                        hint="Categories have no order; give the column as numbers, not in "
-                        "categorical_feature, if its values have one.",
-                    )
+                raise ParameterError.because(
+                    f"{what} constrains the categorical column {self._names[column]!r}",
+                    got=directions[column],
+                    expected="0",
+                    hint="Categories have no order; give the column as numbers, not in "
+                    "categorical_feature, if its values have one.",
                 )
         settings.monotone_directions = [directions[c] for c in binning.columns]
         settings.monotone_method = MONOTONE_METHODS.index(params.monotone_constraints_method)

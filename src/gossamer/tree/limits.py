@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.binning import Binning
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.logger import warn
 from gossamer.params import Params
 from gossamer.params.column_options import by_column, column_of
@@ -36,7 +36,7 @@ def check_vector_leaves(params: Params) -> None:
     if found is not None:
         what = f"{found} cannot be combined with multi_strategy=multi_output_tree"
         hint = "Leave one of them out."
-        raise NotSupportedError(message(what, got=params[found], hint=hint))
+        raise NotSupportedError.because(what, got=params[found], hint=hint)
 
 
 def make_limits(
@@ -114,8 +114,8 @@ def _groups(params: Params, names: Sequence[str]) -> list[list[int]]:
     groups = []
     for i, group in enumerate(params.interaction_constraints):
         if not group:
-            raise ParameterError(
-                message(f"group {i} of {what} is empty", expected="at least one column")
+            raise ParameterError.because(
+                f"group {i} of {what} is empty", expected="at least one column"
             )
         groups.append(sorted({column_of(column, names, what) for column in group}))
     return groups
@@ -130,20 +130,16 @@ def _sampling_weights(
     weights = _by_feature(params, "feature_weights", binning, names, 1.0)
     if of_data is not None:
         if weights:
-            raise ParameterError(
-                message(
-                    "feature_weights is given twice",
-                    got="the parameter and the field of the data set",
-                    expected="one of them",
-                )
+            raise ParameterError.because(
+                "feature_weights is given twice",
+                got="the parameter and the field of the data set",
+                expected="one of them",
             )
         weights = [float(of_data[column]) for column in binning.columns]
     if weights and not any(weights):
-        raise ParameterError(
-            message(
-                "feature_weights is 0 for every column that can split",
-                expected="at least one weight above 0",
-            )
+        raise ParameterError.because(
+            "feature_weights is 0 for every column that can split",
+            expected="at least one weight above 0",
         )
     return weights
 
@@ -153,12 +149,10 @@ def _forced(
 ) -> list[tuple[int, int, int, int]]:
     nodes = read_splits(params.forcedsplits_filename)
     if len(nodes) >= params.num_leaves:
-        raise ParameterError(
-            message(
-                f"forced_splits does not fit num_leaves={params.num_leaves}",
-                got=f"{len(nodes)} splits",
-                expected=f"at most {params.num_leaves - 1}",
-            )
+        raise ParameterError.because(
+            f"forced_splits does not fit num_leaves={params.num_leaves}",
+            got=f"{len(nodes)} splits",
+            expected=f"at most {params.num_leaves - 1}",
         )
     of_column = _feature_of(binning)
     columns = [column_of(node.column, names, node.where) for node in nodes]
@@ -168,22 +162,18 @@ def _forced(
     left_out: set[int] = set()
     for i, (node, column) in enumerate(zip(nodes, columns, strict=True)):
         if of_column[column] < 0:
-            raise ParameterError(
-                message(
-                    f"{node.where} cannot be made",
-                    got=node.column,
-                    expected="a column that is not constant",
-                )
+            raise ParameterError.because(
+                f"{node.where} cannot be made",
+                got=node.column,
+                expected="a column that is not constant",
             )
         if binning.is_categorical[of_column[column]]:
-            raise ParameterError(
-                message(
-                    f"{node.where} cannot be made: its column is categorical",
-                    got=node.column,
-                    expected="a column of numbers",
-                    hint="Forced splits have thresholds; leave the column out of forced_splits or "
-                    "of categorical_feature.",
-                )
+            raise ParameterError.because(
+                f"{node.where} cannot be made: its column is categorical",
+                got=node.column,
+                expected="a column of numbers",
+                hint="Forced splits have thresholds; leave the column out of forced_splits or "
+                "of categorical_feature.",
             )
         upper = binning.upper_of(of_column[column])
         threshold = int(np.searchsorted(upper, node.threshold))
@@ -208,12 +198,10 @@ def _check_forced_groups(
     for i, node in enumerate(nodes):
         paths[i].add(columns[i])
         if not any(paths[i] <= set(group) for group in groups):
-            raise ParameterError(
-                message(
-                    f"{node.where} contradicts interaction_constraints",
-                    got=node.column,
-                    expected="the features of a path in one group",
-                )
+            raise ParameterError.because(
+                f"{node.where} contradicts interaction_constraints",
+                got=node.column,
+                expected="the features of a path in one group",
             )
         for child in (node.left, node.right):
             if child >= 0:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer.callbacks import CallbackEnv, EvalResult
-from gossamer.errors import ParameterError, import_needed, message
+from gossamer.errors import ParameterError, import_needed
 
 
 def import_optuna() -> Any:
@@ -79,10 +79,8 @@ def find_result(results: list[EvalResult], metric: str | None, dataset: str | No
         if result.dataset_name == data and metric in (None, result.metric_name):
             return result
     known = ", ".join(f"{result.dataset_name} {result.metric_name}" for result in results)
-    raise ParameterError(
-        message(
-            "there is no such metric to watch",
-            got=f"{data} {metric or '(any)'}",
-            expected=f"one of {known}",
-        )
+    raise ParameterError.because(
+        "there is no such metric to watch",
+        got=f"{data} {metric or '(any)'}",
+        expected=f"one of {known}",
     )

@@ -10,7 +10,7 @@ from gossamer.callbacks import early_stopping
 from gossamer.cv import cv
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, check_dataset
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import Booster
 from gossamer.model.training.evaluate import training_of
 from gossamer.params import CANONICAL, TABLE, resolve
@@ -107,7 +107,7 @@ def search(
     check_dataset(train_set)
     for name, number in (("n_trials", n_trials), ("early_stopping_rounds", early_stopping_rounds)):
         if coerce(TABLE["num_iterations"], number, name) == 0:
-            raise ParameterError(message(f"{name} is too small", got=number, expected="1 or more"))
+            raise ParameterError.because(f"{name} is too small", got=number, expected="1 or more")
     given = {CANONICAL.get(name, name): value for name, value in (params or {}).items()}
     given.setdefault("verbosity", -1)
     resolved = resolve(given)
@@ -206,7 +206,7 @@ def _first_metric(params: Mapping[str, Any], data: Dataset) -> tuple[str, bool]:
     """
     metrics = training_of(Booster(params, data), "search()").metrics
     if not metrics:
-        raise ParameterError(
-            message("a search needs a metric", hint="Pass metric, such as 'auc', in params.")
+        raise ParameterError.because(
+            "a search needs a metric", hint="Pass metric, such as 'auc', in params."
         )
     return metrics[0].name, metrics[0].maximize

@@ -14,7 +14,7 @@ import numpy as np
 
 from gossamer.data import as_table
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError
 from gossamer.files import write_atomically
 
 _MAGIC: Final = b"PK\x03\x04"
@@ -42,11 +42,9 @@ def save(
     else:
         found = as_table(table)
         if found.levels:
-            raise NotSupportedError(
-                message(
-                    "a DMatrix with columns of categories or text cannot be written",
-                    hint="Save the frame itself, for instance as Parquet.",
-                )
+            raise NotSupportedError.because(
+                "a DMatrix with columns of categories or text cannot be written",
+                hint="Save the frame itself, for instance as Parquet.",
             )
         arrays["table"] = np.asarray(found.matrix)
     facts = {"feature_names": names, "feature_types": types, "shape": list(table.shape)}
@@ -81,9 +79,7 @@ def load(path: Path) -> tuple[Any, dict[str, Any]]:
         parts = tuple(arrays[f"table_{part}"] for part in _SPARSE)
         return csr_matrix(parts, shape=tuple(facts["shape"])), fields
     except (ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile) as error:
-        raise DataError(
-            message(
-                f"the file {os.fspath(path)!r} cannot be read as a DMatrix ({error})",
-                expected="a file that DMatrix.save_binary() wrote",
-            )
+        raise DataError.because(
+            f"the file {os.fspath(path)!r} cannot be read as a DMatrix ({error})",
+            expected="a file that DMatrix.save_binary() wrote",
         ) from None

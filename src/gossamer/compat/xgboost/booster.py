@@ -247,11 +247,9 @@ class Booster(FittedModel):
         """
         _check_data(data)
         if pred_leaf + pred_contribs + pred_interactions > 1:
-            raise ParameterError(
-                message(
-                    "a prediction is of one kind",
-                    expected="one of pred_leaf, pred_contribs and pred_interactions",
-                )
+            raise ParameterError.because(
+                "a prediction is of one kind",
+                expected="one of pred_leaf, pred_contribs and pred_interactions",
             )
         if validate_features:
             check_names(self._names, data.feature_names)
@@ -297,10 +295,8 @@ class Booster(FittedModel):
             strict_shape: As for `predict`.
         """
         if predict_type not in ("value", "margin"):
-            raise ParameterError(
-                message(
-                    "predict_type is not known", got=predict_type, expected="'value' or 'margin'"
-                )
+            raise ParameterError.because(
+                "predict_type is not known", got=predict_type, expected="'value' or 'margin'"
             )
         rows = DMatrix(data, missing=missing, base_margin=base_margin, enable_categorical=True)
         return self.predict(

@@ -159,8 +159,8 @@ class EarlyStopping(TrainingCallback):
         min_delta: float = 0.0,
     ) -> None:
         if min_delta < 0:
-            raise ParameterError(
-                message("min_delta is out of range", got=min_delta, expected="a number >= 0")
+            raise ParameterError.because(
+                "min_delta is out of range", got=min_delta, expected="a number >= 0"
             )
         self.rounds, self.save_best, self.maximize = rounds, save_best, maximize
         self.metric_name, self.data, self._min_delta = metric_name, data_name, min_delta
@@ -179,8 +179,8 @@ class EarlyStopping(TrainingCallback):
     def after_iteration(self, model: Any, epoch: int, evals_log: EvalsLog) -> bool:
         """Compare the round with the best so far."""
         if not evals_log:
-            raise DataError(
-                message("early stopping needs data to evaluate", hint="Pass evals (eval_set).")
+            raise DataError.because(
+                "early stopping needs data to evaluate", hint="Pass evals (eval_set)."
             )
         data = self.data or list(evals_log)[-1]
         log = _look_up(evals_log, data, "data set")
@@ -212,8 +212,8 @@ class EarlyStopping(TrainingCallback):
 
 def _look_up(log: dict[str, Any], name: str, what: str) -> Any:
     if name not in log:
-        raise DataError(
-            message(f"there is no such {what} to stop early by", got=name, expected=", ".join(log))
+        raise DataError.because(
+            f"there is no such {what} to stop early by", got=name, expected=", ".join(log)
         )
     return log[name]
 
@@ -242,8 +242,8 @@ class EvaluationMonitor(TrainingCallback):
         logger: Callable[[str], Any] | None = None,
     ) -> None:
         if period < 1:
-            raise ParameterError(
-                message("period is out of range", got=period, expected="an integer >= 1")
+            raise ParameterError.because(
+                "period is out of range", got=period, expected="an integer >= 1"
             )
         self.period, self.show_stdv = period, show_stdv
         self._logger = logger or _print

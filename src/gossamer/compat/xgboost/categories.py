@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gossamer.data.categories.levels import Levels
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,9 @@ class Categories:
             ParameterError: If `get_categories` was not asked to export them.
         """
         if not self.has_arrow:
-            raise ParameterError(
-                message(
-                    "the categories were not exported to Arrow",
-                    hint="Call get_categories(export_to_arrow=True).",
-                )
+            raise ParameterError.because(
+                "the categories were not exported to Arrow",
+                hint="Call get_categories(export_to_arrow=True).",
             )
         import pyarrow
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 
 _DEFAULTS: Final[dict[str, Any]] = {"verbosity": 1, "nthread": 0, "use_rmm": False}
 _config: ContextVar[dict[str, Any]] = ContextVar("config", default=_DEFAULTS)
@@ -27,8 +27,8 @@ def set_config(**new_config: Any) -> None:
     """
     for name in new_config:
         if name not in _DEFAULTS:
-            raise ParameterError(
-                message("there is no such setting", got=name, expected=", ".join(_DEFAULTS))
+            raise ParameterError.because(
+                "there is no such setting", got=name, expected=", ".join(_DEFAULTS)
             )
     _config.set({**_config.get(), **new_config})
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.prediction import fit_margin, parts_of
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.inspection.shap_values import shap_interactions, shap_values
 from gossamer.model.model import Model
@@ -33,17 +33,15 @@ def check_explained(first: int, last: int, *, pairs: bool, approximate: bool) ->
         NotSupportedError: If they cannot.
     """
     if first > 0:
-        raise NotSupportedError(
-            message(
-                "contributions can only be computed from the first round on",
-                got=(first, last),
-                expected="(0, one after the last)",
-                hint="Take a slice of the model: booster[first:last].",
-            )
+        raise NotSupportedError.because(
+            "contributions can only be computed from the first round on",
+            got=(first, last),
+            expected="(0, one after the last)",
+            hint="Take a slice of the model: booster[first:last].",
         )
     if pairs and approximate:
-        raise NotSupportedError(
-            message("interactions are exact", got="approx_contribs", hint="Leave it out.")
+        raise NotSupportedError.because(
+            "interactions are exact", got="approx_contribs", hint="Leave it out."
         )
 
 

@@ -141,12 +141,10 @@ def _core_params(
     objective = as_objective(obj, params, faces)
     if custom_metric is not None and objective.link != "identity":
         if params["metric"]:
-            raise NotSupportedError(
-                message(
-                    "cv() takes obj and custom_metric together with no other metric",
-                    got=given.get("eval_metric", given.get("objective")),
-                    expected="disable_default_eval_metric=1, and no eval_metric",
-                )
+            raise NotSupportedError.because(
+                "cv() takes obj and custom_metric together with no other metric",
+                got=given.get("eval_metric", given.get("objective")),
+                expected="disable_default_eval_metric=1, and no eval_metric",
             )
         objective.link = "identity"  # the metric is given scores
     params["objective"] = objective
@@ -249,12 +247,10 @@ class _Prepare:
         except (TypeError, ValueError):
             is_right = False
         if not is_right:
-            raise DataError(
-                message(
-                    "fpreproc returned something else",
-                    got=returned,
-                    expected="(training DMatrix, test DMatrix, parameters)",
-                )
+            raise DataError.because(
+                "fpreproc returned something else",
+                got=returned,
+                expected="(training DMatrix, test DMatrix, parameters)",
             )
         changed = params_for(read_params(given), new_train)
         if callable(self.params["objective"]):

@@ -29,7 +29,7 @@ from gossamer.dask.run import run_job
 from gossamer.dask.train import Predict, map_rows
 from gossamer.dask.workers import Part
 from gossamer.distributed import Group, SavedRounds, check_supported
-from gossamer.errors import DataError, DataTypeError, NotSupportedError, message
+from gossamer.errors import DataError, DataTypeError, NotSupportedError
 
 __all__ = [
     "DaskDMatrix",
@@ -122,13 +122,11 @@ class DaskDMatrix:
         columns = {name: split(values, name) for name, values in self.fields.items()}
         for name, parts in columns.items():
             if len(parts) != len(tables):
-                raise DataError(
-                    message(
-                        f"{name} and the table differ in partitions",
-                        got=len(parts),
-                        expected=str(len(tables)),
-                        hint="Rechunk or repartition one of them.",
-                    )
+                raise DataError.because(
+                    f"{name} and the table differ in partitions",
+                    got=len(parts),
+                    expected=str(len(tables)),
+                    hint="Rechunk or repartition one of them.",
                 )
         make = delayed(_make_part, pure=False)
         names = list(columns)
@@ -245,8 +243,8 @@ def train(
         WorkerError: If a function of yours failed on a worker, or too many workers were lost.
     """
     if not isinstance(dtrain, DaskDMatrix):
-        raise DataTypeError(
-            message("dtrain must be a DaskDMatrix", got=type(dtrain).__name__, expected="one")
+        raise DataTypeError.because(
+            "dtrain must be a DaskDMatrix", got=type(dtrain).__name__, expected="one"
         )
     ours = translate(read_params(params))
     check_supported({n: ours[n] for n in ("tree_method",) if n in ours})
@@ -318,11 +316,9 @@ def predict(
 
 def _refuse_margin(margin: Any) -> None:
     if margin is not None:
-        raise NotSupportedError(
-            message(
-                "predictions on a cluster take no base_margin",
-                hint="Ask for output_margin=True, and add the base_margin.",
-            )
+        raise NotSupportedError.because(
+            "predictions on a cluster take no base_margin",
+            hint="Ask for output_margin=True, and add the base_margin.",
         )
 
 

@@ -32,7 +32,7 @@ from gossamer.data.labels.fields import (
 from gossamer.data.labels.queries import check_group, check_query, take_queries
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params import BINNING_PARAMS
 
 Array = npt.NDArray[Any]
@@ -181,8 +181,8 @@ class DMatrix:
             DataError: If something has not one number per row, or cannot be used.
         """
         if group is not None and qid is not None:
-            raise DataError(
-                message("queries are given twice", got="group and qid", expected="one of the two")
+            raise DataError.because(
+                "queries are given twice", got="group and qid", expected="one of the two"
             )
         if group is not None:
             self.query_sizes = check_group(group, self._n_rows)
@@ -298,12 +298,10 @@ class DMatrix:
             types = [types] * self._n_columns if isinstance(types, str) else list(types)
             wrong = [each for each in types if each not in _TYPES]
             if wrong or len(types) != self._n_columns:
-                raise DataError(
-                    message(
-                        "feature_types cannot be used",
-                        got=wrong[0] if wrong else types,
-                        expected=f"{self._n_columns} of {', '.join(_TYPES)}",
-                    )
+                raise DataError.because(
+                    "feature_types cannot be used",
+                    got=wrong[0] if wrong else types,
+                    expected=f"{self._n_columns} of {', '.join(_TYPES)}",
                 )
         self._types, self._train_set = types, None
 
@@ -344,7 +342,7 @@ class DMatrix:
             DataError: In functions that `cv` calls, which are shown labels and the like only.
         """
         if self._table is None:
-            raise DataError(message("the table is not shown here, only labels, weights, ..."))
+            raise DataError.because("the table is not shown here, only labels, weights, ...")
         return self._table
 
     @property
@@ -364,12 +362,12 @@ class DMatrix:
         """
         rows = np.asarray(rindex, dtype=np.int64).ravel()
         if len(rows) and (rows.min() < 0 or rows.max() >= self._n_rows):
-            raise DataError(
-                message("there is no such row", got=rindex, expected=f"0..{self._n_rows - 1}")
+            raise DataError.because(
+                "there is no such row", got=rindex, expected=f"0..{self._n_rows - 1}"
             )
         if self.query_sizes is not None and not allow_groups:
-            raise DataError(
-                message("slice() would cut queries apart", hint="Pass allow_groups=True.")
+            raise DataError.because(
+                "slice() would cut queries apart", hint="Pass allow_groups=True."
             )
         found = type(self).__new__(type(self))
         found._start(take_rows(self.user_table(), rows), len(rows), self._n_columns)
@@ -484,10 +482,8 @@ class DMatrix:
         bounds = [self.fields.get(f"label_{end}_bound") for end in ("lower", "upper")]
         given = [bound for bound in bounds if bound is not None]
         if len(given) == 1:
-            raise DataError(
-                message(
-                    "only one of label_lower_bound and label_upper_bound is given", expected="both"
-                )
+            raise DataError.because(
+                "only one of label_lower_bound and label_upper_bound is given", expected="both"
             )
         return np.column_stack(given) if given else self.fields.get("label")
 
@@ -495,4 +491,4 @@ class DMatrix:
 def _known(field: str, fields: Sequence[str]) -> str:
     if field in fields:
         return field
-    raise DataError(message("there is no such field", got=field, expected=", ".join(fields)))
+    raise DataError.because("there is no such field", got=field, expected=", ".join(fields))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.formats.xgboost_read import Facts
 from gossamer.model.formats.xgboost_write import to_document
 from gossamer.model.model import Model
@@ -52,22 +52,18 @@ class Columns:
             if not parts:
                 continue
             if len(parts) != 3 or not parts[0].isdecimal() or parts[2] not in _TYPES:
-                raise DataError(
-                    message(
-                        f"a line of the feature map {os.fspath(path)!r} cannot be read",
-                        got=line,
-                        expected=f"number, name and type ({', '.join(_TYPES)})",
-                    )
+                raise DataError.because(
+                    f"a line of the feature map {os.fspath(path)!r} cannot be read",
+                    got=line,
+                    expected=f"number, name and type ({', '.join(_TYPES)})",
                 )
             found[int(parts[0])] = (parts[1], parts[2])
         absent = [i for i in range(n) if i not in found]
         if absent:
-            raise DataError(
-                message(
-                    f"the feature map {os.fspath(path)!r} does not name all columns",
-                    got=f"no line for column {absent[0]}",
-                    expected=f"0..{n - 1}",
-                )
+            raise DataError.because(
+                f"the feature map {os.fspath(path)!r} does not name all columns",
+                got=f"no line for column {absent[0]}",
+                expected=f"0..{n - 1}",
             )
         return cls([found[i][0] for i in range(n)], [found[i][1] for i in range(n)])
 
@@ -84,7 +80,7 @@ def one_per_column(name: str, values: Sequence[str], n_columns: int | None) -> l
     """
     found = [str(value) for value in values]
     if n_columns is not None and len(found) != n_columns:
-        raise DataError(message(f"{name} do not fit the model", got=found, expected=f"{n_columns}"))
+        raise DataError.because(f"{name} do not fit the model", got=found, expected=f"{n_columns}")
     return found
 
 
@@ -224,12 +220,12 @@ def dump_trees(model: Model, columns: Columns, *, with_stats: bool, dump_format:
     """
     kind, _, options = dump_format.partition(":")
     if kind not in _FORMATS:
-        raise ParameterError(
-            message("dump_format is not known", got=dump_format, expected=", ".join(_FORMATS))
+        raise ParameterError.because(
+            "dump_format is not known", got=dump_format, expected=", ".join(_FORMATS)
         )
     if with_stats and model.forest.n_values > 1:
-        raise NotSupportedError(
-            message("trees with vector leaves are dumped without gains", hint="with_stats=False")
+        raise NotSupportedError.because(
+            "trees with vector leaves are dumped without gains", hint="with_stats=False"
         )
     asked = json.loads(options) if options else {}
     look = {name: {**values, **asked.get(name, {})} for name, values in _LOOK.items()}

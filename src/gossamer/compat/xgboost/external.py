@@ -9,7 +9,7 @@ from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.quantile_dmatrix import QuantileDMatrix
 from gossamer.compat.xgboost.sources import BatchSource, DataIter
 from gossamer.compat.xgboost.table import to_csr
-from gossamer.errors import DataTypeError, NotSupportedError, message
+from gossamer.errors import DataTypeError, NotSupportedError
 
 _DEFAULT_LIMIT: Final = "50%"
 
@@ -60,13 +60,11 @@ class ExtMemQuantileDMatrix(QuantileDMatrix):
         cache_host_ratio: float | None = None,
     ) -> None:
         if not isinstance(data, DataIter):
-            raise DataTypeError(
-                message(
-                    "an ExtMemQuantileDMatrix reads batches",
-                    got=type(data).__name__,
-                    expected="a DataIter",
-                    hint="Use QuantileDMatrix for a table that is in memory.",
-                )
+            raise DataTypeError.because(
+                "an ExtMemQuantileDMatrix reads batches",
+                got=type(data).__name__,
+                expected="a DataIter",
+                hint="Use QuantileDMatrix for a table that is in memory.",
             )
         source = BatchSource(data, missing, enable_categorical)
         self._start(source, *source.shape)
@@ -109,9 +107,7 @@ class ExtMemQuantileDMatrix(QuantileDMatrix):
 
 
 def _not_in_memory(what: str) -> NotSupportedError:
-    return NotSupportedError(
-        message(
-            f"{what} needs the values in memory, where an ExtMemQuantileDMatrix does not have them",
-            expected="a DMatrix or a QuantileDMatrix",
-        )
+    return NotSupportedError.because(
+        f"{what} needs the values in memory, where an ExtMemQuantileDMatrix does not have them",
+        expected="a DMatrix or a QuantileDMatrix",
     )

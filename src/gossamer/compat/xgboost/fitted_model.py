@@ -16,7 +16,7 @@ from gossamer.compat.xgboost.dump import (
     trees_to_frame,
 )
 from gossamer.compat.xgboost.importance import importance
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.model import Model
@@ -53,8 +53,8 @@ class FittedModel:
     def fitted(self) -> CoreBooster:
         """Gossamer's own booster of this model."""
         if self._core is None:
-            raise DataError(
-                message("the Booster has no model yet", hint="Train it, or load a model first.")
+            raise DataError.because(
+                "the Booster has no model yet", hint="Train it, or load a model first."
             )
         return self._core
 

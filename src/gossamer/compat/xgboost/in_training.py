@@ -15,7 +15,7 @@ from gossamer.compat.xgboost.params import params_for, take_start
 from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, given_rows
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.training.evaluate import evaluate
 from gossamer.model.training.training import Training
@@ -73,12 +73,10 @@ class InTraining:
             NotSupportedError: If it has not.
         """
         if has_function != self.has_function:
-            raise NotSupportedError(
-                message(
-                    "a training has one loss from its first round on",
-                    got="fobj" if has_function else "no fobj",
-                    expected="no fobj" if has_function else "fobj in every round",
-                )
+            raise NotSupportedError.because(
+                "a training has one loss from its first round on",
+                got="fobj" if has_function else "no fobj",
+                expected="no fobj" if has_function else "fobj in every round",
             )
 
     def change_params(self, before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -116,11 +114,9 @@ class InTraining:
         margin = data.fields.get("base_margin")
         has_margin = "base_margin" in self.data.fields
         if has_margin != (margin is not None) and (has_margin or training.base is not None):
-            raise NotSupportedError(
-                message(
-                    "base_margin must be given for all data of this training, or for none",
-                    got=f"a base_margin of the {'training' if has_margin else 'other'} data only",
-                )
+            raise NotSupportedError.because(
+                "base_margin must be given for all data of this training, or for none",
+                got=f"a base_margin of the {'training' if has_margin else 'other'} data only",
             )
         has_zeros = not self.data.is_sparse
         valid_set = data.as_valid_set(training.train.given, has_zeros)

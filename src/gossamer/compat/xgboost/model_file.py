@@ -12,7 +12,7 @@ import numpy as np
 
 from gossamer import files
 from gossamer.binning.bins import MissingKind
-from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, message
+from gossamer.errors import ModelFileError, NotSupportedError, ParameterError
 from gossamer.model import formats
 from gossamer.model.files import model_file
 from gossamer.model.formats import xgboost, xgboost_ubj
@@ -58,12 +58,10 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
                 stacklevel=3,
             )
     elif format != formats.OWN:
-        raise ParameterError(
-            message(
-                "models cannot be written as this",
-                got=format,
-                expected=f"{', '.join(map(repr, _WRITERS))} or {formats.OWN!r}",
-            )
+        raise ParameterError.because(
+            "models cannot be written as this",
+            got=format,
+            expected=f"{', '.join(map(repr, _WRITERS))} or {formats.OWN!r}",
         )
     arrays, found = files.from_bytes(model_file.to_bytes(model))
     return files.to_bytes(arrays, {**found, _KEY: facts})
@@ -111,17 +109,15 @@ def from_bytes(content: bytes, source: str) -> tuple[Model, dict[str, Any]]:
             model, found = reader.read_with_facts(content, source)
             return model, {"attributes": found.attributes, "feature_types": found.feature_types}
     if content.startswith((b"binf", b"bs64")):
-        raise NotSupportedError(
-            message(
-                f"{source} is of XGBoost's old binary format",
-                expected="JSON or UBJSON",
-                hint="Load it with XGBoost 3.0 or older, and save it as .json.",
-            )
+        raise NotSupportedError.because(
+            f"{source} is of XGBoost's old binary format",
+            expected="JSON or UBJSON",
+            hint="Load it with XGBoost 3.0 or older, and save it as .json.",
         )
     model = model_file.from_bytes(content, source)
     facts = files.from_bytes(content)[1].get(_KEY, {})
     if not isinstance(facts, dict):
-        raise ModelFileError(message(f"{source} is inconsistent (its attributes are not pairs)"))
+        raise ModelFileError.because(f"{source} is inconsistent (its attributes are not pairs)")
     return model, facts
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.metrics import is_rising
 from gossamer.data import Dataset
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError
 from gossamer.objectives import CustomObjective
 from gossamer.objectives.links import link_named
 
@@ -72,13 +72,11 @@ def as_objective(
     """
     objective = params["objective"]
     if objective == "binary:hinge":
-        raise NotSupportedError(
-            message(
-                f"objective={objective} cannot be combined with a function for the gradients",
-                got=objective,
-                expected="an objective that predicts numbers",
-                hint="Leave objective out and read the scores.",
-            )
+        raise NotSupportedError.because(
+            f"objective={objective} cannot be combined with a function for the gradients",
+            got=objective,
+            expected="an objective that predicts numbers",
+            hint="Leave objective out and read the scores.",
         )
     link = _LINKS.get(objective, "identity")
     base_score = params.pop("base_score", _START)
@@ -109,10 +107,8 @@ def call_metric(
         pairs = found if isinstance(found, list) else [found]
         return [(str(name), float(value)) for name, value in pairs]
     except (TypeError, ValueError):
-        raise DataError(
-            message(
-                "the metric function returned something else", got=found, expected="(name, value)"
-            )
+        raise DataError.because(
+            "the metric function returned something else", got=found, expected="(name, value)"
         ) from None
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gossamer.compat.xgboost.config import get_config
 from gossamer.compat.xgboost.metrics import default_metric, our_metric
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.formats.xgboost_objective import to_margin
 from gossamer.params import CANONICAL, TABLE
 from gossamer.params.suggest import did_you_mean
@@ -179,8 +179,8 @@ def _pairs(params: Any) -> list[tuple[str, Any]]:
         pairs = params.items() if isinstance(params, Mapping) else params
         return [(str(name), value) for name, value in pairs]
     except (TypeError, ValueError):
-        raise ParameterError(
-            message("parameters cannot be used", got=params, expected="a dict, or a list of pairs")
+        raise ParameterError.because(
+            "parameters cannot be used", got=params, expected="a dict, or a list of pairs"
         ) from None
 
 
@@ -298,10 +298,8 @@ def _device(value: str) -> dict[str, Any]:
     """
     kind, _, number = value.partition(":")
     if kind not in ("cpu", "cuda", "gpu") or not (number == "" or number.isdecimal()):
-        raise NotSupportedError(
-            message(
-                "this device is not supported", got=value, expected="cpu, cuda or cuda:<number>"
-            )
+        raise NotSupportedError.because(
+            "this device is not supported", got=value, expected="cpu, cuda or cuda:<number>"
         )
     found: dict[str, Any] = {"device_type": "cpu" if kind == "cpu" else "cuda"}
     return found | ({"gpu_device_id": int(number)} if number else {})
@@ -323,8 +321,8 @@ def _renamed(name: str, value: Any) -> dict[str, Any]:
     if ours not in CANONICAL:
         if value in _NEUTRAL.get(name, ()):
             return {}
-        raise NotSupportedError(
-            message(f"{name} is not supported in this version of Gossamer", got=value)
+        raise NotSupportedError.because(
+            f"{name} is not supported in this version of Gossamer", got=value
         )
     return {ours: value}
 
@@ -340,24 +338,20 @@ def _refuse(given: Mapping[str, Any]) -> None:
     """Raise where something is asked for that is not there."""
     booster = given.get("booster", "gbtree")
     if booster not in ("gbtree", "dart"):
-        raise NotSupportedError(
-            message(f"booster={booster} is not supported", got=booster, expected="gbtree or dart")
+        raise NotSupportedError.because(
+            f"booster={booster} is not supported", got=booster, expected="gbtree or dart"
         )
     for name, only in _ONLY.items():
         if name in given and given[name] not in (only, str(only)):
-            raise NotSupportedError(
-                message(
-                    f"{name} is not supported in this version of Gossamer",
-                    got=given[name],
-                    expected=f"its default {only!r}",
-                    hint="Leave it out.",
-                )
+            raise NotSupportedError.because(
+                f"{name} is not supported in this version of Gossamer",
+                got=given[name],
+                expected=f"its default {only!r}",
+                hint="Leave it out.",
             )
     if given.get("sample_type", "uniform") not in ("uniform", "weighted"):
-        raise ParameterError(
-            message(
-                "sample_type is not known", got=given["sample_type"], expected="uniform or weighted"
-            )
+        raise ParameterError.because(
+            "sample_type is not known", got=given["sample_type"], expected="uniform or weighted"
         )
 
 
@@ -381,12 +375,10 @@ def _metrics(given: Mapping[str, Any]) -> list[str] | None:
             return None  # one of our objectives has a metric of its own
     for name in names:
         if not isinstance(name, str):
-            raise ParameterError(
-                message(
-                    "eval_metric takes names",
-                    got=name,
-                    hint="Pass a function as custom_metric, or to an estimator.",
-                )
+            raise ParameterError.because(
+                "eval_metric takes names",
+                got=name,
+                hint="Pass a function as custom_metric, or to an estimator.",
             )
     return [our_metric(name, objective) for name in names]
 
@@ -427,12 +419,10 @@ def take_start(params: dict[str, Any]) -> npt.NDArray[np.float64] | None:
     try:
         return to_margin(str(params["objective"]), np.array(base_score, dtype=np.float32))
     except (TypeError, ValueError) as error:
-        raise ParameterError(
-            message(
-                f"base_score cannot be used: {error}",
-                got=base_score,
-                expected="a prediction for each output",
-            )
+        raise ParameterError.because(
+            f"base_score cannot be used: {error}",
+            got=base_score,
+            expected="a prediction for each output",
         ) from None
 
 
@@ -444,8 +434,8 @@ def _as_int(name: str, value: Any) -> int:
     try:
         return int(value)
     except (TypeError, ValueError):
-        raise ParameterError(
-            message(f"{name} cannot be used", got=value, expected="an integer")
+        raise ParameterError.because(
+            f"{name} cannot be used", got=value, expected="an integer"
         ) from None
 
 
@@ -455,12 +445,10 @@ def _interactions(groups: Any, names: Sequence[str] | None, n_columns: int) -> l
         try:
             groups = json.loads(groups)
         except ValueError:
-            raise ParameterError(
-                message(
-                    "interaction_constraints cannot be used",
-                    got=groups,
-                    expected="a list of lists, or '[[0, 1], [2, 3]]'",
-                )
+            raise ParameterError.because(
+                "interaction_constraints cannot be used",
+                got=groups,
+                expected="a list of lists, or '[[0, 1], [2, 3]]'",
             ) from None
     found = [[_column(column, names) for column in group] for group in groups]
     places = {name: i for i, name in enumerate(names or ())}

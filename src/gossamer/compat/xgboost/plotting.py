@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import Any
 
 from gossamer.compat.xgboost.positional import warn_of_positions
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.plot.axes import Pair, check_pair, label_axes, make_axes
 
 
@@ -71,12 +71,10 @@ def plot_importance(
     if hasattr(model, "get_score"):
         model = model.get_score(fmap, importance_type)
     if not isinstance(model, Mapping) or not model:
-        raise ParameterError(
-            message(
-                "there is nothing to draw",
-                got=model if isinstance(model, Mapping) else type(model).__name__,
-                expected="a model with splits, or a dict of numbers by name",
-            )
+        raise ParameterError.because(
+            "there is nothing to draw",
+            got=model if isinstance(model, Mapping) else type(model).__name__,
+            expected="a model with splits, or a dict of numbers by name",
         )
     pairs = sorted(model.items(), key=lambda pair: float(pair[1]))
     pairs = pairs[-max_num_features:] if max_num_features else pairs
@@ -144,8 +142,8 @@ def to_graphviz(
     model = booster.get_booster() if hasattr(booster, "get_booster") else booster
     trees = model.get_dump(fmap, with_stats, f"dot:{json.dumps(look)}")
     if not 0 <= tree_idx < len(trees):
-        raise ParameterError(
-            message("there is no such tree", got=tree_idx, expected=f"0..{len(trees) - 1}")
+        raise ParameterError.because(
+            "there is no such tree", got=tree_idx, expected=f"0..{len(trees) - 1}"
         )
     return graphviz.Source(trees[tree_idx])
 

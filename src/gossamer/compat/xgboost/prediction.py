@@ -14,7 +14,7 @@ from gossamer.compat.xgboost.table import names_of, to_dense
 from gossamer.data import as_table
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.model import Booster as CoreBooster
 from gossamer.threads import resolve_threads
 
@@ -59,12 +59,10 @@ def fit_margin(data: DMatrix, shape: tuple[int, ...]) -> npt.NDArray[np.float64]
     if margin is None:
         return None
     if margin.size != np.prod(shape):
-        raise DataError(
-            message(
-                "base_margin does not fit the model",
-                got=f"shape {margin.shape}",
-                expected=f"{shape}",
-            )
+        raise DataError.because(
+            "base_margin does not fit the model",
+            got=f"shape {margin.shape}",
+            expected=f"{shape}",
         )
     return margin.reshape(shape).astype(np.float64)
 
@@ -76,13 +74,11 @@ def check_names(expected: list[str] | None, names: list[str] | None) -> None:
         DataError: If they differ.
     """
     if expected is not None and names is not None and names != expected:
-        raise DataError(
-            message(
-                "feature names differ from the training data's",
-                got=names,
-                expected=f"{expected}",
-                hint="Put the columns into that order, or pass validate_features=False.",
-            )
+        raise DataError.because(
+            "feature names differ from the training data's",
+            got=names,
+            expected=f"{expected}",
+            hint="Put the columns into that order, or pass validate_features=False.",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import Booster as CoreBooster
 
 
@@ -48,12 +48,10 @@ def read_range(iteration_range: Any, n_rounds: int) -> tuple[int, int]:
         first, last = -1, -1
     last = n_rounds if last == 0 else last
     if not 0 <= first <= last <= n_rounds:
-        raise ParameterError(
-            message(
-                "iteration_range is not within the rounds of the model",
-                got=iteration_range,
-                expected=f"(first, one after the last) within 0..{n_rounds}",
-            )
+        raise ParameterError.because(
+            "iteration_range is not within the rounds of the model",
+            got=iteration_range,
+            expected=f"(first, one after the last) within 0..{n_rounds}",
         )
     return first, last
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gossamer.compat.xgboost.metrics import default_metric
 from gossamer.compat.xgboost.params import ALIASES, KNOWN, read_params
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model.formats.xgboost_objective import to_base_score
 from gossamer.model.model import Model
 
@@ -172,12 +172,10 @@ def read_config(text: str) -> dict[str, Any]:
         sections = {name: learner[name] for name in learner if name != "learner_model_param"}
         metrics = [each["name"] for each in sections.pop("metrics", [])]
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise ParameterError(
-            message(
-                "the configuration cannot be read",
-                got=text,
-                expected="JSON that save_config() returned",
-            )
+        raise ParameterError.because(
+            "the configuration cannot be read",
+            got=text,
+            expected="JSON that save_config() returned",
         ) from None
     given = read_params({name: value for name, value in _leaves(sections) if name in KNOWN})
     found = {name: value for name, value in given.items() if _DEFAULTS.get(name) != value}

@@ -13,7 +13,7 @@ from gossamer.data import Dataset
 from gossamer.distributed import Group
 from gossamer.distributed.chunked_shards import ChunkedShards
 from gossamer.distributed.messages import gather_facts, gather_rows
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError
 
 
 class ShardMatrix(DMatrix):
@@ -51,7 +51,7 @@ class ShardMatrix(DMatrix):
                 check_numeric(chunk)
         facts = [fact for fact in gather_facts(group, self._describe()) if fact is not None]
         if not facts:
-            raise DataError(message("there are no rows on any worker", hint="Pass data with rows."))
+            raise DataError.because("there are no rows on any worker", hint="Pass data with rows.")
         self._start(None, sum(fact["n_rows"] for fact in facts), facts[0]["n_columns"])
         self._is_sparse = bool(facts[0]["is_sparse"])
         self._enable_categorical, self.max_bin = enable_categorical, max_bin
@@ -84,11 +84,9 @@ class ShardMatrix(DMatrix):
     def as_valid_set(self, train_set: Dataset, has_zeros: bool) -> Dataset:
         """Return the data set to evaluate on; see `DMatrix.as_valid_set`."""
         if has_zeros and self.is_sparse:
-            raise NotSupportedError(
-                message(
-                    "training data has zeros, and validation data is sparse",
-                    expected="both dense, or both sparse",
-                )
+            raise NotSupportedError.because(
+                "training data has zeros, and validation data is sparse",
+                expected="both dense, or both sparse",
             )
         return super().as_valid_set(train_set, has_zeros)
 

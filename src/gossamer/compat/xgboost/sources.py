@@ -17,7 +17,7 @@ from gossamer.data.chunks.program_source import FunctionSource
 from gossamer.data.files.svm import SvmFiles
 from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 # One value for all batches; the other fields have one per row or query.
 _NOT_BY_ROW: Final = ("feature_names", "feature_types", "feature_weights")
@@ -94,15 +94,13 @@ def join_fields(batches: Any, given: Sequence[dict[str, Any]]) -> dict[str, Any]
         DataError: If there is no batch, or batches have different fields.
     """
     if not given:
-        raise DataError(message("there are no batches", got=type(batches).__name__))
+        raise DataError.because("there are no batches", got=type(batches).__name__)
     for i, fields in enumerate(given):
         if fields.keys() != given[0].keys():
-            raise DataError(
-                message(
-                    f"batch {i} has other fields than the first",
-                    got=sorted(fields),
-                    expected=f"{sorted(given[0])}",
-                )
+            raise DataError.because(
+                f"batch {i} has other fields than the first",
+                got=sorted(fields),
+                expected=f"{sorted(given[0])}",
             )
     return {
         name: given[0][name]
@@ -195,19 +193,17 @@ def read_file(uri: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     options = dict(parse_qsl(query))
     path = Path(name).expanduser()
     if not path.is_file():
-        raise DataError(message("there is no such file", got=name))
+        raise DataError.because("there is no such file", got=name)
     if binary_file.matches(path):
         return binary_file.load(path)
     if options.get("format") == "libsvm":
         return _read_svm(path)
     if options.get("format") == "csv":
         return _read_csv(path, options)
-    raise DataError(
-        message(
-            "the format of the text file is not given",
-            got=os.fspath(uri),
-            expected=f"'{name}?format=libsvm' or '{name}?format=csv'",
-        )
+    raise DataError.because(
+        "the format of the text file is not given",
+        got=os.fspath(uri),
+        expected=f"'{name}?format=libsvm' or '{name}?format=csv'",
     )
 
 
@@ -232,6 +228,6 @@ def _read_csv(path: Path, options: dict[str, str]) -> tuple[Any, dict[str, Any]]
 def _column(text: str, n_columns: int) -> int:
     if text.isdecimal() and int(text) < n_columns:
         return int(text)
-    raise DataError(
-        message("there is no such column", got=text, expected=f"a number in 0..{n_columns - 1}")
+    raise DataError.because(
+        "there is no such column", got=text, expected=f"a number in 0..{n_columns - 1}"
     )

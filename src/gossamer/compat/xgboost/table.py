@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gossamer.data import Table, as_table
 from gossamer.data.table.frames import frame_names, is_frame, is_numeric, is_pandas, take_rows_of
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError
 
 
 def read_table(data: Any, missing: Any) -> Any:
@@ -26,12 +26,10 @@ def read_table(data: Any, missing: Any) -> Any:
                [ 3.,  4.]])
     """
     if data is None or isinstance(data, bytes):
-        raise NotSupportedError(
-            message(
-                "a DMatrix is made of a table",
-                got=type(data).__name__,
-                expected="an array, a sparse matrix, a data frame, or a list of rows",
-            )
+        raise NotSupportedError.because(
+            "a DMatrix is made of a table",
+            got=type(data).__name__,
+            expected="an array, a sparse matrix, a data frame, or a list of rows",
         )
     if isinstance(data, Table):  # an estimator's, which has seen to missing values
         return data
@@ -47,8 +45,8 @@ def _number(missing: Any) -> float:
     try:
         return float(missing)
     except (TypeError, ValueError):
-        raise DataError(
-            message("missing cannot be used", got=missing, expected="a number, or NaN")
+        raise DataError.because(
+            "missing cannot be used", got=missing, expected="a number, or NaN"
         ) from None
 
 
@@ -64,12 +62,10 @@ def _replace(data: Any, missing: float) -> Any:
     if is_frame(data):
         table = as_table(data)
         if table.levels:
-            raise NotSupportedError(
-                message(
-                    "missing cannot be combined with categories of such a frame",
-                    got=type(data).__name__,
-                    hint="Put null where a value is missing.",
-                )
+            raise NotSupportedError.because(
+                "missing cannot be combined with categories of such a frame",
+                got=type(data).__name__,
+                hint="Put null where a value is missing.",
             )
         data = table.matrix
     where = data == missing
@@ -96,8 +92,8 @@ def shape_of(data: Any) -> tuple[int, int]:
         return data.n_rows, data.n_columns
     shape = data.shape
     if len(shape) != 2:
-        raise DataError(
-            message("the table has not two dimensions", got=shape, expected="rows x columns")
+        raise DataError.because(
+            "the table has not two dimensions", got=shape, expected="rows x columns"
         )
     return int(shape[0]), int(shape[1])
 
@@ -122,13 +118,11 @@ def check_numeric(data: Any) -> None:
         return
     for name, dtype in zip(frame_names(data), data.dtypes, strict=True):
         if not is_numeric(dtype):
-            raise DataError(
-                message(
-                    f"column {name!r} of the data frame is not numeric",
-                    got=str(dtype),
-                    expected="numbers or booleans",
-                    hint="Pass enable_categorical=True.",
-                )
+            raise DataError.because(
+                f"column {name!r} of the data frame is not numeric",
+                got=str(dtype),
+                expected="numbers or booleans",
+                hint="Pass enable_categorical=True.",
             )
 
 

@@ -81,7 +81,7 @@ def train(
         standard_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize)
     )
     if early_stopping_rounds and not pairs:
-        raise DataError(message("early stopping needs data to evaluate", hint="Pass evals."))
+        raise DataError.because("early stopping needs data to evaluate", hint="Pass evals.")
     booster = Booster(params, [dtrain], model_file=xgb_model)
     booster.set_attr(best_iteration=None, best_score=None)
     if booster.num_boosted_rounds() == 0 and num_boost_round < 1:

@@ -15,7 +15,7 @@ from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.storage.on_disk import bin_training, bin_validation
 from gossamer.data.table.matrix import Table, check_not_empty
 from gossamer.data.table.names import match_names
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.params import Params
 
 AnyTable = Table | NamedChunkedTable
@@ -67,12 +67,10 @@ def like_reference(table: Table, reference: BuiltData) -> Table:
 def check_width(n_columns: int, reference: BuiltData) -> None:
     """Raise if the data has another number of columns than its reference."""
     if n_columns != reference.n_columns:
-        raise DataError(
-            message(
-                "validation and training data differ in columns",
-                got=n_columns,
-                expected=f"{reference.n_columns}",
-            )
+        raise DataError.because(
+            "validation and training data differ in columns",
+            got=n_columns,
+            expected=f"{reference.n_columns}",
         )
 
 
@@ -88,21 +86,17 @@ def provenance(
 def _check_zeros(params: Params, levels: Levels | None) -> None:
     """Code 0 stands for a level like any other, and missing values for no level."""
     if not params.use_missing and levels:
-        raise ParameterError(
-            message(
-                "use_missing=false cannot be combined with text and categories of a frame: "
-                "missing and unseen ones would be taken for the first",
-                got=False,
-                expected="use_missing=true",
-            )
+        raise ParameterError.because(
+            "use_missing=false cannot be combined with text and categories of a frame: "
+            "missing and unseen ones would be taken for the first",
+            got=False,
+            expected="use_missing=true",
         )
     if params.use_missing and params.zero_as_missing and levels:
-        raise ParameterError(
-            message(
-                "zero_as_missing cannot be combined with text and categories of a frame, "
-                "the first of which has the code 0",
-                got=True,
-                expected="zero_as_missing=false",
-                hint=f"Column {levels.columns[0]} has levels. Put NaN where a zero means missing.",
-            )
+        raise ParameterError.because(
+            "zero_as_missing cannot be combined with text and categories of a frame, "
+            "the first of which has the code 0",
+            got=True,
+            expected="zero_as_missing=false",
+            hint=f"Column {levels.columns[0]} has levels. Put NaN where a zero means missing.",
         )

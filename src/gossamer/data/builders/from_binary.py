@@ -15,7 +15,7 @@ from gossamer.data.request import Request
 from gossamer.data.storage import binary_file
 from gossamer.data.storage.on_disk import refuse_on_disk
 from gossamer.data.table.matrix import Values
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params import TABLE, Params, resolve
 
 # What bins depend on.
@@ -78,13 +78,11 @@ def _check_categorical(given: Any, names: list[str], columns: Sequence[int]) -> 
         return
     wanted = categorical_columns(asked, {}, names)
     if wanted != list(columns):
-        raise DataError(
-            message(
-                "categorical_feature differs from the data set file's",
-                got=[names[column] for column in wanted],
-                expected=repr([names[c] for c in columns]),
-                hint="The bins are in the file: leave it out, or write the file again.",
-            )
+        raise DataError.because(
+            "categorical_feature differs from the data set file's",
+            got=[names[column] for column in wanted],
+            expected=repr([names[c] for c in columns]),
+            hint="The bins are in the file: leave it out, or write the file again.",
         )
 
 
@@ -96,24 +94,20 @@ def _params_of(path: Path, asked: Params, made_with: Params) -> Params:
     """
     for name in _BIN_PARAMS:
         if name in asked.given and asked[name] != made_with[name]:
-            raise DataError(
-                message(
-                    f"{name} differs from its value in the data set file {str(path)!r}",
-                    got=asked[name],
-                    expected=repr(made_with[name]),
-                    hint="The bins are in the file: leave it out, or write the file again "
-                    "from a Dataset with this parameter.",
-                )
+            raise DataError.because(
+                f"{name} differs from its value in the data set file {str(path)!r}",
+                got=asked[name],
+                expected=repr(made_with[name]),
+                hint="The bins are in the file: leave it out, or write the file again "
+                "from a Dataset with this parameter.",
             )
     both = {**made_with.to_dict(given_only=True), **asked.to_dict(given_only=True)}
     return resolve(both, context="dataset")
 
 
 def _refuse(user: str) -> Values:
-    raise DataError(
-        message(
-            f"{user} needs raw values, and a file of save_binary() has bins only",
-            expected="the table itself",
-            hint="Make the Dataset from the table.",
-        )
+    raise DataError.because(
+        f"{user} needs raw values, and a file of save_binary() has bins only",
+        expected="the table itself",
+        hint="Make the Dataset from the table.",
     )

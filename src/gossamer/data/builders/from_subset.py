@@ -18,7 +18,7 @@ from gossamer.data.storage.budget import Budget, table_needs
 from gossamer.data.storage.on_disk import refuse_on_disk
 from gossamer.data.table.matrix import Table, Values, as_table, stack_columns
 from gossamer.data.table.names import join_names
-from gossamer.errors import DataError, DataTypeError, message
+from gossamer.errors import DataError, DataTypeError
 from gossamer.logger import warn
 from gossamer.threads import resolve_threads
 
@@ -37,7 +37,7 @@ def sorted_rows(used_indices: Any) -> npt.NDArray[np.int64]:
         return np.sort(np.asarray(used_indices, dtype=np.int64).ravel())
     except (TypeError, ValueError, OverflowError):
         what = "used_indices must be numbers of rows"
-        raise DataTypeError(message(what, got=used_indices)) from None
+        raise DataTypeError.because(what, got=used_indices) from None
 
 
 def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> BuiltData:
@@ -47,12 +47,10 @@ def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> B
         DataError: If there are no such rows, or a query is not taken as a whole.
     """
     if len(rows) == 0 or rows.min() < 0 or rows.max() >= parent.n_rows:
-        raise DataError(
-            message(
-                "used_indices must be rows of the data set",
-                got=rows.tolist(),
-                expected=f"at least one number from 0 to {parent.n_rows - 1}",
-            )
+        raise DataError.because(
+            "used_indices must be rows of the data set",
+            got=rows.tolist(),
+            expected=f"at least one number from 0 to {parent.n_rows - 1}",
         )
     fields = {"feature_weights": parent.columns.weights}
     given = {name: value for name, value in request.fields.items() if value is not None}
@@ -84,8 +82,8 @@ def put_columns_beside(left: BuiltData, right: BuiltData) -> BuiltData:
         DataError: If they differ in rows or in what is missing, or have columns of one name.
     """
     if left.n_rows != right.n_rows:
-        raise DataError(
-            message("the data sets differ in rows", got=right.n_rows, expected=f"{left.n_rows}")
+        raise DataError.because(
+            "the data sets differ in rows", got=right.n_rows, expected=f"{left.n_rows}"
         )
     names = join_names(left.names, right.names)
     n_threads = resolve_threads(left.source.params.num_threads, left.n_rows, len(names))

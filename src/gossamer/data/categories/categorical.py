@@ -7,7 +7,7 @@ from typing import Any
 
 from gossamer.data.table.columns import LevelKind
 from gossamer.data.table.names import listing
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params import TABLE
 from gossamer.params.coerce import coerce, did_you_mean
 
@@ -38,18 +38,16 @@ def categorical_columns(
     for item in asked:
         column = _find(item, names)
         if column in found:
-            raise DataError(
-                message("categorical_feature has the same column twice", got=names[column])
+            raise DataError.because(
+                "categorical_feature has the same column twice", got=names[column]
             )
         found.add(column)
     for column, kind in kinds.items():
         if kind == "text" and column not in found:
-            raise DataError(
-                message(
-                    f"column {names[column]!r} holds text, but categorical_feature leaves it out",
-                    expected="every column of text, or 'auto'",
-                    hint="Name it there too, or make numbers of it.",
-                )
+            raise DataError.because(
+                f"column {names[column]!r} holds text, but categorical_feature leaves it out",
+                expected="every column of text, or 'auto'",
+                hint="Name it there too, or make numbers of it.",
             )
     return sorted(found)
 
@@ -84,22 +82,18 @@ def _find(item: object, names: Sequence[str]) -> int:
         item = int(item)
     if isinstance(item, str):
         if item not in names:
-            raise DataError(
-                message(
-                    "categorical_feature names a column that is not there",
-                    got=item,
-                    expected=f"one of {listing(names, 20)}",
-                    hint=did_you_mean(item, names),
-                )
+            raise DataError.because(
+                "categorical_feature names a column that is not there",
+                got=item,
+                expected=f"one of {listing(names, 20)}",
+                hint=did_you_mean(item, names),
             )
         return names.index(item)
     assert isinstance(item, int)  # the parameter's kind sees to it
     if not 0 <= item < len(names):
-        raise DataError(
-            message(
-                "categorical_feature has a column that is not there",
-                got=item,
-                expected=f"0..{len(names) - 1}",
-            )
+        raise DataError.because(
+            "categorical_feature has a column that is not there",
+            got=item,
+            expected=f"0..{len(names) - 1}",
         )
     return item

@@ -9,7 +9,7 @@ import numpy as np
 
 from gossamer.data.categories.levels import Levels
 from gossamer.data.table.columns import Column, Level, LevelColumn, LevelKind, mixed
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 class LevelFinder:
@@ -63,12 +63,10 @@ class LevelFinder:
 
     def _check_order(self, column: LevelColumn) -> None:
         if column.kind != self.kind or column.found != list(self._found):
-            raise DataError(
-                message(
-                    f"{self._where} has ordered categories that differ from chunk to chunk",
-                    got=column.found,
-                    expected=f"{list(self._found)}",
-                )
+            raise DataError.because(
+                f"{self._where} has ordered categories that differ from chunk to chunk",
+                got=column.found,
+                expected=f"{list(self._found)}",
             )
 
     @property

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gossamer.data.table.columns import Column, Level, LevelColumn, is_level, read_objects
 from gossamer.data.table.times import parse_times
 from gossamer.data.text import TextLook, TextOptions
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.logger import warn
 
 # Text columns of so many different values, or fewer, may well be codes.
@@ -216,13 +216,9 @@ def like_training(column: Column, levels: Levels, position: int, where: str) -> 
 def _check_same(is_text: bool, got_text: bool, where: str) -> None:
     if is_text != got_text:
         words = {True: "text", False: "numbers"}
-        raise DataError(
-            message(
-                f"{where} does not hold what it held in the training data",
-                got=words[got_text],
-                expected=words[is_text],
-                hint="Pass the values as they were in training, not their codes."
-                if is_text
-                else "",
-            )
+        raise DataError.because(
+            f"{where} does not hold what it held in the training data",
+            got=words[got_text],
+            expected=words[is_text],
+            hint="Pass the values as they were in training, not their codes." if is_text else "",
         )

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from gossamer.data.categories.target_sums import TargetSums, encode_in_order
 from gossamer.data.random_order import random_order, stable_order
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.threads import map_on_threads, resolve_threads
 
 Codes = Sequence[npt.NDArray[np.integer[Any]]]
@@ -341,11 +341,11 @@ def _check_offsets(offsets: npt.NDArray[np.int64], n_items: int, name: str) -> N
 
 
 def _bad_data(what: str, **details: Any) -> DataError:
-    return DataError(message(f"target statistics: {what}", **details))
+    return DataError.because(f"target statistics: {what}", **details)
 
 
 def _broken(what: str) -> DataError:
-    return DataError(message(f"the target statistics cannot be used: {what}"))
+    return DataError.because(f"the target statistics cannot be used: {what}")
 
 
 # What a file keeps: the type and the dimensions of each array.

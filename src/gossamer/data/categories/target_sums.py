@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 # Bits of the fixed-point sums; one less than an int64 has, for the sign.
 _SUM_BITS: Final = 62
@@ -154,4 +154,4 @@ def _fixed_point(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64]
 
 
 def _unusable(what: str, **details: Any) -> DataError:
-    return DataError(message(f"target statistics: {what}", **details))
+    return DataError.because(f"target statistics: {what}", **details)

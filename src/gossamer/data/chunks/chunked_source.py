@@ -26,7 +26,7 @@ from gossamer.data.table.frames import (
 )
 from gossamer.data.table.matrix import Values, as_table, without_mask
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 # Values of sampled rows that are in memory at a time where each look costs a whole pass.
 _SAMPLE_VALUES: Final = 2**24
@@ -192,12 +192,10 @@ class ChunkedSource(NamedChunkedTable):
         table = as_table(chunk, Levels(levels))
         width = table.n_columns
         if width != last - first:
-            raise DataError(
-                message(
-                    f"chunks of {self._source.what} differ in columns",
-                    got=width,
-                    expected=f"{last - first}",
-                )
+            raise DataError.because(
+                f"chunks of {self._source.what} differ in columns",
+                got=width,
+                expected=f"{last - first}",
             )
         return table.values
 

@@ -14,7 +14,7 @@ from gossamer.data.chunks.source import Source, select
 from gossamer.data.table.frames import frame_names, is_frame, is_pandas
 from gossamer.data.table.names import check_names, listing
 from gossamer.data.table.sparse import is_sparse
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 class Sequence(ABC):
@@ -75,13 +75,11 @@ def find_chunks(data: Any) -> Source | None:
     if isinstance(data, (str, bytes, Mapping, Sized)) or any(hasattr(data, m) for m in _WHOLE):
         return None
     if isinstance(data, Iterator):
-        raise DataError(
-            message(
-                "an iterator can be read only once, and a table is read several times",
-                got=type(data).__name__,
-                expected="a function that makes it again, a list of chunks, or a gossamer.Sequence",
-                hint="Pass the generator function itself: Dataset(make_chunks), without ().",
-            )
+        raise DataError.because(
+            "an iterator can be read only once, and a table is read several times",
+            got=type(data).__name__,
+            expected="a function that makes it again, a list of chunks, or a gossamer.Sequence",
+            hint="Pass the generator function itself: Dataset(make_chunks), without ().",
         )
     return FunctionSource(data.__iter__, f"the {type(data).__name__}")
 
@@ -119,12 +117,10 @@ class SequenceSource(Source):
     def _rows(self, part: Any, begin: int, end: int) -> Any:
         rows = np.asarray(part[begin:end])
         if rows.ndim != 2 or len(rows) != end - begin:
-            raise DataError(
-                message(
-                    f"{self.what}[{begin}:{end}] does not give these rows",
-                    got=f"shape {rows.shape}",
-                    expected=f"({end - begin}, columns)",
-                )
+            raise DataError.because(
+                f"{self.what}[{begin}:{end}] does not give these rows",
+                got=f"shape {rows.shape}",
+                expected=f"({end - begin}, columns)",
             )
         return rows
 
@@ -150,7 +146,7 @@ class FunctionSource(Source):
         self._made: Any = None
         first = next(self._chunks(), None)
         if first is None:
-            raise DataError(message(f"{what} gives no chunks"))
+            raise DataError.because(f"{what} gives no chunks")
         self.n_columns = first.shape[1]
         if is_frame(first):
             self.names = check_names(frame_names(first), self.n_columns)
@@ -163,22 +159,18 @@ class FunctionSource(Source):
     def _chunks(self) -> Iterator[Any]:
         made, before = self._make(), self._made
         if isinstance(made, Iterator) and made is before:
-            raise DataError(
-                message(
-                    f"{self.what} gives the same iterator each time, whose rows are gone",
-                    got=type(made).__name__,
-                    expected="an iterator that starts at the first chunk",
-                    hint="Make the iterator inside the function.",
-                )
+            raise DataError.because(
+                f"{self.what} gives the same iterator each time, whose rows are gone",
+                got=type(made).__name__,
+                expected="an iterator that starts at the first chunk",
+                hint="Make the iterator inside the function.",
             )
         self._made = made
         if not isinstance(made, Iterable):
-            raise DataError(
-                message(
-                    f"{self.what} does not give chunks",
-                    got=type(made).__name__,
-                    expected="arrays, frames or sparse matrices, one after the other",
-                )
+            raise DataError.because(
+                f"{self.what} does not give chunks",
+                got=type(made).__name__,
+                expected="arrays, frames or sparse matrices, one after the other",
             )
         for chunk in made:
             yield _as_chunk(chunk, self.what)
@@ -193,23 +185,19 @@ class FunctionSource(Source):
     def _in_order(self, chunk: Any) -> Any:
         assert self.names is not None
         if not is_frame(chunk):
-            raise DataError(
-                message(
-                    f"some chunks of {self.what} are frames, and others are not",
-                    got=type(chunk).__name__,
-                    expected="a frame",
-                )
+            raise DataError.because(
+                f"some chunks of {self.what} are frames, and others are not",
+                got=type(chunk).__name__,
+                expected="a frame",
             )
         found = frame_names(chunk)
         if found == self.names:
             return chunk
         if sorted(found) != sorted(self.names):
-            raise DataError(
-                message(
-                    f"chunks of {self.what} differ in columns",
-                    got=found,
-                    expected=listing(self.names),
-                )
+            raise DataError.because(
+                f"chunks of {self.what} differ in columns",
+                got=found,
+                expected=listing(self.names),
             )
         return select(chunk, [found.index(name) for name in self.names])
 
@@ -225,11 +213,9 @@ def _as_chunk(chunk: Any, what: str) -> Any:
         return chunk.tocsr()
     array = np.asanyarray(chunk)
     if array.ndim != 2:
-        raise DataError(
-            message(
-                f"{what} gives something that is not a chunk of rows",
-                got=f"{type(chunk).__name__} of shape {array.shape}",
-                expected="2 dimensions, rows x columns",
-            )
+        raise DataError.because(
+            f"{what} gives something that is not a chunk of rows",
+            got=f"{type(chunk).__name__} of shape {array.shape}",
+            expected="2 dimensions, rows x columns",
         )
     return array

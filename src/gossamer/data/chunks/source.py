@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 class ColumnsChanged(Exception):
@@ -124,25 +124,20 @@ class ChosenRows(Source):
         """
         fields = self._source.take_side_fields()
         if "group" in fields:
-            raise DataError(
-                message(
-                    f"rows of {self.what} are left out, but a file next to it has the sizes of "
-                    "queries",
-                    hint="Write the query of each row into a column, or fill in these rows.",
-                )
+            raise DataError.because(
+                f"rows of {self.what} are left out, but a file next to it has the sizes of queries",
+                hint="Write the query of each row into a column, or fill in these rows.",
             )
         return {name: values[self._is_chosen] for name, values in fields.items()}
 
 
 def rows_changed(source: Source, got: int, expected: int | None) -> DataError:
     """Return the error for a source that gave another number of rows before."""
-    return DataError(
-        message(
-            f"{source.what} does not give the same rows each time",
-            got=f"{got} rows",
-            expected=f"{expected}",
-            hint="It must not change while it is read.",
-        )
+    return DataError.because(
+        f"{source.what} does not give the same rows each time",
+        got=f"{got} rows",
+        expected=f"{expected}",
+        hint="It must not change while it is read.",
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer.data.table.names import listing
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 _ABSURD: Final = 2**40  # bytes of one allocation
 
@@ -50,11 +50,9 @@ def reading_from(what: str) -> Iterator[None]:
         if isinstance(error, pyarrow.ArrowMemoryError) and not _is_absurd(error):
             raise
         reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(
-            message(
-                f"{what} cannot be read ({' '.join(reason.split()).rstrip('.')})",
-                hint="Is it complete?" if isinstance(error, damaged) else "",
-            )
+        raise DataError.because(
+            f"{what} cannot be read ({' '.join(reason.split()).rstrip('.')})",
+            hint="Is it complete?" if isinstance(error, damaged) else "",
         ) from None
 
 
@@ -72,11 +70,9 @@ def check_columns(what: str, names: Sequence[str]) -> None:
     """
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise DataError(
-            message(
-                f"{what} has columns of the same name: {listing(twice)}",
-                expected="names that differ",
-            )
+        raise DataError.because(
+            f"{what} has columns of the same name: {listing(twice)}",
+            expected="names that differ",
         )
 
 
@@ -93,9 +89,7 @@ def check_same_columns(
     if missing or extra:
         parts = [f"lacks {listing(missing)}"] * bool(missing)
         parts += [f"has also {listing(extra)}"] * bool(extra)
-        raise DataError(
-            message(
-                f"the files differ in columns: {str(path)!r} {' and '.join(parts)}",
-                expected=f"the columns of {str(first)!r}",
-            )
+        raise DataError.because(
+            f"the files differ in columns: {str(path)!r} {' and '.join(parts)}",
+            expected=f"the columns of {str(first)!r}",
         )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.files.file_kinds import open_bytes, unreadable
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.logger import info
 
 # What a name ends in -> the field of the data set.
@@ -63,12 +63,10 @@ def read_side_files(paths: Sequence[Path]) -> dict[str, npt.NDArray[Any]]:
             continue
         if len(there) < len(files):
             absent = next(file for file in files if file not in there)
-            raise DataError(
-                message(
-                    f"only some of the data files have a file {suffix!r} next to them",
-                    got=f"{len(there)} of {len(files)}",
-                    expected=f"{str(absent)!r} too, or none of them",
-                )
+            raise DataError.because(
+                f"only some of the data files have a file {suffix!r} next to them",
+                got=f"{len(there)} of {len(files)}",
+                expected=f"{str(absent)!r} too, or none of them",
             )
         found[field] = np.concatenate([_read(file, field) for file in there])
         info(f"{field} is read from {', '.join(map(str, there))}.")
@@ -101,6 +99,6 @@ def _read(path: Path, field: str) -> npt.NDArray[Any]:
 
 
 def _wrong_line(path: Path, number: int, line: str, expected: str) -> DataError:
-    return DataError(
-        message(f"line {number} of {str(path)!r} cannot be used", got=line, expected=expected)
+    return DataError.because(
+        f"line {number} of {str(path)!r} cannot be used", got=line, expected=expected
     )

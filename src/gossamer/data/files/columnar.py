@@ -19,7 +19,7 @@ from gossamer.data.files.arrow import (
 )
 from gossamer.data.files.file_kinds import kind_of, open_bytes
 from gossamer.data.table.frames import not_numeric
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 # Values of a chunk: few, since every column also has pages in memory; but not few rows.
 _CHUNK_VALUES: Final = 2**19
@@ -151,12 +151,10 @@ class ColumnarFiles(Columnar):
             types = [self._schema.field(name).type, schema.field(name).type]
             words = [self._word(kind) for kind in types]
             if words[0] != words[1] and "nothing" not in words:
-                raise DataError(
-                    message(
-                        f"column {name!r} differs among the files: {str(path)!r} has another type",
-                        got=str(types[1]),
-                        expected=f"{types[0]}, as in {str(first)!r}",
-                    )
+                raise DataError.because(
+                    f"column {name!r} differs among the files: {str(path)!r} has another type",
+                    got=str(types[1]),
+                    expected=f"{types[0]}, as in {str(first)!r}",
                 )
         # Where the first file has only missing values, the next ones say what they are.
         nothing = self._pyarrow.null()

@@ -18,7 +18,7 @@ from gossamer.data.files.dialect import MISSING, find_dialect, find_encoding, ha
 from gossamer.data.files.file_kinds import UNREADABLE, first_lines, open_bytes, unreadable
 from gossamer.data.table.names import default_names
 from gossamer.data.text import Notation, TextLook, TextOptions, find_notations
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.logger import info, warn
 
 _BLOCK: Final = 2**20  # bytes of text that are read together, if a line is not longer
@@ -386,14 +386,12 @@ class _Refused:
         if self._row is None:
             return
         row: Any = self._row
-        raise DataError(
-            message(
-                f"line {row.number} of {str(self._path)!r} (blank lines not counted) does not "
-                f"have as many values as the first: {_shown(row.text)}",
-                got=row.actual_columns,
-                expected=f"{row.expected_columns}",
-                hint="Is a value with a delimiter not quoted?",
-            )
+        raise DataError.because(
+            f"line {row.number} of {str(self._path)!r} (blank lines not counted) does not "
+            f"have as many values as the first: {_shown(row.text)}",
+            got=row.actual_columns,
+            expected=f"{row.expected_columns}",
+            hint="Is a value with a delimiter not quoted?",
         ) from None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from gossamer.data.files.file_kinds import first_lines
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 _BY_SUFFIX: Final = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
@@ -93,7 +93,7 @@ def find_dialect(path: Path, header: bool | None = None, encoding: str = "utf-8"
         raise has_nul(path)
     text = text.removeprefix("\ufeff").lstrip("\r\n")
     if not text.strip():
-        raise DataError(message(f"the file {str(path)!r} has only blank lines"))
+        raise DataError.because(f"the file {str(path)!r} has only blank lines")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     by_name = next((_BY_SUFFIX[s] for s in reversed(suffixes) if s in _BY_SUFFIX), None)
     delimiter = by_name or _most_frequent(text)
@@ -101,8 +101,8 @@ def find_dialect(path: Path, header: bool | None = None, encoding: str = "utf-8"
     try:
         first = tuple(next(rows, []))
     except csv.Error as error:
-        raise DataError(
-            message(f"the first line of {str(path)!r} cannot be read ({error})")
+        raise DataError.because(
+            f"the first line of {str(path)!r} cannot be read ({error})"
         ) from None
     if header is None:
         header = not all(value in MISSING or _NUMBER.fullmatch(value.lower()) for value in first)
@@ -123,9 +123,7 @@ def _most_frequent(text: str) -> str:
 
 def has_nul(path: Path) -> DataError:
     """Return the error for a text file with a byte that is not text."""
-    return DataError(
-        message(
-            f"the file {str(path)!r} has a NUL byte, so it is not UTF-8 text",
-            hint="Is it UTF-16 without a byte order mark (--encoding utf-16-le), or not text?",
-        )
+    return DataError.because(
+        f"the file {str(path)!r} has a NUL byte, so it is not UTF-8 text",
+        hint="Is it UTF-16 without a byte order mark (--encoding utf-16-le), or not text?",
     )

@@ -11,7 +11,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, cast
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 Kind = Literal["parquet", "arrow", "arrow stream", "csv", "json lines", "svm", "binary"]
 
@@ -72,19 +72,17 @@ def kind_of(path: Path) -> Kind:
     """
     head = first_bytes(path)
     if not head:
-        raise DataError(message(f"the file {str(path)!r} is empty"))
+        raise DataError.because(f"the file {str(path)!r} is empty")
     by_name = _BY_SUFFIX.get(_suffix(path))
     by_bytes = _by_bytes(head)
     if by_bytes is not None:
         return by_bytes
     _refuse_others(path, head)
     if by_name in ("parquet", "arrow"):
-        raise DataError(
-            message(
-                f"{str(path)!r} is not {'a Parquet' if by_name == 'parquet' else 'an Arrow'} file, "
-                "whatever its name says",
-                hint=f"It begins with {head[:8]!r}. Is it cut off, or of another format?",
-            )
+        raise DataError.because(
+            f"{str(path)!r} is not {'a Parquet' if by_name == 'parquet' else 'an Arrow'} file, "
+            "whatever its name says",
+            hint=f"It begins with {head[:8]!r}. Is it cut off, or of another format?",
         )
     if by_name is None and head.lstrip()[:2] in (b'{"', b"{ "):
         return "json lines"
@@ -100,12 +98,10 @@ def _refuse_others(path: Path, head: bytes) -> None:
     if found is None and text[:5].lower() in (b"<html", b"<!doc", b"<?xml"):
         found = ("an HTML or XML page", "was it downloaded with an error?")
     if found is not None:
-        raise DataError(
-            message(
-                f"{str(path)!r} is {found[0]}",
-                expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
-                hint=f"{found[1][0].upper()}{found[1][1:]}.".replace("?.", "?"),
-            )
+        raise DataError.because(
+            f"{str(path)!r} is {found[0]}",
+            expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
+            hint=f"{found[1][0].upper()}{found[1][1:]}.".replace("?.", "?"),
         )
 
 
@@ -143,21 +139,17 @@ def _open_zip(path: Path) -> BinaryIO:
     names = [name for name in archive.namelist() if not name.endswith("/")]
     names = [name for name in names if not name.startswith("__MACOSX")]
     if "[Content_Types].xml" in names:
-        raise DataError(
-            message(
-                f"{str(path)!r} is an Excel workbook or another Office document",
-                expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
-                hint="Save the sheet as CSV, or pass pandas.read_excel(...) to Dataset.",
-            )
+        raise DataError.because(
+            f"{str(path)!r} is an Excel workbook or another Office document",
+            expected="Parquet, Feather, Arrow, CSV, JSON lines or LibSVM",
+            hint="Save the sheet as CSV, or pass pandas.read_excel(...) to Dataset.",
         )
     if len(names) != 1:
-        raise DataError(
-            message(
-                f"the zip archive {str(path)!r} holds {len(names)} files",
-                got=names[:5],
-                expected="a single file",
-                hint="Unpack it, and pass the files or their folder.",
-            )
+        raise DataError.because(
+            f"the zip archive {str(path)!r} holds {len(names)} files",
+            got=names[:5],
+            expected="a single file",
+            hint="Unpack it, and pass the files or their folder.",
         )
     return cast(BinaryIO, archive.open(names[0]))
 
@@ -191,7 +183,7 @@ def first_lines(path: Path, n_lines: int = 1, n_bytes: int = 65_536) -> bytes:
 def unreadable(path: Path, error: Exception) -> DataError:
     """Return the error for a file that the system, or gzip, cannot read."""
     reason = getattr(error, "strerror", None) or str(error)
-    return DataError(message(f"the file {str(path)!r} cannot be read ({reason})"))
+    return DataError.because(f"the file {str(path)!r} cannot be read ({reason})")
 
 
 def _suffix(path: Path) -> str:

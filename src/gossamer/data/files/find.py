@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gossamer.data.files.beside import without_side_files
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.params.suggest import did_you_mean
 
 
@@ -60,15 +60,13 @@ def _find(text: str) -> list[Path]:
         try:
             files = sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden(p, path))
         except OSError as error:
-            raise DataError(message(f"the folder {text!r} cannot be searched ({error})")) from None
+            raise DataError.because(f"the folder {text!r} cannot be searched ({error})") from None
         files = without_side_files(files)
         _check_not_partitioned(path, files)
         if not files:
-            raise DataError(
-                message(
-                    f"there are no data files in the folder {text!r}",
-                    expected="files whose names do not begin with '.' or '_'",
-                )
+            raise DataError.because(
+                f"there are no data files in the folder {text!r}",
+                expected="files whose names do not begin with '.' or '_'",
             )
         return files
     if path.exists():
@@ -78,13 +76,11 @@ def _find(text: str) -> list[Path]:
         files = without_side_files([p for p in matching if p.is_file()])
         if files:
             return files
-        raise DataError(
-            message(
-                f"no file matches the pattern {text!r}",
-                expected=f"files in {_folder(path)!r}",
-            )
+        raise DataError.because(
+            f"no file matches the pattern {text!r}",
+            expected=f"files in {_folder(path)!r}",
         )
-    raise MissingFileError(message(f"there is no file {text!r}", hint=_beside(path)))
+    raise MissingFileError.because(f"there is no file {text!r}", hint=_beside(path))
 
 
 def _check_not_partitioned(folder: Path, files: Sequence[Path]) -> None:
@@ -92,13 +88,11 @@ def _check_not_partitioned(folder: Path, files: Sequence[Path]) -> None:
     for file in files:
         for part in file.relative_to(folder).parts[:-1]:
             if "=" in part:
-                raise DataError(
-                    message(
-                        f"the folder {str(folder)!r} is partitioned: folders' names hold a column",
-                        got=part,
-                        expected="all columns in the files",
-                        hint=f"Use {str(folder / '**' / '*')!r} to go without it.",
-                    )
+                raise DataError.because(
+                    f"the folder {str(folder)!r} is partitioned: folders' names hold a column",
+                    got=part,
+                    expected="all columns in the files",
+                    hint=f"Use {str(folder / '**' / '*')!r} to go without it.",
                 )
 
 

@@ -11,7 +11,7 @@ from gossamer.data.chunks.source import Source
 from gossamer.data.files.file_kinds import kind_of
 from gossamer.data.files.find import find_files, names_files
 from gossamer.data.text import TextOptions
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 def is_binary_dataset(data: Any) -> bool:
@@ -49,20 +49,16 @@ def open_files(
     first = paths[0]
     for path, kind in kinds.items():
         if kind != kinds[first]:
-            raise DataError(
-                message(
-                    "the files are of different kinds",
-                    got=f"{path} ({kind})",
-                    expected=f"{kinds[first]}, as {str(first)!r}",
-                )
+            raise DataError.because(
+                "the files are of different kinds",
+                got=f"{path} ({kind})",
+                expected=f"{kinds[first]}, as {str(first)!r}",
             )
     if kinds[first] == "binary":
-        raise DataError(
-            message(
-                "files of save_binary() are read one at a time",
-                got=[str(path) for path in paths],
-                expected="a single path",
-            )
+        raise DataError.because(
+            "files of save_binary() are read one at a time",
+            got=[str(path) for path in paths],
+            expected="a single path",
         )
     # Each kind is imported when it is needed: pyarrow is large.
     if kinds[first] == "svm":

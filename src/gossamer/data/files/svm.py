@@ -20,7 +20,7 @@ import numpy.typing as npt
 from gossamer.data.chunks.source import Source
 from gossamer.data.files.columnar import name_of
 from gossamer.data.files.file_kinds import open_bytes, unreadable
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.logger import warn
 
 _BLOCK: Final = 2**22  # bytes of text that are read together
@@ -64,12 +64,10 @@ class SvmFiles(Source):
         if queries:
             self._fields["query"] = np.concatenate(queries)
             if len(self._fields["query"]) != self.n_rows:
-                raise DataError(
-                    message(
-                        f"some rows of {self.what} have a qid, and others have none",
-                        got=f"{len(self._fields['query'])} of {self.n_rows} rows",
-                        expected="all of them, or none",
-                    )
+                raise DataError.because(
+                    f"some rows of {self.what} have a qid, and others have none",
+                    got=f"{len(self._fields['query'])} of {self.n_rows} rows",
+                    expected="all of them, or none",
                 )
         self._found_columns = self.n_columns = highest + 1
 
@@ -197,14 +195,12 @@ def _what_is_wrong(path: Path, first_line: int, text: bytes) -> DataError:
         if rows is None:
             words = _COMMENT.sub(b"", line).split()
             shown = line[:60].decode("utf-8", "replace")
-            return DataError(
-                message(
-                    f"line {first_line + i} of {str(path)!r} cannot be read: {_reason(words)}",
-                    got=shown,
-                    expected=_EXPECTED,
-                )
+            return DataError.because(
+                f"line {first_line + i} of {str(path)!r} cannot be read: {_reason(words)}",
+                got=shown,
+                expected=_EXPECTED,
             )
-    return DataError(message(f"{str(path)!r} cannot be read", expected=_EXPECTED))
+    return DataError.because(f"{str(path)!r} cannot be read", expected=_EXPECTED)
 
 
 def _reason(words: Sequence[bytes]) -> str:

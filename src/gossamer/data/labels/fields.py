@@ -143,8 +143,8 @@ def check_weight(weight: object, n_rows: int) -> npt.NDArray[np.float32] | None:
     if is_bad.any():
         raise _bad_value("weight", values, is_bad, "finite numbers >= 0")
     if not converted.any():
-        raise DataError(
-            message("weight is 0 for every row", expected="at least one row that counts")
+        raise DataError.because(
+            "weight is 0 for every row", expected="at least one row that counts"
         )
     return converted
 
@@ -163,22 +163,18 @@ def check_feature_weights(weights: object, n_columns: int) -> npt.NDArray[np.flo
         return None
     values = as_numbers(weights, "feature_weights")
     if values.shape != (n_columns,):
-        raise DataError(
-            message(
-                f"feature_weights has shape {values.shape}",
-                expected=f"one number per column: ({n_columns},)",
-            )
+        raise DataError.because(
+            f"feature_weights has shape {values.shape}",
+            expected=f"one number per column: ({n_columns},)",
         )
     converted = values.astype(np.float64)
     is_bad = ~np.isfinite(converted) | (converted < 0)
     if is_bad.any():
         column = int(np.argmax(is_bad))
-        raise DataError(
-            message(
-                f"feature_weights of column {column} cannot be used",
-                got=float(converted[column]),
-                expected="a finite number >= 0",
-            )
+        raise DataError.because(
+            f"feature_weights of column {column} cannot be used",
+            got=float(converted[column]),
+            expected="a finite number >= 0",
         )
     return converted
 
@@ -203,11 +199,9 @@ def check_init_score(init_score: object, n_rows: int) -> npt.NDArray[np.float64]
     values = as_numbers(init_score, "init_score")
     fits = values.ndim in (1, 2) and values.size > 0
     if not fits or (values.size % n_rows if values.ndim == 1 else len(values) != n_rows):
-        raise DataError(
-            message(
-                f"init_score has shape {values.shape}",
-                expected=f"({n_rows},), ({n_rows}, classes) or ({n_rows} * classes,)",
-            )
+        raise DataError.because(
+            f"init_score has shape {values.shape}",
+            expected=f"({n_rows},), ({n_rows}, classes) or ({n_rows} * classes,)",
         )
     flat = np.array(values.ravel(order="F"), dtype=np.float64)
     if not np.isfinite(flat).all():
@@ -223,12 +217,10 @@ def _from_records(label: object) -> object:
         return label
     event, time = (label[name] for name in names)
     if event.dtype != np.bool_ or time.dtype.kind not in "iuf":
-        raise DataError(
-            message(
-                "label is made of records of unknown meaning",
-                got=str(kinds),
-                expected="(event: boolean, time: number)",
-            )
+        raise DataError.because(
+            "label is made of records of unknown meaning",
+            got=str(kinds),
+            expected="(event: boolean, time: number)",
         )
     return np.column_stack([time, np.where(event, time, np.inf)])
 
@@ -250,17 +242,15 @@ def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
     try:
         array = without_mask(np.asanyarray(values))
     except (ValueError, TypeError) as error:
-        raise DataError(message(f"{name} cannot be made an array ({error})")) from None
+        raise DataError.because(f"{name} cannot be made an array ({error})") from None
     if array.dtype.kind not in "biuf":
-        raise DataError(
-            message(
-                f"{name} must be numeric",
-                got=str(array.dtype),
-                expected="floats, integers or booleans",
-                hint="Encode classes as 0, 1, 2, ..., which GossamerClassifier does by itself."
-                if name == "label"
-                else "",
-            )
+        raise DataError.because(
+            f"{name} must be numeric",
+            got=str(array.dtype),
+            expected="floats, integers or booleans",
+            hint="Encode classes as 0, 1, 2, ..., which GossamerClassifier does by itself."
+            if name == "label"
+            else "",
         )
     return array
 
@@ -272,16 +262,14 @@ def _as_rows(values: object, n_rows: int, name: str, most_dims: int = 1) -> npt.
         array = array[:, 0]
     if array.ndim not in range(1, most_dims + 1) or 0 in array.shape[1:]:
         shapes = f"({n_rows},)" + (f" or ({n_rows}, targets)" if most_dims > 1 else "")
-        raise DataError(
-            message(f"{name} has shape {array.shape}", expected=f"one number per row: {shapes}")
+        raise DataError.because(
+            f"{name} has shape {array.shape}", expected=f"one number per row: {shapes}"
         )
     if len(array) != n_rows:
-        raise DataError(
-            message(
-                f"{name} and data differ in length",
-                got=len(array),
-                expected=f"{n_rows}, one per row of the data",
-            )
+        raise DataError.because(
+            f"{name} and data differ in length",
+            got=len(array),
+            expected=f"{n_rows}, one per row of the data",
         )
     return array
 
@@ -299,6 +287,4 @@ def _bad_value(
     others = int(is_bad.sum()) - 1
     place = f"{name} of row {first[0]}" + (f", target {first[1]}" if is_bad.ndim > 1 else "")
     place += f" (and of {others} more)" if others else ""
-    return DataError(
-        message(f"{place} cannot be used", got=float(values[first]), expected=expected)
-    )
+    return DataError.because(f"{place} cannot be used", got=float(values[first]), expected=expected)

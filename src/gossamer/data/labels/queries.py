@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.logger import warn
 
 # Whole numbers: int32 as in LightGBM, int64 where they do not fit.
@@ -38,36 +38,30 @@ def check_group(group: object, n_rows: int) -> Sizes:
     """
     sizes = _as_column(group, "group")
     if sizes.dtype.kind not in "biuf" or len(sizes) == 0:
-        raise DataError(
-            message(
-                "group cannot be used",
-                got=str(sizes.dtype) if len(sizes) else [],
-                expected="the number of rows of each query",
-                hint="Pass one id per row as query.",
-            )
+        raise DataError.because(
+            "group cannot be used",
+            got=str(sizes.dtype) if len(sizes) else [],
+            expected="the number of rows of each query",
+            hint="Pass one id per row as query.",
         )
     # One id per row adds up to anything, or has zeros: say so first.
     hint = "If these are ids of queries, one per row, pass them as query." * (len(sizes) == n_rows)
     is_bad = ~np.isfinite(sizes) | (sizes < 1) | (sizes != np.floor(sizes))
     if is_bad.any():
         place = int(np.argmax(is_bad))
-        raise DataError(
-            message(
-                f"size of query {place} in group cannot be used",
-                got=sizes[place].item(),
-                expected="a whole number of rows, 1 or more",
-                hint=hint,
-            )
+        raise DataError.because(
+            f"size of query {place} in group cannot be used",
+            got=sizes[place].item(),
+            expected="a whole number of rows, 1 or more",
+            hint=hint,
         )
     # As Python integers: huge sizes must not wrap around to the right sum.
     if (total := sum(sizes.tolist())) != n_rows:
-        raise DataError(
-            message(
-                "sizes in group do not add up to the rows of the data",
-                got=int(total),
-                expected=f"{n_rows}",
-                hint=hint,
-            )
+        raise DataError.because(
+            "sizes in group do not add up to the rows of the data",
+            got=int(total),
+            expected=f"{n_rows}",
+            hint=hint,
         )
     return as_int32(sizes)
 
@@ -89,13 +83,11 @@ def check_query(query: object, n_rows: int) -> Sizes:
     first_of: dict[Any, int] = {}
     for start, value in zip(starts.tolist(), ids[starts].tolist(), strict=True):
         if first_of.setdefault(value, start) != start:
-            raise DataError(
-                message(
-                    f"rows of query {value!r} are not next to each other",
-                    got=f"rows from {first_of[value]} and again from {start}",
-                    expected="all rows of a query in one piece",
-                    hint="Sort the rows by query first, with a stable sort.",
-                )
+            raise DataError.because(
+                f"rows of query {value!r} are not next to each other",
+                got=f"rows from {first_of[value]} and again from {start}",
+                expected="all rows of a query in one piece",
+                hint="Sort the rows by query first, with a stable sort.",
             )
     return as_int32(np.diff(np.append(starts, n_rows)))
 
@@ -145,23 +137,21 @@ def _as_column(values: object, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise DataError(message(f"{name} cannot be made an array ({error})")) from None
+        raise DataError.because(f"{name} cannot be made an array ({error})") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise DataError(message(f"{name} has shape {array.shape}", expected="a list"))
+        raise DataError.because(f"{name} has shape {array.shape}", expected="a list")
     return array
 
 
 def _check_length(name: str, values: npt.NDArray[Any], n_rows: int) -> None:
     if len(values) != n_rows:
-        raise DataError(
-            message(
-                f"{name} and data differ in length",
-                got=len(values),
-                expected=f"{n_rows}, one per row of the data",
-                hint="Pass sizes of queries as group." if name == "query" else "",
-            )
+        raise DataError.because(
+            f"{name} and data differ in length",
+            got=len(values),
+            expected=f"{n_rows}, one per row of the data",
+            hint="Pass sizes of queries as group." if name == "query" else "",
         )
 
 
@@ -171,6 +161,6 @@ def _check_present(name: str, values: npt.NDArray[Any]) -> None:
         is_missing = is_missing | np.array([value is None for value in values], dtype=bool)
     if is_missing.any():
         row = int(np.argmax(is_missing))
-        raise DataError(
-            message(f"{name} of row {row} is missing", got=values[row], expected="a value per row")
+        raise DataError.because(
+            f"{name} of row {row} is missing", got=values[row], expected="a value per row"
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gossamer.data.table.names import listing
-from gossamer.errors import DataError, DataTypeError, message
+from gossamer.errors import DataError, DataTypeError
 from gossamer.params import Params
 from gossamer.params.suggest import did_you_mean
 
@@ -159,22 +159,18 @@ def find_roles(
 def _find(field: str, item: int | str, names: Sequence[str], what: str) -> int:
     if isinstance(item, str):
         if item not in names:
-            raise DataError(
-                message(
-                    f"{field} names a column that is not in {what}",
-                    got=item,
-                    expected=f"one of {listing(names, 20)}",
-                    hint=did_you_mean(item, names),
-                )
+            raise DataError.because(
+                f"{field} names a column that is not in {what}",
+                got=item,
+                expected=f"one of {listing(names, 20)}",
+                hint=did_you_mean(item, names),
             )
         return names.index(item)
     if not 0 <= item < len(names):
-        raise DataError(
-            message(
-                f"{field} is a column that is not in {what}",
-                got=item,
-                expected=f"0..{len(names) - 1}, or a name",
-            )
+        raise DataError.because(
+            f"{field} is a column that is not in {what}",
+            got=item,
+            expected=f"0..{len(names) - 1}, or a name",
         )
     return item
 
@@ -211,12 +207,10 @@ def match_columns(
     place = {names[column]: column for column in features}
     missing = [name for name in known if name not in place]
     if missing:
-        raise DataError(
-            message(
-                f"{what} lacks columns of the training data: {listing(missing)}",
-                expected=f"all of {listing(known)}",
-                hint=f"It has {listing(list(place), 20)}.",
-            )
+        raise DataError.because(
+            f"{what} lacks columns of the training data: {listing(missing)}",
+            expected=f"all of {listing(known)}",
+            hint=f"It has {listing(list(place), 20)}.",
         )
     return [place[name] for name in known]
 
@@ -224,13 +218,11 @@ def match_columns(
 def refuse_names(arguments: Asked) -> None:
     """Raise if columns were asked for by name in a table that has no names."""
     for field, columns in arguments.items():
-        raise DataTypeError(
-            message(
-                f"{field} names a column, but the columns of the data have no names",
-                got=columns[0],
-                expected="one value per row",
-                hint=f"Pass a data frame or a file, or the values as {field}.",
-            )
+        raise DataTypeError.because(
+            f"{field} names a column, but the columns of the data have no names",
+            got=columns[0],
+            expected="one value per row",
+            hint=f"Pass a data frame or a file, or the values as {field}.",
         )
 
 

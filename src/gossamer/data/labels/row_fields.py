@@ -24,7 +24,7 @@ from gossamer.data.labels.queries import (
     check_query,
     take_queries,
 )
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 def _check_position(position: Any, n_rows: int) -> npt.NDArray[Any]:
@@ -146,8 +146,8 @@ def check_fields(
     query = given.get("query")
     if query is not None:
         if found["group"] is not None:
-            raise DataError(
-                message("queries are given twice", got="group and query", expected="one")
+            raise DataError.because(
+                "queries are given twice", got="group and query", expected="one"
             )
         found["group"] = check_query(query, n_rows)
     weights = found.pop("feature_weights")
@@ -167,4 +167,4 @@ def known_field(name: str) -> str:
     """
     if isinstance(name, str) and name in _CHECKS:
         return name
-    raise DataError(message("there is no such field", got=name, expected=", ".join(_CHECKS)))
+    raise DataError.because("there is no such field", got=name, expected=", ".join(_CHECKS))

@@ -22,7 +22,7 @@ from gossamer.data.labels.fields import (
 from gossamer.data.labels.queries import check_group, check_position
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.table.names import check_names
-from gossamer.errors import DataError, ParameterError, message, shorten
+from gossamer.errors import DataError, ParameterError, shorten
 from gossamer.params import Params, resolve
 
 FORMAT: Final = "gossamer dataset"
@@ -201,9 +201,7 @@ def _part(arrays: files.Arrays, prefix: str) -> dict[str, npt.NDArray[Any]]:
 
 
 def _unusable(path: Path, why: str) -> DataError:
-    return DataError(
-        message(
-            f"{str(path)!r} is not a usable data set file: {why}",
-            hint="Write it again with Dataset.save_binary().",
-        )
+    return DataError.because(
+        f"{str(path)!r} is not a usable data set file: {why}",
+        hint="Write it again with Dataset.save_binary().",
     )

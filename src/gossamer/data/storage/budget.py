@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gossamer import _native
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params import Params
 from gossamer.params.memory import write_memory
 
@@ -74,13 +74,11 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         largest = sorted(needs.items(), key=lambda item: -item[1])
         listed = [f"{name} ({write_memory(n)})" for name, n in largest if n > 10**6]
         terms = " and ".join([", ".join(listed[:-1]), listed[-1]] if listed[1:] else listed)
-        raise ParameterError(
-            message(
-                f"max_memory is too small {what}",
-                got=write_memory(self.cap),
-                expected=f"at least {write_memory(need)}",
-                hint=f"It is for {terms}. {hint}".strip(),
-            )
+        raise ParameterError.because(
+            f"max_memory is too small {what}",
+            got=write_memory(self.cap),
+            expected=f"at least {write_memory(need)}",
+            hint=f"It is for {terms}. {hint}".strip(),
         )
 
     def holds_table(self, n_rows: int, row_bytes: int, n_outputs: int = 1) -> bool:

@@ -24,7 +24,7 @@ from gossamer.data.storage.binned import BinnedTable, bin_like, bin_table
 from gossamer.data.storage.budget import Budget
 from gossamer.data.storage.page_cache import VERSION, Pages, PageStore, file_facts
 from gossamer.data.table.matrix import Table, Values
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.logger import info
 from gossamer.params import Params
 from gossamer.threads import resolve_threads
@@ -93,13 +93,11 @@ def check_supported(params: Params, has_categories: bool) -> None:
     if has_categories and params.cat_target_statistics != "off":
         asked.append(("cat_target_statistics", params.cat_target_statistics, "off"))
     for name, value, expected in asked:
-        raise NotSupportedError(
-            message(
-                f"{name} needs the bins in memory, which may not fit max_memory",
-                got=value,
-                expected=f"{name}={expected}",
-                hint="Or raise max_memory until the bins fit.",
-            )
+        raise NotSupportedError.because(
+            f"{name} needs the bins in memory, which may not fit max_memory",
+            got=value,
+            expected=f"{name}={expected}",
+            hint="Or raise max_memory until the bins fit.",
         )
 
 
@@ -144,12 +142,10 @@ def refuse_on_disk(binned: BinnedTable, user: str) -> None:
     """
     if _native.on_disk(binned.bins) is None:
         return
-    raise NotSupportedError(
-        message(
-            f"{user} needs the bins in memory, and this data set's bins are on disk",
-            expected="a data set whose bins fit max_memory",
-            hint="Raise max_memory, or leave it out.",
-        )
+    raise NotSupportedError.because(
+        f"{user} needs the bins in memory, and this data set's bins are on disk",
+        expected="a data set whose bins fit max_memory",
+        hint="Raise max_memory, or leave it out.",
     )
 
 

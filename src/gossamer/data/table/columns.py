@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.table.times import is_time, seconds_of
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 Level = str | int | float | bool
 # Text is always categorical; a category may be taken as numbers; an ordered one is unless asked.
@@ -105,19 +105,17 @@ def read_objects(values: npt.NDArray[Any], where: str) -> Column:
         types = set(map(type, values.tolist()))
     for kind in types:
         if not (issubclass(kind, str) or _is_number(kind) or kind.__name__ in _MISSING_TYPES):
-            raise DataError(
-                message(
-                    f"{where} holds values that are neither numbers nor text",
-                    got=kind.__name__,
-                    hint="Encode them as numbers or as text first.",
-                )
+            raise DataError.because(
+                f"{where} holds values that are neither numbers nor text",
+                got=kind.__name__,
+                hint="Encode them as numbers or as text first.",
             )
     if any(issubclass(kind, str) for kind in types):
         return _factorise(values, where)
     try:
         return _to_numbers(values, types)
     except OverflowError as error:
-        raise DataError(message(f"{where} holds a number that is too large ({error})")) from None
+        raise DataError.because(f"{where} holds a number that is too large ({error})") from None
 
 
 def check_found(found: Iterable[Any], where: str) -> list[Level]:
@@ -133,13 +131,11 @@ def check_found(found: Iterable[Any], where: str) -> list[Level]:
     levels = [_plain(level) for level in found]
     for level in levels:
         if not is_level(level):
-            raise DataError(
-                message(
-                    f"{where} has a category that cannot be used",
-                    got=level,
-                    expected="text, booleans, finite numbers, or integers of 64 bits",
-                    hint="Convert the categories to text first.",
-                )
+            raise DataError.because(
+                f"{where} has a category that cannot be used",
+                got=level,
+                expected="text, booleans, finite numbers, or integers of 64 bits",
+                hint="Convert the categories to text first.",
             )
     n_text = sum(isinstance(level, str) for level in levels)
     if 0 < n_text < len(levels):
@@ -162,13 +158,11 @@ def is_level(value: object) -> bool:
 
 def mixed(where: str, number: object) -> DataError:
     """Return the error for a column that holds text and numbers: "1" is not 1."""
-    return DataError(
-        message(
-            f"{where} holds both text and numbers",
-            got=number,
-            expected="only text, or only numbers",
-            hint="Convert the whole column, for instance with .astype(str); mind what is missing.",
-        )
+    return DataError.because(
+        f"{where} holds both text and numbers",
+        got=number,
+        expected="only text, or only numbers",
+        hint="Convert the whole column, for instance with .astype(str); mind what is missing.",
     )
 
 

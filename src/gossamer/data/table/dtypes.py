@@ -46,16 +46,14 @@ def readable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """
     dtype = array.dtype
     if dtype.kind not in NUMERIC_KINDS:
-        raise DataError(
-            message(
-                "data must be numeric",
-                got=str(dtype),
-                expected="floats, integers or booleans",
-                hint="Encode text and categories as numbers first; convert object arrays with "
-                ".astype(float)."
-                if dtype.kind in "OUS"
-                else "",
-            )
+        raise DataError.because(
+            "data must be numeric",
+            got=str(dtype),
+            expected="floats, integers or booleans",
+            hint="Encode text and categories as numbers first; convert object arrays with "
+            ".astype(float)."
+            if dtype.kind in "OUS"
+            else "",
         )
     if dtype.kind == "b":
         array = array.view(np.uint8)

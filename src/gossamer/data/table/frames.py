@@ -20,7 +20,7 @@ from gossamer.data.table.columns import (
 from gossamer.data.table.dtypes import NUMERIC_KINDS
 from gossamer.data.table.names import check_names
 from gossamer.data.table.times import TIME_KINDS, to_seconds
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 def is_frame(data: object) -> bool:
@@ -245,13 +245,11 @@ def read_dictionary(column: Any, where: str, *, in_order: bool = False) -> Level
         positions = _positions(chunk.indices.to_numpy(zero_copy_only=False))
         if positions.size and not -1 <= positions.min() <= positions.max() < len(values):
             worst = positions.max() if positions.max() >= len(values) else positions.min()
-            raise DataError(
-                message(
-                    f"{where} has codes outside of its dictionary",
-                    got=int(worst),
-                    expected=f"0 to {len(values) - 1}",
-                    hint="Was the Arrow table made with safe=False, or is it damaged?",
-                )
+            raise DataError.because(
+                f"{where} has codes outside of its dictionary",
+                got=int(worst),
+                expected=f"0 to {len(values) - 1}",
+                hint="Was the Arrow table made with safe=False, or is it damaged?",
             )
         parts.append(place_of[positions])
     return LevelColumn(np.concatenate(parts), found, kind)
@@ -266,11 +264,9 @@ def _positions(numbers: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
 
 def not_numeric(where: str, dtype: object) -> DataError:
     """Return the error for a column of a type that cannot be read."""
-    return DataError(
-        message(
-            f"{where} is not numeric",
-            got=str(dtype),
-            expected="floats, integers, booleans, dates and times, text or categories",
-            hint="Take the column apart into columns of these kinds first.",
-        )
+    return DataError.because(
+        f"{where} is not numeric",
+        got=str(dtype),
+        expected="floats, integers, booleans, dates and times, text or categories",
+        hint="Take the column apart into columns of these kinds first.",
     )

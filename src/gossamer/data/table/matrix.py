@@ -26,7 +26,7 @@ from gossamer.data.table.names import check_names, match_names
 from gossamer.data.table.sparse import is_sparse, read_sparse, to_scipy
 from gossamer.data.table.table_kinds import as_known
 from gossamer.data.table.times import TIME_KINDS, to_seconds
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 # What the native core reads: an array, or the compressed rows or columns of a sparse matrix.
 Values = npt.NDArray[Any] | _native.SparseMatrix
@@ -166,12 +166,10 @@ def _from_mapping(
     sizes = [len(c.positions if isinstance(c, LevelColumn) else c) for c in columns]
     if len(set(sizes)) > 1:
         odd = next(i for i, size in enumerate(sizes) if size != sizes[0])
-        raise DataError(
-            message(
-                f"{where[odd]} and {where[0]} differ in length",
-                got=sizes[odd],
-                expected=str(sizes[0]),
-            )
+        raise DataError.because(
+            f"{where[odd]} and {where[0]} differ in length",
+            got=sizes[odd],
+            expected=str(sizes[0]),
         )
     if levels and known is not None:
         order = match_names(known, names)
@@ -187,8 +185,8 @@ def read_values(values: Any, where: str) -> Column:
         return read_column(frame, 0, where)
     array = without_mask(values) if isinstance(values, np.ndarray) else _from_list(values)
     if array.ndim != 1:
-        raise DataError(
-            message(f"{where} is not one value for each row", got=f"shape {array.shape}")
+        raise DataError.because(
+            f"{where} is not one value for each row", got=f"shape {array.shape}"
         )
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         array = np.array(values, dtype=object)  # NumPy would turn numbers next to text into text
@@ -206,8 +204,8 @@ def _from_list(data: object) -> npt.NDArray[Any]:
         is_text = array.dtype.kind in "US" and array.ndim == 2 and not hasattr(data, "dtype")
         return np.array(data, dtype=object) if is_text else array
     except (ValueError, TypeError) as error:
-        raise DataError(
-            message(f"data cannot be made an array ({error})", got=type(data).__name__)
+        raise DataError.because(
+            f"data cannot be made an array ({error})", got=type(data).__name__
         ) from None
 
 
@@ -236,8 +234,8 @@ def check_not_empty(n_rows: int, n_columns: int) -> None:
     """
     if n_rows == 0 or n_columns == 0:
         what = "rows" if n_rows == 0 else "columns"
-        raise DataError(
-            message(f"data has no {what}: got shape {(n_rows, n_columns)}, expected at least 1 x 1")
+        raise DataError.because(
+            f"data has no {what}: got shape {(n_rows, n_columns)}, expected at least 1 x 1"
         )
 
 
@@ -321,11 +319,9 @@ def _known_numbers(table: Table, levels: Levels | None) -> Table:
     if not levels:
         return table
     if isinstance(table.values, _native.SparseMatrix):
-        raise DataError(
-            message(
-                "a sparse matrix cannot hold the levels of the training data",
-                expected=f"a frame or an array with levels in column {levels.columns[0]}",
-            )
+        raise DataError.because(
+            "a sparse matrix cannot hold the levels of the training data",
+            expected=f"a frame or an array with levels in column {levels.columns[0]}",
         )
     places = range(table.n_columns)
     columns = [table.values[:, i] for i in places]

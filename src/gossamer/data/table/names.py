@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from gossamer.errors import DataError, message, shorten
+from gossamer.errors import DataError, shorten
 
 _SPACE: Final = re.compile(r"\s")
 
@@ -32,23 +32,19 @@ def check_names(names: Sequence[object], n_columns: int) -> list[str]:
         ['age', 'größe']
     """
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise DataError(message("feature_name must be a list of names, or 'auto'", got=names))
+        raise DataError.because("feature_name must be a list of names, or 'auto'", got=names)
     found = [str(name) for name in names]
     if len(found) != n_columns:
-        raise DataError(
-            message(
-                "feature_name and data differ in length",
-                got=len(found),
-                expected=f"{n_columns}, one per column of the data",
-            )
+        raise DataError.because(
+            "feature_name and data differ in length",
+            got=len(found),
+            expected=f"{n_columns}, one per column of the data",
         )
     seen: set[str] = set()
     for name in found:
         if name in seen:
-            raise DataError(
-                message(
-                    "the columns have the same name twice", got=name, hint="Rename one of them."
-                )
+            raise DataError.because(
+                "the columns have the same name twice", got=name, hint="Rename one of them."
             )
         seen.add(name)
     return found
@@ -70,12 +66,10 @@ def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
         return default_names(len(left) + len(right))
     both = [name for name in right if name in set(left)]
     if both:
-        raise DataError(
-            message(
-                f"both data sets have {listing(both)}",
-                expected="names that differ",
-                hint="Rename columns with set_feature_name() first.",
-            )
+        raise DataError.because(
+            f"both data sets have {listing(both)}",
+            expected="names that differ",
+            hint="Rename columns with set_feature_name() first.",
         )
     return [*left, *right]
 
@@ -137,11 +131,9 @@ def match_names(known: Sequence[str], found: Sequence[str]) -> list[int] | None:
             parts.append(f"missing {listing(missing)}")
         if extra:
             parts.append(f"unknown {listing(extra)}")
-        raise DataError(
-            message(
-                f"the columns differ from the training data's: {', '.join(parts)}",
-                hint="Pass the same columns; their order does not matter.",
-            )
+        raise DataError.because(
+            f"the columns differ from the training data's: {', '.join(parts)}",
+            hint="Pass the same columns; their order does not matter.",
         )
     return [position[name] for name in known]
 
@@ -157,20 +149,16 @@ def check_order(known: Sequence[str], found: Sequence[str]) -> None:
     """
     for i, (expected, name) in enumerate(zip(known, found, strict=False)):
         if name != expected:
-            raise DataError(
-                message(
-                    f"Expected {expected!r} at position {i} but found {name!r}",
-                    hint="Pass the columns of the training data in their order, or leave "
-                    "validate_features out: columns are then found by name.",
-                )
+            raise DataError.because(
+                f"Expected {expected!r} at position {i} but found {name!r}",
+                hint="Pass the columns of the training data in their order, or leave "
+                "validate_features out: columns are then found by name.",
             )
     if len(known) != len(found):
-        raise DataError(
-            message(
-                "the number of columns differs from the training data's",
-                got=len(found),
-                expected=str(len(known)),
-            )
+        raise DataError.because(
+            "the number of columns differs from the training data's",
+            got=len(found),
+            expected=str(len(known)),
         )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.table.dtypes import check_shape, readable
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 def is_sparse(data: object) -> bool:
@@ -132,12 +132,10 @@ def _view(
         entry = int(outside[0])
         place = int(np.searchsorted(begin, entry, side="right")) - 1
         slices, across = ("row", "column") if by_row else ("column", "row")
-        raise DataError(
-            message(
-                f"{slices} {place} of the sparse matrix has an index outside its shape",
-                got=int(used[entry]),
-                expected=f"a {across} from 0 to {limit - 1}" if limit else f"no {across} at all",
-            )
+        raise DataError.because(
+            f"{slices} {place} of the sparse matrix has an index outside its shape",
+            got=int(used[entry]),
+            expected=f"a {across} from 0 to {limit - 1}" if limit else f"no {across} at all",
         ) from None
     except ValueError as error:
         raise _damaged(str(error)) from None
@@ -165,12 +163,10 @@ def _check_parts(data: Any) -> None:
         for name, index, limit in (("row", data.row, n_rows), ("col", data.col, n_columns)):
             _same_length(name, index, data.data)
             if len(index) and not 0 <= np.min(index) <= np.max(index) < limit:
-                raise DataError(
-                    message(
-                        f"{name} of the sparse matrix has an index outside its shape",
-                        got=int(np.min(index) if np.min(index) < 0 else np.max(index)),
-                        expected=f"numbers from 0 to {limit - 1}",
-                    )
+                raise DataError.because(
+                    f"{name} of the sparse matrix has an index outside its shape",
+                    got=int(np.min(index) if np.min(index) < 0 else np.max(index)),
+                    expected=f"numbers from 0 to {limit - 1}",
                 )
     elif data.format == "bsr":
         n_blocks, height, width = data.data.shape
@@ -198,4 +194,4 @@ def _same_length(name: str, index: Any, values: Any) -> None:
 
 
 def _damaged(what: str) -> DataError:
-    return DataError(message(f"the sparse matrix cannot be read: {what}"))
+    return DataError.because(f"the sparse matrix cannot be read: {what}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 
 
 def as_known(data: Any) -> Any:
@@ -72,14 +72,12 @@ def _read_stream(reader: Any) -> Any:
     """Read pyarrow's stream of batches, which is empty the second time."""
     table = reader.read_all()
     if table.num_rows == 0:
-        raise DataError(
-            message(
-                "the stream has no rows",
-                got=type(reader).__name__,
-                expected="at least one row",
-                hint="A stream can be read only once. Make a new one, or keep its rows as a "
-                "table: reader.read_all().",
-            )
+        raise DataError.because(
+            "the stream has no rows",
+            got=type(reader).__name__,
+            expected="at least one row",
+            hint="A stream can be read only once. Make a new one, or keep its rows as a "
+            "table: reader.read_all().",
         )
     return table
 
@@ -88,12 +86,10 @@ def _from_arrow(data: Any) -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise DataError(
-            message(
-                "tables by the Arrow interface need pyarrow",
-                got=type(data).__name__,
-                hint="pip install pyarrow, or convert the table to a data frame first.",
-            )
+        raise DataError.because(
+            "tables by the Arrow interface need pyarrow",
+            got=type(data).__name__,
+            hint="pip install pyarrow, or convert the table to a data frame first.",
         ) from None
     return pyarrow.table(data)
 
@@ -101,19 +97,17 @@ def _from_arrow(data: Any) -> Any:
 def _from_tensor(data: Any) -> Any:
     device = getattr(data, "device", "cpu")
     if "cpu" not in str(getattr(device, "type", device)).lower():
-        raise DataError(
-            message(
-                "the table is on another device",
-                got=str(device),
-                expected="a buffer in host memory",
-                hint="Move it there first: .cpu() for torch, .get() for CuPy.",
-            )
+        raise DataError.because(
+            "the table is on another device",
+            got=str(device),
+            expected="a buffer in host memory",
+            hint="Move it there first: .cpu() for torch, .get() for CuPy.",
         )
     if getattr(data, "requires_grad", False):
         data = data.detach()
     try:
         return np.from_dlpack(data)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise DataError(
-            message(f"the tensor cannot be read ({error})", got=str(getattr(data, "dtype", "")))
+        raise DataError.because(
+            f"the tensor cannot be read ({error})", got=str(getattr(data, "dtype", ""))
         ) from None

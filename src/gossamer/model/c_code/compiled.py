@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.sparse import to_dense
-from gossamer.errors import GossamerError, NotSupportedError, ParameterError, message
+from gossamer.errors import GossamerError, NotSupportedError, ParameterError
 from gossamer.files import write_atomically
 from gossamer.model.c_code.compiler import compile_library, find_compiler, library_suffix
 from gossamer.model.c_code.links import make_link
@@ -61,12 +61,10 @@ class CompiledModel:
         try:
             loaded = ctypes.CDLL(str(library))
         except OSError as error:
-            raise NotSupportedError(
-                message(
-                    f"the compiled model cannot be loaded ({error})",
-                    hint="Where programs may not run from the folder of temporary files, set "
-                    "TMPDIR to another one.",
-                )
+            raise NotSupportedError.because(
+                f"the compiled model cannot be loaded ({error})",
+                hint="Where programs may not run from the folder of temporary files, set "
+                "TMPDIR to another one.",
             ) from None
         self.path = library
         self._model = model
@@ -98,7 +96,7 @@ class CompiledModel:
             DataError: If the table does not fit the model.
         """
         if self._is_closed:
-            raise GossamerError(message("the compiled model was closed", hint="Compile it again."))
+            raise GossamerError.because("the compiled model was closed", hint="Compile it again.")
         num_threads = as_number("num_threads", num_threads, "a number of threads")
         model = self._model
         table = fitting_table(model, data, disable_shape_check=False)
@@ -167,11 +165,9 @@ class CompiledModel:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuse to be pickled or copied: machine code is of this machine and process."""
-        raise NotSupportedError(
-            message(
-                "a CompiledModel cannot be pickled or copied",
-                hint="Pickle the Booster, and compile it where it is used.",
-            )
+        raise NotSupportedError.because(
+            "a CompiledModel cannot be pickled or copied",
+            hint="Pickle the Booster, and compile it where it is used.",
         )
 
 
@@ -185,8 +181,8 @@ def compile_model(
     """Compile a model, and load it; see `Booster.compile`."""
     check_name(name)
     if isinstance(flags, (str, bytes)):
-        raise ParameterError(
-            message("flags is not a list", got=flags, expected="a list of options, such as ['-O2']")
+        raise ParameterError.because(
+            "flags is not a list", got=flags, expected="a list of options, such as ['-O2']"
         )
     command = find_compiler(compiler)
     # Loaded from a path that was never there before: systems know libraries by their path.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 
 _NAMES: Final = ("cc", "gcc", "clang")
 _HINT: Final = "Install gcc or clang, or pass compiler=; to_c() writes the source without one."
@@ -44,8 +44,8 @@ def find_compiler(compiler: str | os.PathLike[str] | Sequence[str] | None = None
         else:
             command = [str(word) for word in compiler]
         if not command or shutil.which(command[0]) is None:
-            raise ParameterError(
-                message("compiler is not there", got=compiler, expected="a program", hint=_HINT)
+            raise ParameterError.because(
+                "compiler is not there", got=compiler, expected="a program", hint=_HINT
             )
         return command
     given = os.environ.get("CC", "")
@@ -54,7 +54,7 @@ def find_compiler(compiler: str | os.PathLike[str] | Sequence[str] | None = None
         if command and shutil.which(command[0]) is not None:
             return command
     tried = ", ".join(["$CC", *_NAMES])
-    raise NotSupportedError(message(f"there is no C compiler (tried {tried})", hint=_HINT))
+    raise NotSupportedError.because(f"there is no C compiler (tried {tried})", hint=_HINT)
 
 
 def compile_library(
@@ -82,8 +82,8 @@ def compile_library(
     try:
         done = subprocess.run(whole, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
-        raise NotSupportedError(
-            message(f"the C compiler cannot be run ({error})", got=shlex.join(whole), hint=_HINT)
+        raise NotSupportedError.because(
+            f"the C compiler cannot be run ({error})", got=shlex.join(whole), hint=_HINT
         ) from None
     if done.returncode == 0 and library.exists():
         return

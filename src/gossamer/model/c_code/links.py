@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.c_code.text import number
 from gossamer.objectives import CustomWithLink, Gaussian, Objective, SeveralTargets
 
@@ -131,12 +131,10 @@ def _link(objective: Objective) -> str:
 def _expression(objective: Objective) -> tuple[str, Any]:
     link = _link(objective)
     if link not in _EACH:
-        raise NotSupportedError(
-            message(
-                f"the predictions of objective={objective.name} are not known in C",
-                got=f"the link {link}",
-                expected=f"one of {', '.join(_EACH)}",
-            )
+        raise NotSupportedError.because(
+            f"the predictions of objective={objective.name} are not known in C",
+            got=f"the link {link}",
+            expected=f"one of {', '.join(_EACH)}",
         )
     return _EACH[link]
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model.c_code.derived_tables import derived_sizes, write_derived
 from gossamer.model.c_code.links import PARTS, CLink, make_link
 from gossamer.model.c_code.operands import KINDS, Operands, make_operands, splits_sets
@@ -58,12 +58,10 @@ def check_name(name: object) -> str:
     """
     if isinstance(name, str) and re.fullmatch(r"[A-Za-z](?:_?[A-Za-z0-9])*_?", name, re.ASCII):
         return name
-    raise ParameterError(
-        message(
-            "name cannot begin the names of C functions",
-            got=name,
-            expected="a letter, then letters, digits and single underscores",
-        )
+    raise ParameterError.because(
+        "name cannot begin the names of C functions",
+        got=name,
+        expected="a letter, then letters, digits and single underscores",
     )
 
 

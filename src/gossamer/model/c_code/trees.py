@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.c_code.operands import Operands, splits_sets
 from gossamer.model.c_code.text import doubles, integers, words
 from gossamer.model.model import Model
@@ -40,12 +40,10 @@ def write_trees(model: Model, operands: Operands) -> list[str]:
 
 def _check_size(n_nodes: int, n_operands: int) -> None:
     if n_nodes >= 2**_CHILD_BITS or n_operands >= 2**_OPERAND_BITS:
-        raise NotSupportedError(
-            message(
-                "the model is too large for C code",
-                got=f"a tree of {n_nodes} nodes and leaves, {n_operands} operands",
-                expected=f"fewer than {2**_CHILD_BITS} and {2**_OPERAND_BITS}",
-            )
+        raise NotSupportedError.because(
+            "the model is too large for C code",
+            got=f"a tree of {n_nodes} nodes and leaves, {n_operands} operands",
+            expected=f"fewer than {2**_CHILD_BITS} and {2**_OPERAND_BITS}",
         )
 
 

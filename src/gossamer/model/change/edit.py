@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import as_number
 from gossamer.tree import Forest
@@ -28,13 +28,13 @@ def leaf_values(forest: Forest, tree: int, leaf: int) -> npt.NDArray[np.float64]
     tree = as_number("tree_id", tree, "the number of a tree")
     leaf = as_number("leaf_id", leaf, "the number of a leaf")
     if not 0 <= tree < forest.n_trees:
-        raise ParameterError(
-            message("there is no such tree", got=tree, expected=f"0..{forest.n_trees - 1}")
+        raise ParameterError.because(
+            "there is no such tree", got=tree, expected=f"0..{forest.n_trees - 1}"
         )
     values = forest.tree(tree).leaf_value.reshape(-1, forest.n_values)
     if not 0 <= leaf < len(values):
-        raise ParameterError(
-            message("there is no such leaf", got=leaf, expected=f"0..{len(values) - 1}")
+        raise ParameterError.because(
+            "there is no such leaf", got=leaf, expected=f"0..{len(values) - 1}"
         )
     return values
 
@@ -55,8 +55,8 @@ def check_leaf_value(value: Any, n_values: int) -> npt.NDArray[np.float64]:
         values = np.empty(0)
     if len(values) != n_values or not np.isfinite(values).all():
         numbers = "a finite number" if n_values == 1 else f"{n_values} finite numbers"
-        raise ParameterError(
-            message("the value of a leaf cannot be used", got=value, expected=numbers)
+        raise ParameterError.because(
+            "the value of a leaf cannot be used", got=value, expected=numbers
         )
     return values
 
@@ -81,12 +81,10 @@ def check_constant(forest: Forest) -> None:
         NotSupportedError: If they are linear.
     """
     if forest.linear is not None:
-        raise NotSupportedError(
-            message(
-                "set_leaf_output() cannot change linear leaves",
-                got="a model of linear_tree",
-                expected="leaves with a constant",
-            )
+        raise NotSupportedError.because(
+            "set_leaf_output() cannot change linear leaves",
+            got="a model of linear_tree",
+            expected="leaves with a constant",
         )
 
 
@@ -137,12 +135,10 @@ def shuffled_rounds(n_rounds: int, first: int, end: int) -> list[int]:
     first, end = as_number("start_iteration", first), as_number("end_iteration", end)
     end = n_rounds if end <= 0 else end
     if not 0 <= first <= end <= n_rounds:
-        raise ParameterError(
-            message(
-                "there are no such rounds to shuffle",
-                got=f"{first} to {end}",
-                expected=f"0 <= start_iteration <= end_iteration <= {n_rounds}",
-            )
+        raise ParameterError.because(
+            "there are no such rounds to shuffle",
+            got=f"{first} to {end}",
+            expected=f"0 <= start_iteration <= end_iteration <= {n_rounds}",
         )
     order = list(range(n_rounds))
     for i in range(end - 1, first, -1):

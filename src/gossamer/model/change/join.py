@@ -72,23 +72,19 @@ def join_models(left: Model, right: Model) -> Model:
         ParameterError: If outputs, objective or trees of a round differ.
     """
     if left.average_output or right.average_output:
-        raise NotSupportedError(
-            message(
-                "random forests cannot be added: their scores are means of trees, not sums",
-                got="a model of boosting=rf",
-                hint="Add up their predictions with weights.",
-            )
+        raise NotSupportedError.because(
+            "random forests cannot be added: their scores are means of trees, not sums",
+            got="a model of boosting=rf",
+            hint="Add up their predictions with weights.",
         )
     if left.n_columns != right.n_columns or (
         left.has_own_names and right.has_own_names and left.names != right.names
     ):
         raise _other_columns(left, right)
     if (left.levels or NO_LEVELS) != (right.levels or NO_LEVELS):
-        raise DataError(
-            message(
-                "the models were trained on other levels of text or categories",
-                hint="Codes of one would mean something else to the other.",
-            )
+        raise DataError.because(
+            "the models were trained on other levels of text or categories",
+            hint="Codes of one would mean something else to the other.",
         )
     base = BaseModel(left)
     base.check_objective(right.objective, "the second model")
@@ -96,11 +92,9 @@ def join_models(left: Model, right: Model) -> Model:
         base.check_parallel(right.forest.n_parallel, "the second model")
         base.check_values_per_leaf(right.forest.n_values, "the second model")
     if not _same_derived(left, right):
-        raise NotSupportedError(
-            message(
-                "models with target statistics can be added only where these are the same",
-                hint="Parts of one model have the same; else train with cat_target_statistics=off.",
-            )
+        raise NotSupportedError.because(
+            "models with target statistics can be added only where these are the same",
+            hint="Parts of one model have the same; else train with cat_target_statistics=off.",
         )
     named = left if left.has_own_names else right
     return replace(
@@ -134,6 +128,6 @@ def _other_columns(left: Model, right: Model) -> DataError:
         place = next(i for i, (mine, other) in enumerate(pairs) if mine != other)
         what = f"{what}; the first that differs is {place}"
         got, expected = right.names[place], repr(left.names[place])
-    return DataError(
-        message(what, got=got, expected=expected, hint="Both must know the same columns, in order.")
+    return DataError.because(
+        what, got=got, expected=expected, hint="Both must know the same columns, in order."
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.built import BuiltData
 from gossamer.data.dataset import built_data
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import fitting_table
 from gossamer.model.training.base_model import BaseModel
@@ -50,39 +50,33 @@ def refit(
     """
     is_number = isinstance(decay_rate, Real) and not isinstance(decay_rate, bool)
     if not is_number or not 0 <= decay_rate <= 1:
-        raise ParameterError(
-            message("decay_rate cannot be used", got=decay_rate, expected="a number from 0 to 1")
+        raise ParameterError.because(
+            "decay_rate cannot be used", got=decay_rate, expected="a number from 0 to 1"
         )
     if isinstance(model.objective, Custom) and not callable(params.objective):
-        raise ParameterError(
-            message(
-                "refit() needs the objective that the model was trained with",
-                got=params.objective,
-                expected="a function or a CustomObjective",
-                hint="Pass it: refit(..., objective=...). A model file does not keep it.",
-            )
+        raise ParameterError.because(
+            "refit() needs the objective that the model was trained with",
+            got=params.objective,
+            expected="a function or a CustomObjective",
+            hint="Pass it: refit(..., objective=...). A model file does not keep it.",
         )
     if model.average_output or model.forest.linear is not None or model.derived is not None:
-        raise NotSupportedError(
-            message(
-                "refit() does not know how to change this model",
-                got="a random forest"
-                if model.average_output
-                else "linear leaves"
-                if model.forest.linear is not None
-                else "target statistics",
-                hint="Train a new model, or continue this one with init_model."
-                if model.forest.linear is not None and not model.average_output
-                else "Train a new model on the new data.",
-            )
+        raise NotSupportedError.because(
+            "refit() does not know how to change this model",
+            got="a random forest"
+            if model.average_output
+            else "linear leaves"
+            if model.forest.linear is not None
+            else "target statistics",
+            hint="Train a new model, or continue this one with init_model."
+            if model.forest.linear is not None and not model.average_output
+            else "Train a new model on the new data.",
         )
     if has_monotone(params):
-        raise NotSupportedError(
-            message(
-                "refit() does not keep monotone_constraints",
-                got=params.monotone_constraints,
-                hint="Train a new model on the new data.",
-            )
+        raise NotSupportedError.because(
+            "refit() does not keep monotone_constraints",
+            got=params.monotone_constraints,
+            hint="Train a new model on the new data.",
         )
     built = built_data(data)
     objective = make_objective(params, built.targets, data)

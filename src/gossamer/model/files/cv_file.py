@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from gossamer import files
-from gossamer.errors import ModelFileError, message, shorten
+from gossamer.errors import ModelFileError, shorten
 from gossamer.model.files import model_file
 from gossamer.model.model import Model
 
@@ -43,28 +43,26 @@ def from_bytes(content: bytes, source: str = "the file") -> tuple[list[Model], i
     try:
         arrays, facts = files.from_bytes(content)
     except files.BrokenFile as error:
-        raise ModelFileError(message(f"{source} cannot be read: {shorten(error)}")) from None
+        raise ModelFileError.because(f"{source} cannot be read: {shorten(error)}") from None
     hints = {model_file.FORMAT: "Booster(model_file=...) reads a single model."}
     model_file.check_format(facts, FORMAT, f"{source} holds no models of cv()", hints)
     if facts.get("version") != VERSION:
-        raise ModelFileError(
-            message(
-                f"{source} has a version that this Gossamer cannot read",
-                got=facts.get("version"),
-                expected=f"{VERSION}",
-                hint="Update Gossamer, or save the models again with this version.",
-            )
+        raise ModelFileError.because(
+            f"{source} has a version that this Gossamer cannot read",
+            got=facts.get("version"),
+            expected=f"{VERSION}",
+            hint="Update Gossamer, or save the models again with this version.",
         )
     n_folds, best_iteration = facts.get("n_folds"), facts.get("best_iteration")
     if type(n_folds) is not int or type(best_iteration) is not int:
-        raise ModelFileError(
-            message(f"{source} is inconsistent (folds or best round are not numbers)")
+        raise ModelFileError.because(
+            f"{source} is inconsistent (folds or best round are not numbers)"
         )
     names = [f"fold_{i}" for i in range(min(n_folds, len(arrays)))]
     if n_folds != len(arrays) or any(name not in arrays for name in names):
-        raise ModelFileError(message(f"{source} is inconsistent (not {n_folds} models)"))
+        raise ModelFileError.because(f"{source} is inconsistent (not {n_folds} models)")
     if any(arrays[name].dtype != np.uint8 or arrays[name].ndim != 1 for name in names):
-        raise ModelFileError(message(f"{source} is inconsistent (a model is not made of bytes)"))
+        raise ModelFileError.because(f"{source} is inconsistent (a model is not made of bytes)")
     models = [
         model_file.from_bytes(arrays[name].tobytes(), f"{name.replace('_', ' ')} of {source}")
         for name in names
@@ -100,18 +98,16 @@ def from_text(text: str) -> tuple[list[Model], int]:
     """
     header, _, encoded = text.partition("\n")
     if header.strip() != TEXT_HEADER:
-        raise ModelFileError(
-            message(
-                "the string holds no models of cv() of this version",
-                got=header,
-                expected=f"a first line {TEXT_HEADER!r}",
-                hint="Booster(model_str=...) reads a single model."
-                if header.strip() in model_file.TEXT_HEADERS
-                else "",
-            )
+        raise ModelFileError.because(
+            "the string holds no models of cv() of this version",
+            got=header,
+            expected=f"a first line {TEXT_HEADER!r}",
+            hint="Booster(model_str=...) reads a single model."
+            if header.strip() in model_file.TEXT_HEADERS
+            else "",
         )
     try:
         content = files.from_text(encoded)
     except files.BrokenFile as error:
-        raise ModelFileError(message(f"the string is damaged ({error})")) from None
+        raise ModelFileError.because(f"the string is damaged ({error})") from None
     return from_bytes(content, source="the string")

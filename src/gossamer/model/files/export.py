@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.files import write_atomically
 from gossamer.model import formats
 from gossamer.model.c_code import CompiledModel, c_header, c_source, compile_model
@@ -137,12 +137,10 @@ def _rounds_to_compile(
         num_iteration = as_number("num_iteration", num_iteration)
     n_rounds = booster.used_model(0).forest.n_rounds
     if not 0 <= start_iteration <= n_rounds:
-        raise ParameterError(
-            message(
-                "start_iteration is out of range",
-                got=start_iteration,
-                expected=f"0 to {n_rounds}, the rounds of the model",
-            )
+        raise ParameterError.because(
+            "start_iteration is out of range",
+            got=start_iteration,
+            expected=f"0 to {n_rounds}, the rounds of the model",
         )
     return booster.used_model(num_iteration, start_iteration)
 

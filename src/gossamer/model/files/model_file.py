@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gossamer import files
 from gossamer.data.categories.levels import Levels
-from gossamer.errors import ModelFileError, message, shorten
+from gossamer.errors import ModelFileError, shorten
 from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
 from gossamer.model.files.check import check_feature_names, check_forest, check_params
@@ -103,7 +103,7 @@ def from_bytes(content: bytes, source: str = "the model") -> Model:
     try:
         arrays, facts = files.from_bytes(content)
     except files.BrokenFile as error:
-        raise ModelFileError(message(f"{source} cannot be read: {shorten(error)}")) from None
+        raise ModelFileError.because(f"{source} cannot be read: {shorten(error)}") from None
     return from_parts(arrays, facts, source)
 
 
@@ -124,13 +124,11 @@ def from_parts(
     hints = {"gossamer cv models": "CVBooster(model_file=...) reads the models of cv()."}
     check_format(facts, format, f"{source} is not a model", hints)
     if type(facts.get("version")) is not int or facts["version"] not in VERSIONS:
-        raise ModelFileError(
-            message(
-                f"{source} has a version that this Gossamer cannot read",
-                got=facts.get("version"),
-                expected=f"at most {VERSION}",
-                hint="Update Gossamer, or save the model again with this version.",
-            )
+        raise ModelFileError.because(
+            f"{source} has a version that this Gossamer cannot read",
+            got=facts.get("version"),
+            expected=f"at most {VERSION}",
+            hint="Update Gossamer, or save the model again with this version.",
         )
     try:
         return _checked(arrays, facts)
@@ -146,8 +144,8 @@ def _inconsistent(source: str, reason: object) -> ModelFileError:
     hint = "It was damaged, or written by something else: save the model again."
     if isinstance(reason, MemoryError):
         hint = f"Free memory and read it again; if it is small: {hint[0].lower()}{hint[1:]}"
-        return ModelFileError(message(f"{source} cannot be read ({shorten(reason)})", hint=hint))
-    return ModelFileError(message(f"{source} is inconsistent ({shorten(reason)})", hint=hint))
+        return ModelFileError.because(f"{source} cannot be read ({shorten(reason)})", hint=hint)
+    return ModelFileError.because(f"{source} is inconsistent ({shorten(reason)})", hint=hint)
 
 
 def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
@@ -265,17 +263,15 @@ def from_text(text: str) -> Model:
     """
     header, _, encoded = text.partition("\n")
     if header.strip() not in TEXT_HEADERS:
-        raise ModelFileError(
-            message(
-                "the string is not a model of this version",
-                got=header,
-                expected=f"a first line {TEXT_HEADERS[-1]!r}, or of a lower version",
-            )
+        raise ModelFileError.because(
+            "the string is not a model of this version",
+            got=header,
+            expected=f"a first line {TEXT_HEADERS[-1]!r}, or of a lower version",
         )
     try:
         content = files.from_text(encoded)
     except files.BrokenFile as error:
-        raise ModelFileError(message(f"the string is damaged ({error})")) from None
+        raise ModelFileError.because(f"the string is damaged ({error})") from None
     return from_bytes(content, source="the string")
 
 
@@ -296,4 +292,4 @@ def check_format(
     found = facts.get("format")
     if found != expected:
         hint = hints.get(found, "") if isinstance(found, str) else ""
-        raise ModelFileError(message(what, got=found, expected=repr(expected), hint=hint))
+        raise ModelFileError.because(what, got=found, expected=repr(expected), hint=hint)

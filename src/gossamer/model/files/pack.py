@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.files import Arrays
 
 
@@ -44,12 +44,10 @@ def pack(value: Any, arrays: Arrays, name: str) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         # Pairs: the JSON of a file is sorted by key, and the order of a dict may mean something.
         return {"dict": [[key, pack(item, arrays, f"{name}.{key}")] for key, item in value.items()]}
-    raise ParameterError(
-        message(
-            f"{name} cannot be written to a checkpoint",
-            got=type(value).__name__,
-            expected="numbers, strings, arrays, and lists and dicts of these",
-        )
+    raise ParameterError.because(
+        f"{name} cannot be written to a checkpoint",
+        got=type(value).__name__,
+        expected="numbers, strings, arrays, and lists and dicts of these",
     )
 
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, message, shorten
+from gossamer.errors import ModelFileError, NotSupportedError, ParameterError, shorten
 from gossamer.files import write_atomically
 from gossamer.logger import warn
 from gossamer.model.files import model_file
@@ -85,7 +85,7 @@ def from_text(text: str) -> Model:
         ModelFileError: If it is damaged, or of no known format.
     """
     if not isinstance(text, str):
-        raise ModelFileError(message("a model as text must be a str", got=text))
+        raise ModelFileError.because("a model as text must be a str", got=text)
     content = text.encode("utf-8", errors="surrogatepass")
     reader = _find_reader(content)
     if reader is None:
@@ -153,12 +153,10 @@ def to_bytes(model: Model, format: str = OWN, importance_type: str = "split") ->
     is_known = isinstance(format, str) and format in FORMATS
     module: Any = import_module(FORMATS[format]) if is_known else None
     if not hasattr(module, "write"):
-        raise ParameterError(
-            message(
-                "models cannot be written as this",
-                got=format,
-                expected=f"one of {', '.join(written())}",
-            )
+        raise ParameterError.because(
+            "models cannot be written as this",
+            got=format,
+            expected=f"one of {', '.join(written())}",
         )
     if format == "lightgbm":
         return cast(bytes, module.write(model, importance_type))
@@ -177,8 +175,8 @@ def to_text(model: Model, format: str = OWN, importance_type: str = "split") -> 
     try:
         return to_bytes(model, format, importance_type).decode("utf-8")
     except UnicodeDecodeError:
-        raise ParameterError(
-            message("the format is not text", got=format, hint="Write a file with save_model().")
+        raise ParameterError.because(
+            "the format is not text", got=format, hint="Write a file with save_model()."
         ) from None
 
 
@@ -208,4 +206,4 @@ def no_model(source: str, library: str, reason: object) -> ModelFileError:
         >>> print(no_model("the file 'a.txt'", "LightGBM", "tree 3 has no leaf_value"))
         the file 'a.txt' is a damaged LightGBM model (tree 3 has no leaf_value).
     """
-    return ModelFileError(message(f"{source} is a damaged {library} model ({shorten(reason)})"))
+    return ModelFileError.because(f"{source} is a damaged {library} model ({shorten(reason)})")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.errors import DataError, ModelFileError, NotSupportedError, message
+from gossamer.errors import DataError, ModelFileError, NotSupportedError
 from gossamer.model.files.check import check_forest
 from gossamer.model.formats import no_model
 from gossamer.model.formats.catboost_columns import Columns, finite, read_columns
@@ -62,12 +62,10 @@ def read(content: bytes, source: str) -> Model:
         NotSupportedError: If the model has something that trees here do not have.
     """
     if content.startswith(_BINARY):
-        raise ModelFileError(
-            message(
-                f"{source} is a binary file of CatBoost",
-                expected="its JSON format",
-                hint="Load it with catboost and save it again with format='json'.",
-            )
+        raise ModelFileError.because(
+            f"{source} is a binary file of CatBoost",
+            expected="its JSON format",
+            hint="Load it with catboost and save it again with format='json'.",
         )
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
@@ -91,9 +89,7 @@ def model_of(found: Any) -> Model:
     """
     is_fitted = getattr(found, "is_fitted", None)
     if not callable(is_fitted) or not is_fitted():
-        raise DataError(
-            message("this is not a trained model of CatBoost", got=type(found).__name__)
-        )
+        raise DataError.because("this is not a trained model of CatBoost", got=type(found).__name__)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         found.save_model(str(path), format="json")

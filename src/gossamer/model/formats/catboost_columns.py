@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from gossamer.data.categories.levels import Levels
 from gossamer.data.table.names import check_names, default_names
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 
 _WHOLE: Final = re.compile("0|-?[1-9][0-9]{0,17}")
 
@@ -68,13 +68,11 @@ class Columns:
             column, code_of = self.categorical[whole(split["cat_feature_index"])]
             return Question(column, 0.0, True, code_of[whole(split["value"]) % 2**32])
         if kind == "OnlineCtr":
-            raise NotSupportedError(
-                message(
-                    "the model has target statistics of categories (CTR), which depend on "
-                    "CatBoost's own tables",
-                    hint="Train it with one_hot_max_size at least the number of categories, or "
-                    "pass categories as numbers that are not cat_features.",
-                )
+            raise NotSupportedError.because(
+                "the model has target statistics of categories (CTR), which depend on "
+                "CatBoost's own tables",
+                hint="Train it with one_hot_max_size at least the number of categories, or "
+                "pass categories as numbers that are not cat_features.",
             )
         raise no_features(str(kind))
 
@@ -129,13 +127,11 @@ def _read_hashes(found: Any) -> dict[int, str]:
 
 def _text(text_of: dict[int, str], value: int) -> str:
     if value not in text_of:
-        raise NotSupportedError(
-            message(
-                "the model splits categories by a hash, and does not say of which text",
-                got=value,
-                hint="Save it with save_model(path, format='json', pool=training_data), and load "
-                "that file.",
-            )
+        raise NotSupportedError.because(
+            "the model splits categories by a hash, and does not say of which text",
+            got=value,
+            hint="Save it with save_model(path, format='json', pool=training_data), and load "
+            "that file.",
         )
     return text_of[value]
 
@@ -148,12 +144,10 @@ def _levels(texts: list[str]) -> Sequence[str | int]:
 
 def no_features(kind: str) -> NotSupportedError:
     """Return the error for features that trees here do not have."""
-    return NotSupportedError(
-        message(
-            "the model has features that cannot be taken over",
-            got=kind,
-            expected="numbers, and categories that are encoded one-hot",
-        )
+    return NotSupportedError.because(
+        "the model has features that cannot be taken over",
+        got=kind,
+        expected="numbers, and categories that are encoded one-hot",
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gossamer.data.categories.levels import Levels
 from gossamer.data.table.names import check_names
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.logger import warn
 from gossamer.model import formats
 from gossamer.model.formats import lightgbm_text as text_of
@@ -135,12 +135,10 @@ def write(model: Model, importance_type: str = "split") -> bytes:
         NotSupportedError: If LightGBM cannot predict the same.
     """
     if model.derived is not None:
-        raise NotSupportedError(
-            message(
-                "LightGBM's format cannot hold target statistics",
-                hint="Train with cat_target_statistics=off, or save the model in Gossamer's own "
-                "format.",
-            )
+        raise NotSupportedError.because(
+            "LightGBM's format cannot hold target statistics",
+            hint="Train with cat_target_statistics=off, or save the model in Gossamer's own "
+            "format.",
         )
     objective, k = write_objective(model.objective), model.objective.n_outputs
     trees, names = write_trees(model), written_names(model.names)
@@ -202,17 +200,15 @@ def model_of(found: Any) -> Model:
     kinds = {kind.__name__ for kind in type(found).__mro__}
     if "LGBMModel" in kinds:
         if not getattr(found, "fitted_", False):
-            raise ParameterError(
-                message("the estimator is not fitted", got=type(found).__name__, hint="Fit it.")
+            raise ParameterError.because(
+                "the estimator is not fitted", got=type(found).__name__, hint="Fit it."
             )
         found = found.booster_
     elif "Booster" not in kinds:
-        raise ParameterError(
-            message(
-                "this is not a model of LightGBM",
-                got=type(found).__name__,
-                expected="a lightgbm.Booster, or a fitted LGBM estimator",
-                hint="Of a CVBooster take one of its boosters." if "CVBooster" in kinds else "",
-            )
+        raise ParameterError.because(
+            "this is not a model of LightGBM",
+            got=type(found).__name__,
+            expected="a lightgbm.Booster, or a fitted LGBM estimator",
+            hint="Of a CVBooster take one of its boosters." if "CVBooster" in kinds else "",
         )
     return read(found.model_to_string().encode("utf-8"), "the Booster")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.formats.lightgbm_text import Block, numbers, whole_number
 
 LARGEST_CATEGORY: Final = 2**31 - 1
@@ -103,14 +103,12 @@ def write_sets(
     has_some = begin[1:] > begin[:-1]
     sizes[has_some] = category[begin[1:][has_some] - 1] // _WORD + 1  # the last is the largest
     if sizes.sum() > _MOST_WORDS:
-        raise NotSupportedError(
-            message(
-                "LightGBM's format has a bit for every category up to a split's largest one, and "
-                "these are too many",
-                got=int(category.max()),
-                expected="smaller codes of categories",
-                hint="Number the categories from 0 on, or pass them as text or pandas categories.",
-            )
+        raise NotSupportedError.because(
+            "LightGBM's format has a bit for every category up to a split's largest one, and "
+            "these are too many",
+            got=int(category.max()),
+            expected="smaller codes of categories",
+            hint="Number the categories from 0 on, or pass them as text or pandas categories.",
         )
     first = np.cumsum(sizes) - sizes
     bits = np.zeros(int(sizes.sum()) * _WORD, np.uint8)

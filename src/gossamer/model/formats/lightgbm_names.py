@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.logger import warn
 
 # What would end a name, or the text of a JSON dump. LightGBM itself refuses them in its data sets,
@@ -37,8 +37,8 @@ def written_names(names: Sequence[str]) -> list[str]:
     try:
         " ".join(written).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise NotSupportedError(
-            message("a name of a column cannot be written as UTF-8", got=error.object[:40])
+        raise NotSupportedError.because(
+            "a name of a column cannot be written as UTF-8", got=error.object[:40]
         ) from None
     changed = [(old, new) for old, new in zip(names, written, strict=True) if old != new]
     if changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.objectives import Objective, objective_from_config
 from gossamer.objectives.custom import CustomWithLink
 from gossamer.objectives.several import SeveralTargets
@@ -120,10 +120,8 @@ def _line_of_several(objective: SeveralTargets) -> str | None:
 
 
 def _no_line(what: str) -> NotSupportedError:
-    return NotSupportedError(
-        message(
-            "LightGBM has no objective that turns these raw scores into the same predictions",
-            got=what,
-            hint="Save the model in Gossamer's own format.",
-        )
+    return NotSupportedError.because(
+        "LightGBM has no objective that turns these raw scores into the same predictions",
+        got=what,
+        hint="Save the model in Gossamer's own format.",
     )

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.logger import warn
 from gossamer.model.formats.lightgbm_categories import write_sets
 from gossamer.model.formats.lightgbm_linear import warn_of_differences, write_linear
@@ -198,8 +198,8 @@ def _moved(values: Floats, scale: float, start: float) -> Floats:
     with np.errstate(over="ignore"):
         moved = values * scale + start
     if not np.isfinite(moved).all():
-        raise NotSupportedError(
-            message("a leaf value and the start are together too large for LightGBM's format")
+        raise NotSupportedError.because(
+            "a leaf value and the start are together too large for LightGBM's format"
         )
     return moved
 

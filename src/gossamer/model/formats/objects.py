@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final, cast
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model.model import Model
 
 # Package that an object's class (or a class that it inherits from) is of: the module whose
@@ -31,10 +31,8 @@ def model_of(found: object) -> Model:
         if package in PACKAGES:
             module: Any = import_module(PACKAGES[package])
             return cast(Model, module.model_of(found))
-    raise ParameterError(
-        message(
-            "this is not a model that Gossamer can take over",
-            got=type(found).__name__,
-            expected=f"a trained model of {', '.join(PACKAGES)}",
-        )
+    raise ParameterError.because(
+        "this is not a model that Gossamer can take over",
+        got=type(found).__name__,
+        expected=f"a trained model of {', '.join(PACKAGES)}",
     )

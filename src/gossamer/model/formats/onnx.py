@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.formats.onnx_graph import Graph
 from gossamer.model.formats.onnx_links import add_classes, add_predictions, predicts_classes
 from gossamer.model.formats.onnx_trees import add_trees
@@ -45,8 +45,8 @@ def to_onnx(model: Model, dtype: str = "float64", raw_score: bool = False) -> An
         NotSupportedError: If the model has something that ONNX has not.
     """
     if dtype not in _DTYPES:
-        raise ParameterError(
-            message("dtype is unknown", got=dtype, expected=" or ".join(map(repr, _DTYPES)))
+        raise ParameterError.because(
+            "dtype is unknown", got=dtype, expected=" or ".join(map(repr, _DTYPES))
         )
     _check(model, dtype)
     graph = Graph(dtype)
@@ -74,23 +74,19 @@ def to_onnx(model: Model, dtype: str = "float64", raw_score: bool = False) -> An
 
 def _check(model: Model, dtype: str) -> None:
     if model.forest.linear is not None:
-        raise NotSupportedError(
-            message(
-                "linear leaves cannot be written as ONNX",
-                hint="Train with linear_tree=False.",
-            )
+        raise NotSupportedError.because(
+            "linear leaves cannot be written as ONNX",
+            hint="Train with linear_tree=False.",
         )
     if model.derived is not None:
-        raise NotSupportedError(
-            message(
-                "target statistics of categories cannot be written as ONNX",
-                hint="Train with cat_target_statistics='off'.",
-            )
+        raise NotSupportedError.because(
+            "target statistics of categories cannot be written as ONNX",
+            hint="Train with cat_target_statistics='off'.",
         )
     if model.n_columns == 0:
-        raise NotSupportedError(message("a model without columns cannot be written as ONNX"))
+        raise NotSupportedError.because("a model without columns cannot be written as ONNX")
     largest = np.abs(model.forest.arrays["leaf_value"]).max(initial=0.0)
     if dtype == "float32" and largest > np.finfo(np.float32).max:
-        raise NotSupportedError(
-            message("a leaf is too large for float32", got=largest, hint="Use dtype='float64'.")
+        raise NotSupportedError.because(
+            "a leaf is too large for float32", got=largest, hint="Use dtype='float64'."
         )

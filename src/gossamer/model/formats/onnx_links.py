@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.formats.onnx_graph import Graph
 from gossamer.objectives import Objective, SeveralTargets
 
@@ -35,13 +35,11 @@ def add_predictions(graph: Graph, score: str, objective: Objective) -> str:
     link = _LINKS.get(objective.traits.link)
     if link is not None:
         return link(graph, score, objective.to_config())
-    raise NotSupportedError(
-        message(
-            f"predictions of objective={objective.name} cannot be written as ONNX",
-            got=f"the link {objective.traits.link}",
-            expected=f"one of {', '.join(_LINKS)}",
-            hint="Write raw scores with to_onnx(raw_score=True).",
-        )
+    raise NotSupportedError.because(
+        f"predictions of objective={objective.name} cannot be written as ONNX",
+        got=f"the link {objective.traits.link}",
+        expected=f"one of {', '.join(_LINKS)}",
+        hint="Write raw scores with to_onnx(raw_score=True).",
     )
 
 
@@ -117,11 +115,9 @@ def _identity(graph: Graph, score: str, config: dict[str, Any]) -> str:
 def _named(graph: Graph, score: str, config: dict[str, Any]) -> str:
     """The link of a `CustomObjective`."""
     if config["link"] is None:
-        raise NotSupportedError(
-            message(
-                "the link of the objective is a Python function",
-                hint="Write raw scores with to_onnx(raw_score=True).",
-            )
+        raise NotSupportedError.because(
+            "the link of the objective is a Python function",
+            hint="Write raw scores with to_onnx(raw_score=True).",
         )
     return _BY_NAME[config["link"]](graph, score, config)
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.formats.float32 import round_down
 from gossamer.model.formats.onnx_graph import Graph
 from gossamer.tree import Forest
@@ -195,11 +195,9 @@ def _prepare(
 def _check_categories(graph: Graph, forest: Forest) -> None:
     largest = int(forest.arrays["category"].max(initial=0))
     if graph.dtype == np.float32 and largest >= 2**24:
-        raise NotSupportedError(
-            message(
-                "a category is too large for float32",
-                got=largest,
-                expected=f"less than {2**24}",
-                hint="Use dtype='float64'.",
-            )
+        raise NotSupportedError.because(
+            "a category is too large for float32",
+            got=largest,
+            expected=f"less than {2**24}",
+            hint="Use dtype='float64'.",
         )

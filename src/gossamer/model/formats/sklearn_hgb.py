@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gossamer.data.categories.levels import Levels
 from gossamer.data.table.columns import is_level, is_missing
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.files.check import check_forest
 from gossamer.model.formats.node_table import NodeTable
 from gossamer.model.formats.sklearn_names import names_of
@@ -63,12 +63,10 @@ def _objective(estimator: Any, k: int) -> dict[str, Any]:
     if loss == "log_loss":
         return {"name": "multiclass", "num_class": k} if k > 1 else {"name": "binary", "sigmoid": 1}
     if loss not in _OBJECTIVES:
-        raise NotSupportedError(
-            message(
-                "the loss has no objective here",
-                got=loss,
-                expected=f"log_loss, {', '.join(_OBJECTIVES)}",
-            )
+        raise NotSupportedError.because(
+            "the loss has no objective here",
+            got=loss,
+            expected=f"log_loss, {', '.join(_OBJECTIVES)}",
         )
     return {"name": _OBJECTIVES[loss]}
 
@@ -91,12 +89,10 @@ def _levels_of(estimator: Any, columns: npt.NDArray[np.int64]) -> Levels:
         levels = [level for level in categories.tolist() if not is_missing(level)]
         kinds = {isinstance(level, str) for level in levels}
         if len(kinds) > 1 or not all(map(is_level, levels)):
-            raise NotSupportedError(
-                message(
-                    f"the levels of column {columns[i]} cannot be taken over",
-                    got=levels,
-                    expected="all text, or all finite numbers",
-                )
+            raise NotSupportedError.because(
+                f"the levels of column {columns[i]} cannot be taken over",
+                got=levels,
+                expected="all text, or all finite numbers",
             )
         found[int(columns[i])] = tuple(levels)
     return Levels(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError
 from gossamer.model.formats import sklearn_hgb, sklearn_trees
 from gossamer.model.model import Model
 
@@ -43,19 +43,15 @@ def model_of(estimator: Any) -> Model:
             try:
                 check_is_fitted(estimator)
             except NotFittedError:
-                raise DataError(
-                    message(
-                        "the estimator is not fitted",
-                        got=type(estimator).__name__,
-                        hint="Call fit() first.",
-                    )
+                raise DataError.because(
+                    "the estimator is not fitted",
+                    got=type(estimator).__name__,
+                    hint="Call fit() first.",
                 ) from None
             return take_over(estimator)
-    raise NotSupportedError(
-        message(
-            "this estimator of scikit-learn cannot be taken over",
-            got=type(estimator).__name__,
-            expected=", ".join(kind.__name__ for classes in kinds for kind in classes),
-            hint="Of a pipeline or a search, pass the fitted estimator in it.",
-        )
+    raise NotSupportedError.because(
+        "this estimator of scikit-learn cannot be taken over",
+        got=type(estimator).__name__,
+        expected=", ".join(kind.__name__ for classes in kinds for kind in classes),
+        hint="Of a pipeline or a search, pass the fitted estimator in it.",
     )

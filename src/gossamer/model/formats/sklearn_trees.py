@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.files.check import check_forest
 from gossamer.model.formats.float32 import before_rounding
 from gossamer.model.formats.node_table import NodeTable
@@ -33,12 +33,10 @@ def mean_model_of(estimator: Any) -> Model:
     n_targets = estimator.n_outputs_
     if hasattr(estimator, "classes_"):
         if n_targets > 1:
-            raise NotSupportedError(
-                message(
-                    "a classifier of several targets cannot be taken over",
-                    got=f"{n_targets} targets",
-                    hint="Train one classifier for each target.",
-                )
+            raise NotSupportedError.because(
+                "a classifier of several targets cannot be taken over",
+                got=f"{n_targets} targets",
+                hint="Train one classifier for each target.",
             )
         k = int(estimator.n_classes_)
         config: dict[str, Any] = {"name": "custom", "num_class": k}
@@ -78,12 +76,10 @@ def boosted_model_of(estimator: Any) -> Model:
 
 def _start_of(estimator: Any) -> npt.NDArray[np.float64]:
     if estimator.init_ != "zero" and not type(estimator.init_).__name__.startswith("Dummy"):
-        raise NotSupportedError(
-            message(
-                "the model starts from another model's predictions (init)",
-                got=type(estimator.init_).__name__,
-                expected="init=None or 'zero'",
-            )
+        raise NotSupportedError.because(
+            "the model starts from another model's predictions (init)",
+            got=type(estimator.init_).__name__,
+            expected="init=None or 'zero'",
         )
     row = np.zeros((1, estimator.n_features_in_), dtype=np.float32)
     return np.array(estimator._raw_predict_init(row), dtype=np.float64).reshape(-1)

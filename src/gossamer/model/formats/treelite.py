@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.model import Model
 from gossamer.objectives import CustomWithLink, Objective
 from gossamer.params.traits import Kind
@@ -113,13 +113,11 @@ def _link(builders: Any, objective: Objective, raw_score: bool, is_classes: bool
     if name == "sigmoid" and is_classes:
         name = "multiclass_ova"
     if name is None or any(part.to_config() != first.to_config() for part in parts):
-        raise NotSupportedError(
-            message(
-                "Treelite does not know how predictions of the objective are made",
-                got=objective.to_config(),
-                expected=f"one of the links {', '.join(_LINKS)}",
-                hint="Hand over raw scores with to_treelite(raw_score=True).",
-            )
+        raise NotSupportedError.because(
+            "Treelite does not know how predictions of the objective are made",
+            got=objective.to_config(),
+            expected=f"one of the links {', '.join(_LINKS)}",
+            hint="Hand over raw scores with to_treelite(raw_score=True).",
         )
     return builders.PostProcessorFunc(name=name, sigmoid_alpha=first.sigmoid)
 
@@ -188,22 +186,18 @@ def _goes_left(tree: Tree) -> npt.NDArray[np.bool_]:
 
 def _check(model: Model) -> None:
     if model.forest.linear is not None:
-        raise NotSupportedError(
-            message("Treelite has no linear leaves", hint="Train with linear_tree=False.")
+        raise NotSupportedError.because(
+            "Treelite has no linear leaves", hint="Train with linear_tree=False."
         )
     if model.derived is not None:
-        raise NotSupportedError(
-            message(
-                "Treelite has no target statistics of categories",
-                hint="Train with cat_target_statistics='off'.",
-            )
+        raise NotSupportedError.because(
+            "Treelite has no target statistics of categories",
+            hint="Train with cat_target_statistics='off'.",
         )
     if _has_odd_zeros(model.forest):
-        raise NotSupportedError(
-            message(
-                "Treelite cannot send zeros another way than the values around them",
-                hint="Train without zero_as_missing, and pass NaN where values are missing.",
-            )
+        raise NotSupportedError.because(
+            "Treelite cannot send zeros another way than the values around them",
+            hint="Train without zero_as_missing, and pass NaN where values are missing.",
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 
 # Numbers: their type as struct and NumPy know it, big-endian.
 _NUMBERS: Final = {
@@ -187,7 +187,7 @@ def _text(value: str) -> bytes:
     try:
         encoded = value.encode("utf-8")
     except UnicodeEncodeError:
-        raise NotSupportedError(
-            message("a name or level cannot be written as UTF-8", got=value[:40])
+        raise NotSupportedError.because(
+            "a name or level cannot be written as UTF-8", got=value[:40]
         ) from None
     return _size(len(encoded)) + encoded

@@ -7,7 +7,7 @@ import re
 from functools import partial
 from typing import Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model.formats import xgboost_ubj
 from gossamer.model.formats.xgboost_read import Facts, read_with
 from gossamer.model.formats.xgboost_write import to_document, to_lists
@@ -59,12 +59,10 @@ def model_of(found: Any) -> Model:
     """
     booster = found.get_booster() if hasattr(found, "get_booster") else found
     if not hasattr(booster, "save_raw"):
-        raise ParameterError(
-            message(
-                "this is not a trained model of XGBoost",
-                got=type(found).__name__,
-                expected="a Booster, or an estimator that was fitted",
-            )
+        raise ParameterError.because(
+            "this is not a trained model of XGBoost",
+            got=type(found).__name__,
+            expected="a Booster, or an estimator that was fitted",
         )
     model = xgboost_ubj.read(bytes(booster.save_raw("ubj")), "the XGBoost model")
     best = booster.attr("best_iteration") if booster is not found else None

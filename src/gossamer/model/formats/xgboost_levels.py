@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.categories.levels import Levels
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.logger import warn
 from gossamer.model.formats.xgboost_array import read_array
 
@@ -68,13 +68,11 @@ def write_levels(levels: Levels | None, n_columns: int) -> dict[str, Any]:
         return {"enc": [], "feature_segments": _ints([]), "sorted_idx": _ints([])}
     for c, names in named.items():
         if names and {type(name) for name in names} not in ({str}, {int}):
-            raise NotSupportedError(
-                message(
-                    f"XGBoost does not know such names of categories (column {c})",
-                    got=names[0],
-                    expected="text, or integers",
-                    hint="Train with the codes of the categories, or with text.",
-                )
+            raise NotSupportedError.because(
+                f"XGBoost does not know such names of categories (column {c})",
+                got=names[0],
+                expected="text, or integers",
+                hint="Train with the codes of the categories, or with text.",
             )
     columns, sizes, order = [], [0], []
     for c in range(n_columns):

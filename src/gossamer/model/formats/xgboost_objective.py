@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.objectives import CustomWithLink, Objective, SeveralTargets, objective_from_config
 from gossamer.objectives.quantile import Quantile
 
@@ -69,12 +69,10 @@ def read_objective(found: Any, n_outputs: int) -> Objective:
     """
     name = found["name"]
     if name not in _OURS:
-        raise NotSupportedError(
-            message(
-                "the XGBoost model has an objective that Gossamer does not know",
-                got=name,
-                expected=f"one of {', '.join(_OURS)}",
-            )
+        raise NotSupportedError.because(
+            "the XGBoost model has an objective that Gossamer does not know",
+            got=name,
+            expected=f"one of {', '.join(_OURS)}",
         )
     config: dict[str, Any] = {"name": _OURS[name]}
     if name.startswith("multi:"):
@@ -188,14 +186,12 @@ def write_objective(objective: Objective) -> tuple[dict[str, Any], float]:
         name = _LINKS.get(str(one.link), "")
     is_mixed = any(part.to_config() != one.to_config() for part in parts)
     if not name or is_mixed:
-        raise NotSupportedError(
-            message(
-                "XGBoost has no objective that predicts as the model does",
-                got=[part.name for part in parts] if is_mixed else objective.name,
-                expected="a link that XGBoost has: none, exp, sigmoid, softmax or a class",
-                hint="Save it in another format, or write a model of the raw scores with "
-                "objective=regression.",
-            )
+        raise NotSupportedError.because(
+            "XGBoost has no objective that predicts as the model does",
+            got=[part.name for part in parts] if is_mixed else objective.name,
+            expected="a link that XGBoost has: none, exp, sigmoid, softmax or a class",
+            hint="Save it in another format, or write a model of the raw scores with "
+            "objective=regression.",
         )
     sigmoid = 1.0 if name == "binary:logitraw" else float(one.sigmoid)
     return {"name": name, **_params_of(name, objective)}, sigmoid

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.table.names import check_names, default_names
-from gossamer.errors import GossamerError, NotSupportedError, message
+from gossamer.errors import GossamerError, NotSupportedError
 from gossamer.model.files.check import check_forest
 from gossamer.model.formats import no_model
 from gossamer.model.formats.xgboost_array import read_array, read_int
@@ -127,13 +127,11 @@ def _booster_of(found: Any) -> tuple[Any, Any]:
     if name == "dart":
         return found["gbtree"]["model"], found
     if name != "gbtree":
-        raise NotSupportedError(
-            message(
-                "the XGBoost model has no trees",
-                got=f"booster={name}",
-                expected="booster=gbtree or dart",
-                hint="A linear model is a weighted sum of columns: NumPy predicts it.",
-            )
+        raise NotSupportedError.because(
+            "the XGBoost model has no trees",
+            got=f"booster={name}",
+            expected="booster=gbtree or dart",
+            hint="A linear model is a weighted sum of columns: NumPy predicts it.",
         )
     return found["model"], None
 
@@ -193,12 +191,10 @@ def _order(booster: Any, n_trees: int, n_groups: int) -> tuple[int, npt.NDArray[
         expected = np.repeat(np.arange(n_groups), n_parallel)
         is_regular = (np.take_along_axis(rounds, order, axis=1) == expected).all()
     if not is_regular:
-        raise NotSupportedError(
-            message(
-                "rounds of the XGBoost model have different numbers of trees",
-                expected=f"{n_parallel} for each of {n_groups} outputs in every round",
-                hint="Train all rounds with the same num_parallel_tree.",
-            )
+        raise NotSupportedError.because(
+            "rounds of the XGBoost model have different numbers of trees",
+            expected=f"{n_parallel} for each of {n_groups} outputs in every round",
+            hint="Train all rounds with the same num_parallel_tree.",
         )
     sets = order.reshape(-1, n_groups, n_parallel).swapaxes(1, 2).reshape(-1, per_round)
     return n_parallel, (sets + np.arange(len(sets))[:, None] * per_round).ravel()

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.formats.xgboost_levels import write_levels
 from gossamer.model.formats.xgboost_objective import text_of, to_base_score, write_objective
 from gossamer.model.formats.xgboost_read import Facts
@@ -79,7 +79,7 @@ def _refuse(model: Model) -> None:
         what, hint = "categories together with vector leaves", "Train a tree for each output."
     else:
         return
-    raise NotSupportedError(message(f"XGBoost's trees have no {what}", hint=hint))
+    raise NotSupportedError.because(f"XGBoost's trees have no {what}", hint=hint)
 
 
 def _nothing(forest: Forest) -> Forest:

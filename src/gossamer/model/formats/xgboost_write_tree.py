@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.formats.xgboost_threshold import to_theirs
 from gossamer.tree import Tree
 
@@ -105,12 +105,10 @@ def _category_lists(tree: Tree) -> list[npt.NDArray[np.int32] | None]:
     if tree.category is None or tree.category_begin is None:
         return [None] * m
     if len(tree.category) and tree.category.max() >= _MOST_CATEGORIES:
-        raise NotSupportedError(
-            message(
-                "XGBoost has no categories of such codes",
-                got=int(tree.category.max()),
-                expected=f"below {_MOST_CATEGORIES}",
-            )
+        raise NotSupportedError.because(
+            "XGBoost has no categories of such codes",
+            got=int(tree.category.max()),
+            expected=f"below {_MOST_CATEGORIES}",
         )
     begin = tree.category_begin.tolist()
     found: list[npt.NDArray[np.int32] | None] = []
@@ -132,12 +130,10 @@ def _default_left(tree: Tree, lists: list[npt.NDArray[np.int32] | None]) -> npt.
     is_set = np.array([codes is not None for codes in lists], dtype=bool)
     is_astray = np.where(by_default, tree.threshold < _ZERO, tree.threshold >= -_ZERO)
     if (is_astray & (kind == _ZERO_MISSING) & ~is_set).any():
-        raise NotSupportedError(
-            message(
-                "XGBoost's trees do not know zeros as missing values",
-                hint="Train with zero_as_missing=false, on a dense table or with NaN for what is "
-                "missing.",
-            )
+        raise NotSupportedError.because(
+            "XGBoost's trees do not know zeros as missing values",
+            hint="Train with zero_as_missing=false, on a dense table or with NaN for what is "
+            "missing.",
         )
     # What knows no missing values reads NaN as zero.
     found = np.where(kind == _NONE_MISSING, tree.threshold >= 0, by_default)
@@ -187,10 +183,8 @@ def _to_float32(values: npt.NDArray[np.float64], what: str) -> npt.NDArray[np.fl
     with np.errstate(over="ignore"):
         found = values.astype(np.float32)
     if not np.isfinite(found).all():
-        raise NotSupportedError(
-            message(
-                f"{what} is beyond float32, in which XGBoost keeps it",
-                got=float(np.abs(values).max()),
-            )
+        raise NotSupportedError.because(
+            f"{what} is beyond float32, in which XGBoost keeps it",
+            got=float(np.abs(values).max()),
         )
     return found

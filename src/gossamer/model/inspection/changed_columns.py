@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gossamer.data import Table
 from gossamer.data.table.sparse import by_row, read_sparse
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.model.model import Model
 
 _BLOCK: Final = 65_536  # rows that are copied at a time
@@ -85,16 +85,16 @@ def find_column(model: Model, feature: int | str) -> int:
     """
     if isinstance(feature, str):
         if feature not in model.names:
-            raise DataError(
-                message("there is no such column", got=feature, hint="See feature_name().")
+            raise DataError.because(
+                "there is no such column", got=feature, hint="See feature_name()."
             )
         return model.names.index(feature)
     if isinstance(feature, (bool, np.bool_)) or not isinstance(feature, (int, np.integer)):
-        raise DataError(
-            message("this is not a column", got=feature, expected="a column's number or name")
+        raise DataError.because(
+            "this is not a column", got=feature, expected="a column's number or name"
         )
     if not 0 <= feature < model.n_columns:
-        raise DataError(
-            message("there is no such column", got=feature, expected=f"0..{model.n_columns - 1}")
+        raise DataError.because(
+            "there is no such column", got=feature, expected=f"0..{model.n_columns - 1}"
         )
     return int(feature)

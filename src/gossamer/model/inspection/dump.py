@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model.inspection.importance import check_importance_type, feature_importance
 from gossamer.model.inspection.shown_trees import ShownTree, shown_names, shown_trees
 from gossamer.model.model import Model
@@ -95,8 +95,8 @@ def trees_to_dataframe(model: Model) -> Any:
         raise ImportError("trees_to_dataframe needs pandas: pip install pandas") from error
     names, trees = shown_names(model), shown_trees(model)
     if not trees:
-        raise DataError(
-            message("the model has no trees", hint="Train it, or call num_trees() before.")
+        raise DataError.because(
+            "the model has no trees", hint="Train it, or call num_trees() before."
         )
     lines = [line for i, tree in enumerate(trees) for line in _lines(i, tree, names)]
     return pandas.DataFrame(lines, columns=list(_COLUMNS))

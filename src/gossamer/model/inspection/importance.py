@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model.derived import Derived
 from gossamer.tree import Forest
 
@@ -35,12 +35,10 @@ def check_importance_type(importance_type: object) -> str:
     """
     if not isinstance(importance_type, str) or importance_type not in IMPORTANCE_TYPES:
         *names, last = map(repr, IMPORTANCE_TYPES)
-        raise ParameterError(
-            message(
-                "importance_type is not known",
-                got=importance_type,
-                expected=f"{', '.join(names)} or {last}",
-            )
+        raise ParameterError.because(
+            "importance_type is not known",
+            got=importance_type,
+            expected=f"{', '.join(names)} or {last}",
         )
     return importance_type
 

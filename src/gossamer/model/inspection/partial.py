@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model.inspection.changed_columns import (
     change_columns,
     find_column,
@@ -67,15 +67,15 @@ def partial_dependence(
         grid_resolution: Most values of a grid of quantiles.
     """
     if kind not in ("average", "individual"):
-        raise ParameterError(
-            message("kind is not known", got=kind, expected="'average' or 'individual'")
+        raise ParameterError.because(
+            "kind is not known", got=kind, expected="'average' or 'individual'"
         )
     low, high = _check_percentiles(percentiles)
     check_count(grid_resolution, "grid_resolution", least=2)
     columns = _find_columns(model, features)
     table = fitting_table(model, data, options.disable_shape_check)
     if table.n_rows == 0:
-        raise DataError(message("the data has no rows", expected="one row or more"))
+        raise DataError.because("the data has no rows", expected="one row or more")
     options = replace(options, disable_shape_check=False, pred_leaf=False)
     matrix = table.matrix
     if grid is None:
@@ -110,8 +110,8 @@ def _find_columns(model: Model, features: Feature | Sequence[Feature]) -> list[i
     several = [features] if isinstance(features, (int, np.integer, str)) else list(features)
     columns = [find_column(model, feature) for feature in several]
     if len(columns) not in (1, 2) or len(set(columns)) < len(columns):
-        raise ParameterError(
-            message("feature cannot be used", got=features, expected="a column, or two of them")
+        raise ParameterError.because(
+            "feature cannot be used", got=features, expected="a column, or two of them"
         )
     return columns
 
@@ -122,12 +122,10 @@ def _check_percentiles(percentiles: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low, high = np.nan, np.nan
     if not 0 <= low < high <= 1:
-        raise ParameterError(
-            message(
-                "percentiles cannot be used",
-                got=percentiles,
-                expected="two numbers from 0 to 1, the lower one first",
-            )
+        raise ParameterError.because(
+            "percentiles cannot be used",
+            got=percentiles,
+            expected="two numbers from 0 to 1, the lower one first",
         )
     return low, high
 
@@ -151,11 +149,9 @@ def _make_grid(
     values = values_of(matrix, column).astype(np.float64)
     distinct = np.unique(values[np.isfinite(values)])
     if len(distinct) == 0:
-        raise DataError(
-            message(
-                f"column {model.names[column]!r} has no values to make a grid of",
-                hint="Pass grid.",
-            )
+        raise DataError.because(
+            f"column {model.names[column]!r} has no values to make a grid of",
+            hint="Pass grid.",
         )
     if len(distinct) <= resolution or is_categorical(model, column):
         return distinct
@@ -168,12 +164,10 @@ def _make_grid(
 def _check_grids(model: Model, columns: list[int], grids: Any) -> list[npt.NDArray[np.float64]]:
     """Values that the user gave, as numbers: levels become their codes."""
     if isinstance(grids, str) or not hasattr(grids, "__len__") or len(grids) != len(columns):
-        raise ParameterError(
-            message(
-                "grid cannot be used",
-                got=grids,
-                expected="a list of values for each of the columns",
-            )
+        raise ParameterError.because(
+            "grid cannot be used",
+            got=grids,
+            expected="a list of values for each of the columns",
         )
     return [_check_grid(model, c, grid) for c, grid in zip(columns, grids, strict=True)]
 
@@ -184,21 +178,21 @@ def _check_grid(model: Model, column: int, grid: Any) -> npt.NDArray[np.float64]
     expected = "a list of numbers" if levels is None else "a list of levels of the column"
     values = np.asarray(grid)
     if values.ndim != 1 or len(values) == 0:
-        raise ParameterError(
-            message(f"grid of {name!r} cannot be used", got=grid, expected=expected)
+        raise ParameterError.because(
+            f"grid of {name!r} cannot be used", got=grid, expected=expected
         )
     if levels is None:
         if values.dtype.kind not in "biuf":
-            raise ParameterError(
-                message(f"grid of {name!r} cannot be used", got=grid, expected=expected)
+            raise ParameterError.because(
+                f"grid of {name!r} cannot be used", got=grid, expected=expected
             )
         return values.astype(np.float64)
     assert model.levels is not None
     codes = model.levels.codes_of(column)
     unknown = [value for value in values.tolist() if value not in codes]
     if unknown:
-        raise ParameterError(
-            message(f"grid of {name!r} has an unknown level", got=unknown[0], expected=expected)
+        raise ParameterError.because(
+            f"grid of {name!r} has an unknown level", got=unknown[0], expected=expected
         )
     return np.array([codes[value] for value in values.tolist()], dtype=np.float64)
 

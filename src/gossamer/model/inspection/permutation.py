@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Table
 from gossamer.data.built import BuiltData
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.metrics import Metric, make_metrics
 from gossamer.model.inspection.changed_columns import change_columns, row_blocks, values_of
 from gossamer.model.model import Model
@@ -78,12 +78,10 @@ def permutation_importance(
     check_count(seed, "seed", least=0)
     table = fitting_table(model, data, options.disable_shape_check)
     if given.n_rows != table.n_rows:
-        raise DataError(
-            message(
-                "label and data differ in length",
-                got=given.n_rows,
-                expected=f"{table.n_rows}, one per row of the data",
-            )
+        raise DataError.because(
+            "label and data differ in length",
+            got=given.n_rows,
+            expected=f"{table.n_rows}, one per row of the data",
         )
     objective = _objective(model, params, given)
     metric = _one_metric(params, objective, given.targets.n_targets)
@@ -132,8 +130,8 @@ def check_count(value: object, name: str, least: int) -> int:
     """
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or int(value) < least:  # type: ignore[call-overload]
-        raise ParameterError(
-            message(f"{name} cannot be used", got=value, expected=f"a whole number >= {least}")
+        raise ParameterError.because(
+            f"{name} cannot be used", got=value, expected=f"a whole number >= {least}"
         )
     return int(value)  # type: ignore[call-overload, no-any-return]
 
@@ -152,12 +150,10 @@ def _objective(model: Model, params: Params, given: BuiltData) -> Objective:
         return model.objective
     objective = make_objective(params, given.targets)
     if objective.n_outputs != model.objective.n_outputs:
-        raise DataError(
-            message(
-                "the labels do not fit the model",
-                got=f"labels for {objective.n_outputs} outputs",
-                expected=f"{model.objective.n_outputs}",
-            )
+        raise DataError.because(
+            "the labels do not fit the model",
+            got=f"labels for {objective.n_outputs} outputs",
+            expected=f"{model.objective.n_outputs}",
         )
     return objective
 
@@ -165,12 +161,10 @@ def _objective(model: Model, params: Params, given: BuiltData) -> Objective:
 def _one_metric(params: Params, objective: Objective, n_targets: int) -> Metric:
     metrics = make_metrics(params, objective, n_targets)
     if len(metrics) != 1:
-        raise ParameterError(
-            message(
-                "permutation importance looks at one metric",
-                got=[metric.name for metric in metrics],
-                expected="one",
-                hint="Pass its name as metric.",
-            )
+        raise ParameterError.because(
+            "permutation importance looks at one metric",
+            got=[metric.name for metric in metrics],
+            expected="one",
+            hint="Pass its name as metric.",
         )
     return metrics[0]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.binning.bins import MissingKind
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.model import Model
 from gossamer.tree import Tree
 
@@ -107,6 +107,6 @@ def _missing_goes_left(tree: Tree) -> npt.NDArray[np.bool_]:
 
 
 def _refused(what: str) -> NotSupportedError:
-    return NotSupportedError(
-        message(f"shap.TreeExplainer cannot describe a model with {what}", hint=_HINT)
+    return NotSupportedError.because(
+        f"shap.TreeExplainer cannot describe a model with {what}", hint=_HINT
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.table.sparse import by_row, read_sparse, to_dense, to_scipy
-from gossamer.errors import DataError, GossamerError, NotSupportedError, message
+from gossamer.errors import DataError, GossamerError, NotSupportedError
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import PredictOptions, tree_range, with_derived
 from gossamer.threads import resolve_threads
@@ -197,7 +197,7 @@ def _against(model: Model, values: Any, background: object, options: PredictOpti
     others: Any = _dense(options.table_of(model, background).values)
     values = _dense(values)
     if len(others) == 0:
-        raise DataError(message("the background data has no rows", expected="one row or more"))
+        raise DataError.because("the background data has no rows", expected="one row or more")
     if model.derived is not None:
         n_threads = resolve_threads(options.num_threads, len(others), 1)
         others = np.concatenate([part for part, _ in with_derived(model, others, n_threads)])
@@ -221,7 +221,7 @@ def _limits() -> Iterator[None]:
     except GossamerError:  # it says what is wrong already
         raise
     except ValueError as error:
-        raise NotSupportedError(message(f"the trees cannot be explained: {error}")) from None
+        raise NotSupportedError.because(f"the trees cannot be explained: {error}") from None
 
 
 def _dense(values: Any) -> Any:

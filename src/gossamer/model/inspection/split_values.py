@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.model.inspection.changed_columns import find_column
 from gossamer.model.model import Model
 
@@ -22,12 +22,10 @@ def split_value_histogram(
     arrays = model.forest.arrays
     is_asked = arrays["column"] == find_column(model, feature)
     if "category" in arrays and np.any(np.diff(arrays["category_begin"])[is_asked]):
-        raise DataError(
-            message(
-                "categories have no thresholds to count",
-                got=feature,
-                expected="a column of numbers",
-            )
+        raise DataError.because(
+            "categories have no thresholds to count",
+            got=feature,
+            expected="a column of numbers",
         )
     values = arrays["threshold"][is_asked]
     # A threshold above all values asks whether there is one.

@@ -22,7 +22,7 @@ from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import check_order, match_names
 from gossamer.data.table.sparse import by_row, is_sparse, read_sparse, to_dense
 from gossamer.data.table.table_kinds import as_known
-from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError, message
+from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict_chunks import by_chunks, find_chunks_of
 from gossamer.params import Params
@@ -148,8 +148,8 @@ def as_number(name: str, value: object, expected: str = "a number of rounds") ->
             raise TypeError
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ParameterError(
-            message(f"{name} is not a whole number", got=value, expected=expected)
+        raise ParameterError.because(
+            f"{name} is not a whole number", got=value, expected=expected
         ) from None
 
 
@@ -326,17 +326,15 @@ def fitting_table(
         DataError: If the columns differ from the training data's.
     """
     if isinstance(data, Dataset):
-        raise DataTypeError(
-            message("a Dataset cannot be predicted", hint="Pass the table itself to predict().")
+        raise DataTypeError.because(
+            "a Dataset cannot be predicted", hint="Pass the table itself to predict()."
         )
     refuse_row(data)
     if isinstance(data, bytes) or names_files(data):
-        raise NotSupportedError(
-            message(
-                "only predict() reads files",
-                got=data,
-                hint="Load the file into an array or a frame first.",
-            )
+        raise NotSupportedError.because(
+            "only predict() reads files",
+            got=data,
+            hint="Load the file into an array or a frame first.",
         )
     if disable_shape_check:
         data = first_columns(data, model.n_columns)
@@ -378,14 +376,12 @@ Booster.predictor() predicts single rows: predict_row = booster.predictor(); pre
     is_series = hasattr(data, "to_frame") and len(getattr(data, "shape", ())) == 1
     if is_row or is_series:
         column = " If it is a column, pass series.to_frame()." if is_series else ""
-        raise DataError(
-            message(
-                "this is a single row" if is_row else "this is a series, not a table",
-                got=type(data).__name__,
-                expected="a table of rows",
-                hint="Booster.predictor() predicts single rows: predict_row = booster.predictor(); "
-                f"predict_row(row).{column}",
-            )
+        raise DataError.because(
+            "this is a single row" if is_row else "this is a series, not a table",
+            got=type(data).__name__,
+            expected="a table of rows",
+            hint="Booster.predictor() predicts single rows: predict_row = booster.predictor(); "
+            f"predict_row(row).{column}",
         )
 
 
@@ -395,14 +391,12 @@ def _is_single(value: object) -> bool:
 
 def _check_width(n_columns: int, model: Model) -> None:
     if n_columns != model.n_columns:
-        raise DataError(
-            message(
-                "the number of columns differs from the training data's",
-                got=n_columns,
-                expected=str(model.n_columns),
-                hint="predict_disable_shape_check=True ignores further columns and takes "
-                "absent ones as missing.",
-            )
+        raise DataError.because(
+            "the number of columns differs from the training data's",
+            got=n_columns,
+            expected=str(model.n_columns),
+            hint="predict_disable_shape_check=True ignores further columns and takes "
+            "absent ones as missing.",
         )
 
 

@@ -13,7 +13,7 @@ from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.find_source import find_source
 from gossamer.data.chunks.source import ColumnsChanged, Source, rows_changed
 from gossamer.data.labels.roles import match_columns
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.logger import info
 from gossamer.model.model import Model
 
@@ -53,7 +53,7 @@ def by_chunks(
         except ColumnsChanged:
             continue
         if not done:
-            raise DataError(message(f"{source.what} has no rows"))
+            raise DataError.because(f"{source.what} has no rows")
         return done
 
 
@@ -129,13 +129,11 @@ def find_features(model: Model, source: Source) -> list[int] | None:
     if n_surplus == 1:
         info(f"{source.what} has one column more than the model: the first is taken as the label.")
         return every[1:]
-    raise DataError(
-        message(
-            f"the columns of {source.what} have no names, and are not as many as in training",
-            got=source.n_columns,
-            expected=f"{model.n_columns}, or {model.n_columns + 1} with the label first",
-            hint="Add a header with the names of the columns, or leave other columns out.",
-        )
+    raise DataError.because(
+        f"the columns of {source.what} have no names, and are not as many as in training",
+        got=source.n_columns,
+        expected=f"{model.n_columns}, or {model.n_columns + 1} with the label first",
+        hint="Add a header with the names of the columns, or leave other columns out.",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.model.files import model_file
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import PredictOptions, predict
@@ -157,13 +157,11 @@ def _as_table(row: Any, model: Model) -> Any:
         table = row.reshape(1, -1) if row.ndim == 1 else row
         if len(table) == 1:
             return table
-    raise DataError(
-        message(
-            "this is not one row",
-            got=f"shape {row.shape}" if isinstance(row, np.ndarray) else type(row).__name__,
-            expected="a list, tuple or array of the columns' values, or a dict by column name",
-            hint="Booster.predict() takes tables of many rows.",
-        )
+    raise DataError.because(
+        "this is not one row",
+        got=f"shape {row.shape}" if isinstance(row, np.ndarray) else type(row).__name__,
+        expected="a list, tuple or array of the columns' values, or a dict by column name",
+        hint="Booster.predict() takes tables of many rows.",
     )
 
 
@@ -171,13 +169,11 @@ def _by_name(row: Mapping[Any, Any], names: list[str]) -> list[Any]:
     absent = [name for name in names if name not in row]
     unknown = [name for name in row if name not in names]
     if absent or unknown:
-        raise DataError(
-            message(
-                "the names of a row are not the columns of the training data",
-                got=f"without {absent[:5]}" if absent else f"also {unknown[:5]}",
-                expected=f"{len(names)} names: {', '.join(names[:5])}"
-                + (", ..." if len(names) > 5 else ""),
-                hint="Give None for what is missing.",
-            )
+        raise DataError.because(
+            "the names of a row are not the columns of the training data",
+            got=f"without {absent[:5]}" if absent else f"also {unknown[:5]}",
+            expected=f"{len(names)} names: {', '.join(names[:5])}"
+            + (", ..." if len(names) > 5 else ""),
+            hint="Give None for what is missing.",
         )
     return [row[name] for name in names]

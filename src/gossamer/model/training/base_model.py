@@ -15,7 +15,7 @@ from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.find_source import find_source
 from gossamer.data.table.names import default_names
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.logger import warn
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import predict_scores
@@ -55,23 +55,19 @@ class BaseModel:
         """
         model, names = self.model, data.names
         if len(names) != model.n_columns:
-            raise DataError(
-                message(
-                    "init_model was trained on another number of columns",
-                    got=len(names),
-                    expected=str(model.n_columns),
-                )
+            raise DataError.because(
+                "init_model was trained on another number of columns",
+                got=len(names),
+                expected=str(model.n_columns),
             )
         known = model.names_for(names)
         if known is not None and names != default_names(len(names)) and names != known:
             place = next(i for i, name in enumerate(names) if name != known[i])
-            raise DataError(
-                message(
-                    f"init_model was trained on other columns; the first that differs is {place}",
-                    got=names[place],
-                    expected=repr(known[place]),
-                    hint="Pass the same columns in the same order.",
-                )
+            raise DataError.because(
+                f"init_model was trained on other columns; the first that differs is {place}",
+                got=names[place],
+                expected=repr(known[place]),
+                hint="Pass the same columns in the same order.",
             )
         self.check_objective(objective)
 
@@ -87,23 +83,19 @@ class BaseModel:
         """
         model = self.model
         if objective.n_outputs != model.objective.n_outputs:
-            raise ParameterError(
-                message(
-                    f"{other} has another number of outputs than the objective",
-                    got=objective.n_outputs,
-                    expected=str(model.objective.n_outputs),
-                    hint="Classes, targets or quantiles must be the model's.",
-                )
+            raise ParameterError.because(
+                f"{other} has another number of outputs than the objective",
+                got=objective.n_outputs,
+                expected=str(model.objective.n_outputs),
+                hint="Classes, targets or quantiles must be the model's.",
             )
         if not _mean_the_same(model.objective, objective):
-            raise ParameterError(
-                message(
-                    f"{other} was trained with an objective whose scores mean something else",
-                    got=_describe(objective),
-                    expected=_describe(model.objective),
-                    hint="Use the model's objective; or pass its predict(raw_score=True) as "
-                    "init_score, and keep two models.",
-                )
+            raise ParameterError.because(
+                f"{other} was trained with an objective whose scores mean something else",
+                got=_describe(objective),
+                expected=_describe(model.objective),
+                hint="Use the model's objective; or pass its predict(raw_score=True) as "
+                "init_score, and keep two models.",
             )
 
     def check_levels(self, data: BuiltData) -> None:
@@ -113,12 +105,10 @@ class BaseModel:
             DataError: If they do not.
         """
         if (data.columns.levels or NO_LEVELS) != (self.model.levels or NO_LEVELS):
-            raise DataError(
-                message(
-                    "init_model was trained on other levels of text or categories",
-                    hint="Give the columns the same categories, e.g. as pandas categories, or pass "
-                    "a Dataset with reference= to the data that the model was trained on.",
-                )
+            raise DataError.because(
+                "init_model was trained on other levels of text or categories",
+                hint="Give the columns the same categories, e.g. as pandas categories, or pass "
+                "a Dataset with reference= to the data that the model was trained on.",
             )
 
     def check_training(self, training: Training) -> None:
@@ -139,12 +129,10 @@ class BaseModel:
             ParameterError: If one of them is a mean.
         """
         if averages or self.model.average_output:
-            raise ParameterError(
-                message(
-                    "init_model cannot be combined with random forests (boosting=rf)",
-                    got="boosting=rf" if averages else "an init_model that is one",
-                    hint="A mean of trees cannot be continued; train more rounds at once.",
-                )
+            raise ParameterError.because(
+                "init_model cannot be combined with random forests (boosting=rf)",
+                got="boosting=rf" if averages else "an init_model that is one",
+                hint="A mean of trees cannot be continued; train more rounds at once.",
             )
 
     def check_parallel(self, n_parallel: int, other: str = "init_model") -> None:
@@ -155,13 +143,11 @@ class BaseModel:
         """
         expected = self.model.forest.n_parallel
         if self.model.forest.n_trees > 0 and n_parallel != expected:
-            raise ParameterError(
-                message(
-                    f"{other} has another num_parallel_tree",
-                    got=n_parallel,
-                    expected=str(expected),
-                    hint="Every round of a model has the same number of trees.",
-                )
+            raise ParameterError.because(
+                f"{other} has another num_parallel_tree",
+                got=n_parallel,
+                expected=str(expected),
+                hint="Every round of a model has the same number of trees.",
             )
 
     def check_derived(self, params: Params) -> None:
@@ -171,20 +157,16 @@ class BaseModel:
             ParameterError: If they know target statistics, or are to know them.
         """
         if params.cat_target_statistics == "on":
-            raise ParameterError(
-                message(
-                    "init_model cannot be combined with target statistics",
-                    got="cat_target_statistics=on",
-                    expected="auto or off",
-                    hint="A training that continues splits categories by sets.",
-                )
+            raise ParameterError.because(
+                "init_model cannot be combined with target statistics",
+                got="cat_target_statistics=on",
+                expected="auto or off",
+                hint="A training that continues splits categories by sets.",
             )
         if self.model.derived is not None:
-            raise ParameterError(
-                message(
-                    "init_model was trained with target statistics, which other data would change",
-                    hint="Train it with cat_target_statistics=off to continue from it.",
-                )
+            raise ParameterError.because(
+                "init_model was trained with target statistics, which other data would change",
+                hint="Train it with cat_target_statistics=off to continue from it.",
             )
 
     def check_values_per_leaf(self, n_values: int, other: str = "init_model") -> None:
@@ -196,12 +178,10 @@ class BaseModel:
         forest = self.model.forest
         if forest.n_trees and forest.n_values != n_values:
             kinds = {True: "one_output_per_tree", False: "multi_output_tree"}
-            raise ParameterError(
-                message(
-                    f"{other} was trained with another multi_strategy",
-                    got=kinds[n_values == 1],
-                    expected=repr(kinds[forest.n_values == 1]),
-                )
+            raise ParameterError.because(
+                f"{other} was trained with another multi_strategy",
+                got=kinds[n_values == 1],
+                expected=repr(kinds[forest.n_values == 1]),
             )
 
     def scores(
@@ -232,12 +212,9 @@ class BaseModel:
     ) -> npt.NDArray[np.float64]:
         model, n_rows = self.model, data.n_rows
         if model.forest.linear is not None:
-            raise DataError(
-                message(
-                    f"init_model has linear leaves, and the raw data of {name!r} is gone",
-                    hint="Pass a Dataset that is not constructed yet, or one with "
-                    "free_raw_data=False.",
-                )
+            raise DataError.because(
+                f"init_model has linear leaves, and the raw data of {name!r} is gone",
+                hint="Pass a Dataset that is not constructed yet, or one with free_raw_data=False.",
             )
         forest, bins = model.forest, data.table.bins
         score = np.repeat(model.start, n_rows)
@@ -281,13 +258,11 @@ def _describe(objective: Objective) -> str:
 def _unknown_threshold(model: Model, name: str, t: int, node: int) -> DataError:
     tree = model.forest.tree(t)
     column = model.names[int(tree.column[node])]
-    return DataError(
-        message(
-            f"init_model cannot be applied to the data set {name!r}: its raw data is gone, and "
-            f"tree {t} splits {column!r} where no bin ends",
-            got=float(tree.threshold[node]),
-            expected="a bound of the bins",
-            hint="Pass a Dataset that is not constructed yet, or one with free_raw_data=False; or "
-            "one with the bins that the model was trained on (reference=).",
-        )
+    return DataError.because(
+        f"init_model cannot be applied to the data set {name!r}: its raw data is gone, and "
+        f"tree {t} splits {column!r} where no bin ends",
+        got=float(tree.threshold[node]),
+        expected="a bound of the bins",
+        hint="Pass a Dataset that is not constructed yet, or one with free_raw_data=False; or "
+        "one with the bins that the model was trained on (reference=).",
     )

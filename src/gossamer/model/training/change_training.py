@@ -10,7 +10,7 @@ import numpy as np
 
 from gossamer import _native
 from gossamer.data.dataset import given_rows
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError
 from gossamer.model.change.edit import (
     changed_leaf_values,
     check_constant,
@@ -80,13 +80,11 @@ def shuffle_rounds(training: Training, start_iteration: int, end_iteration: int)
     order = shuffled_rounds(n_rounds, start_iteration, end_iteration)
     n_base = n_rounds - training.n_rounds
     if order[:n_base] != list(range(n_base)):
-        raise DataError(
-            message(
-                "rounds of init_model cannot be shuffled while training continues from it",
-                got=start_iteration,
-                expected=f"start_iteration >= {n_base}",
-                hint="Call free_dataset() first.",
-            )
+        raise DataError.because(
+            "rounds of init_model cannot be shuffled while training continues from it",
+            got=start_iteration,
+            expected=f"start_iteration >= {n_base}",
+            hint="Call free_dataset() first.",
         )
     _refuse_weights(training, "shuffle_models()")
     k, moved = training.trees_per_round, [i - n_base for i in order[n_base:]]
@@ -96,11 +94,9 @@ def shuffle_rounds(training: Training, start_iteration: int, end_iteration: int)
 
 def _refuse_weights(training: Training, action: str) -> None:
     if training.boosting.rescales:
-        raise NotSupportedError(
-            message(
-                f"{action} cannot change a training with boosting={training.params.boosting}",
-                hint="Call free_dataset() first: the model can be changed, but not trained on.",
-            )
+        raise NotSupportedError.because(
+            f"{action} cannot change a training with boosting={training.params.boosting}",
+            hint="Call free_dataset() first: the model can be changed, but not trained on.",
         )
 
 

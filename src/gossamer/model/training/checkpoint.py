@@ -14,7 +14,6 @@ from gossamer.errors import (
     GossamerError,
     ModelFileError,
     ParameterError,
-    message,
     shorten,
 )
 from gossamer.metrics import EvalResult
@@ -153,11 +152,9 @@ def restore(run: Run, path: Path) -> None:
         RuntimeError,  # arrays of types that the native core does not take
     ) as error:
         reason = shorten(error if isinstance(error, MemoryError) else repr(error))
-        raise ModelFileError(
-            message(
-                f"the checkpoint {str(path)!r} is inconsistent ({reason})",
-                hint="Delete it to start again.",
-            )
+        raise ModelFileError.because(
+            f"the checkpoint {str(path)!r} is inconsistent ({reason})",
+            hint="Delete it to start again.",
         ) from None
 
 
@@ -166,25 +163,21 @@ def _read(path: Path) -> tuple[Facts, Facts]:
     try:
         arrays, facts = files.from_bytes(path.read_bytes())
     except files.BrokenFile as error:
-        raise ModelFileError(
-            message(f"{source} cannot be read: {error}", hint="Delete it to start again.")
+        raise ModelFileError.because(
+            f"{source} cannot be read: {error}", hint="Delete it to start again."
         ) from None
     if facts.get("format") != FORMAT:
-        raise ModelFileError(
-            message(f"{source} is not a checkpoint", got=facts.get("format"), expected=repr(FORMAT))
+        raise ModelFileError.because(
+            f"{source} is not a checkpoint", got=facts.get("format"), expected=repr(FORMAT)
         )
     if facts.get("version") != VERSION:
-        raise ModelFileError(
-            message(
-                f"{source} is of another format", got=facts.get("version"), expected=str(VERSION)
-            )
+        raise ModelFileError.because(
+            f"{source} is of another format", got=facts.get("version"), expected=str(VERSION)
         )
     try:
         return unpack(facts["identity"], arrays), unpack(facts["state"], arrays)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(
-            message(f"{source} is inconsistent ({shorten(repr(error))})")
-        ) from None
+        raise ModelFileError.because(f"{source} is inconsistent ({shorten(repr(error))})") from None
 
 
 def _compare(run: Run, theirs: Facts, path: Path) -> None:
@@ -193,77 +186,63 @@ def _compare(run: Run, theirs: Facts, path: Path) -> None:
     source = f"the checkpoint {str(path)!r}"
     hint = "Delete the file, or use another path, to start again."
     if theirs["version"] != mine["version"]:
-        raise ModelFileError(
-            message(
-                f"{source} was written by another version of Gossamer, whose last bits may differ",
-                got=theirs["version"],
-                expected=repr(mine["version"]),
-                hint=hint,
-            )
+        raise ModelFileError.because(
+            f"{source} was written by another version of Gossamer, whose last bits may differ",
+            got=theirs["version"],
+            expected=repr(mine["version"]),
+            hint=hint,
         )
     if list(theirs["data"]) != list(mine["data"]):
-        raise DataError(
-            message(
-                f"{source} was made with other validation sets",
-                got=", ".join(theirs["data"]),
-                expected=", ".join(mine["data"]),
-                hint=hint,
-            )
+        raise DataError.because(
+            f"{source} was made with other validation sets",
+            got=", ".join(theirs["data"]),
+            expected=", ".join(mine["data"]),
+            hint=hint,
         )
     for name, facts in mine["data"].items():
         for what, found in facts.items():
             if theirs["data"][name].get(what) != found:
-                raise DataError(
-                    message(
-                        f"{source} was made with other data: the {what} of {name} differ",
-                        got=theirs["data"][name].get(what),
-                        expected=repr(found),
-                        hint=hint,
-                    )
+                raise DataError.because(
+                    f"{source} was made with other data: the {what} of {name} differ",
+                    got=theirs["data"][name].get(what),
+                    expected=repr(found),
+                    hint=hint,
                 )
     if theirs["init_model"] != mine["init_model"]:
-        raise DataError(
-            message(
-                f"{source} was made with another init_model",
-                got=theirs["init_model"],
-                expected=repr(mine["init_model"]),
-                hint=hint,
-            )
+        raise DataError.because(
+            f"{source} was made with another init_model",
+            got=theirs["init_model"],
+            expected=repr(mine["init_model"]),
+            hint=hint,
         )
     params = theirs["parameters"]
     for name, value in mine["parameters"].items():
         if name not in params or params[name] != value:
-            raise ParameterError(
-                message(
-                    f"{source} was made with another {name}",
-                    got=params.get(name),
-                    expected=repr(value),
-                    hint=hint,
-                )
+            raise ParameterError.because(
+                f"{source} was made with another {name}",
+                got=params.get(name),
+                expected=repr(value),
+                hint=hint,
             )
 
 
 def _apply(run: Run, state: Facts, path: Path) -> None:
     names = [name for name, _ in state["callbacks"]]
     if names != [_name(callback) for callback in run.callbacks]:
-        raise ParameterError(
-            message(
-                f"the checkpoint {str(path)!r} was made with other callbacks",
-                got=", ".join(names),
-                expected=", ".join(_name(callback) for callback in run.callbacks),
-                hint="Delete the file, or use another path, to start again.",
-            )
+        raise ParameterError.because(
+            f"the checkpoint {str(path)!r} was made with other callbacks",
+            got=", ".join(names),
+            expected=", ".join(_name(callback) for callback in run.callbacks),
+            hint="Delete the file, or use another path, to start again.",
         )
     if type(state["n_done"]) is not int or state["n_done"] < 0:
         raise ValueError("the rounds done are not a number")
     if state["n_done"] > run.end - run.begin:
-        raise ParameterError(
-            message(
-                f"the checkpoint {str(path)!r} has more rounds than are asked for",
-                got=state["n_done"],
-                expected=f"at most {run.end - run.begin} rounds",
-                hint="Raise num_boost_round, or delete the file to start again.",
-            )
+        raise ParameterError.because(
+            f"the checkpoint {str(path)!r} has more rounds than are asked for",
+            got=state["n_done"],
+            expected=f"at most {run.end - run.begin} rounds",
+            hint="Raise num_boost_round, or delete the file to start again.",
         )
     training = training_of(run.booster, "a checkpoint")
     if state["params"]:

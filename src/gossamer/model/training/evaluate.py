@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gossamer.data.dataset import built_data
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.metrics import CustomMetric, EvalResult
 from gossamer.model.training.scored_set import ScoredSet
 from gossamer.model.training.training import Training
@@ -30,11 +30,9 @@ def training_of(booster: Booster, action: str) -> Training:
         0
     """
     if booster.training is None:
-        raise DataError(
-            message(
-                f"data set used after being freed: {action} needs the training data",
-                hint="Train with keep_training_booster=True, or make the Booster with train_set.",
-            )
+        raise DataError.because(
+            f"data set used after being freed: {action} needs the training data",
+            hint="Train with keep_training_booster=True, or make the Booster with train_set.",
         )
     return booster.training
 

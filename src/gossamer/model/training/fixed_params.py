@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params import TABLE, Params
 
 # What a training cannot change half-way.
@@ -22,10 +22,8 @@ def check_fixed(params: Params, before: Params) -> None:
         return
     # A value that was given, rather than those that follow from it.
     name = next((name for name in changed if name in params.given), changed[0])
-    raise ParameterError(
-        message(
-            f"{name} cannot change during a training",
-            got=params[name],
-            expected=repr(before[name]),
-        )
+    raise ParameterError.because(
+        f"{name} cannot change during a training",
+        got=params[name],
+        expected=repr(before[name]),
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.data.storage.binned import RowWindow
-from gossamer.errors import GossamerError, message
+from gossamer.errors import GossamerError
 from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.scored_set import ScoredSet
 from gossamer.objectives import LARGEST_GRADIENT, Gradients, Objective
@@ -171,12 +171,10 @@ class Prepared:
         for tree in trees:
             largest = tree.largest_value
             if not largest <= self.largest_leaf:
-                raise GossamerError(
-                    message(
-                        f"training diverged in round {n_round + 1}",
-                        got=f"a leaf value of {largest:g}",
-                        hint="Lower learning_rate, raise lambda_l2, or check the custom objective.",
-                    )
+                raise GossamerError.because(
+                    f"training diverged in round {n_round + 1}",
+                    got=f"a leaf value of {largest:g}",
+                    hint="Lower learning_rate, raise lambda_l2, or check the custom objective.",
                 )
 
 

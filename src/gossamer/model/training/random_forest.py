@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gossamer.data.built import BuiltData
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.model.training.boosting import Boosting, RoundScores, Scores
 from gossamer.params.check_boosting import no_own_objective
 
@@ -30,12 +30,10 @@ class RandomForest(Boosting):
     def check_data(self, data: BuiltData, name: str) -> None:
         """See `Boosting`."""
         if data.rows.init_score is not None:
-            raise DataError(
-                message(
-                    f"boosting=rf cannot start from the init_score of the data set {name!r}",
-                    expected="no init_score: every tree starts from the same constant",
-                    hint="Leave init_score out, or use boosting=gbdt.",
-                )
+            raise DataError.because(
+                f"boosting=rf cannot start from the init_score of the data set {name!r}",
+                expected="no init_score: every tree starts from the same constant",
+                hint="Leave init_score out, or use boosting=gbdt.",
             )
 
     def check_function(self) -> None:

@@ -13,7 +13,7 @@ from gossamer.data import Dataset, Targets
 from gossamer.data.built import BuiltData
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.table.matrix import Values
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.metrics import CustomMetric, EvalResult, Metric, evaluate_custom
 from gossamer.objectives import Objective
 from gossamer.params import Params
@@ -104,12 +104,10 @@ def make_scored(
     if base is None:
         base = data.rows.first_scores
         if base is not None and len(base) != len(score):
-            raise DataError(
-                message(
-                    f"init_score of the data set {name!r} does not fit the objective",
-                    got=f"{len(base)} numbers",
-                    expected=f"{data.n_rows} rows x {n_outputs} outputs",
-                )
+            raise DataError.because(
+                f"init_score of the data set {name!r} does not fit the objective",
+                got=f"{len(base)} numbers",
+                expected=f"{data.n_rows} rows x {n_outputs} outputs",
             )
     if base is not None:
         score[:] = base

@@ -19,7 +19,6 @@ from gossamer.data.storage.on_disk import check_training
 from gossamer.errors import (
     NotSupportedError,
     ParameterError,
-    message,
 )
 from gossamer.metrics import CustomMetric, EvalResult, make_metrics
 from gossamer.model.derived import DerivedTables, check_options, derive
@@ -232,7 +231,7 @@ class Training:
         """
         if len(scores) != self.n_outputs:
             what = "there is not one score to start from for each output"
-            raise ParameterError(message(what, got=scores.tolist(), expected=f"{self.n_outputs}"))
+            raise ParameterError.because(what, got=scores.tolist(), expected=f"{self.n_outputs}")
         self.is_started = True
         if self.train.data.rows.init_score is not None or self.base is not None:
             return
@@ -381,11 +380,9 @@ class Training:
             NotSupportedError: If trees have learned from statistics of the labels so far.
         """
         if self._derived is not None and self.trees:
-            raise NotSupportedError(
-                message(
-                    "update() cannot change labels or data of a training with target statistics",
-                    hint="Train with cat_target_statistics=off.",
-                )
+            raise NotSupportedError.because(
+                "update() cannot change labels or data of a training with target statistics",
+                hint="Train with cat_target_statistics=off.",
             )
         changed = copy(self)
         changed._take_data(data, given, table)

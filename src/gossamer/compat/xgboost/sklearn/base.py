@@ -22,7 +22,7 @@ from gossamer.compat.xgboost.sklearn.parameters import XGBParameters
 from gossamer.compat.xgboost.table import check_numeric, read_table, take_rows
 from gossamer.compat.xgboost.training import train
 from gossamer.data import Table
-from gossamer.errors import DataError, ParameterTypeError, message
+from gossamer.errors import DataError, ParameterTypeError
 from gossamer.sklearn.arguments import to_threads
 from gossamer.sklearn.inputs import (
     _per_set,
@@ -333,7 +333,7 @@ class XGBModel(XGBParameters):
         check_is_fitted(self)
         found: EvalsLog = getattr(self, "evals_result_", {})
         if not found:
-            raise DataError(message("there are no results", hint="Pass eval_set to fit."))
+            raise DataError.because("there are no results", hint="Pass eval_set to fit.")
         return found
 
     @property
@@ -381,12 +381,10 @@ class XGBModel(XGBParameters):
         kept = json.loads(booster.attr("scikit_learn") or "{}")
         kind, own = kept.get("_estimator_type"), get_tags(self).estimator_type
         if kind is not None and own is not None and kind != own:
-            raise ParameterTypeError(
-                message(
-                    f"the file holds a model of another kind than {type(self).__name__}",
-                    got=kind,
-                    expected=own,
-                )
+            raise ParameterTypeError.because(
+                f"the file holds a model of another kind than {type(self).__name__}",
+                got=kind,
+                expected=own,
             )
         booster.set_attr(scikit_learn=None)
         self._Booster = booster

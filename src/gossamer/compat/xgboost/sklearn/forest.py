@@ -8,7 +8,7 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.compat.xgboost.sklearn.classifier import XGBClassifier
 from gossamer.compat.xgboost.sklearn.regressor import XGBRegressor
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 
 
 class _Forest(XGBModel):
@@ -38,8 +38,8 @@ class _Forest(XGBModel):
     def _training_params(self) -> tuple[dict[str, Any], Any]:
         for name in ("early_stopping_rounds", "callbacks"):
             if getattr(self, name) is not None:
-                raise NotSupportedError(
-                    message(f"{name} is not for random forests", got=getattr(self, name))
+                raise NotSupportedError.because(
+                    f"{name} is not for random forests", got=getattr(self, name)
                 )
         params, function = super()._training_params()
         return {**params, "boosting": "rf"}, function

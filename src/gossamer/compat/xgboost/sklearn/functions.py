@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from gossamer.compat.xgboost.dmatrix import DMatrix
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.sklearn.functions import LabelsFirst
 
 
@@ -73,13 +73,11 @@ class _Caller:
         if self.n_arguments > 2 and not self.takes_keyword:
             return self.function(label, predictions, weight if has_weight else None)
         if has_weight:
-            raise ParameterError(
-                message(
-                    f"rows have weights that the {self.what} function does not take",
-                    got=_name(self.function),
-                    expected="a function of (y_true, y_pred, sample_weight)",
-                    hint="Give it an argument sample_weight=None.",
-                )
+            raise ParameterError.because(
+                f"rows have weights that the {self.what} function does not take",
+                got=_name(self.function),
+                expected="a function of (y_true, y_pred, sample_weight)",
+                hint="Give it an argument sample_weight=None.",
             )
         return self.function(label, predictions)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.data.table.frames import is_frame, is_pandas
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.sklearn.inputs import check_rows
 
 
@@ -76,17 +76,15 @@ class XGBRanker(XGBModel):
             DataError: If the queries are not given.
         """
         if callable(self.objective):
-            raise ParameterError(
-                message("XGBRanker takes no function as objective", expected="rank:ndcg, ...")
+            raise ParameterError.because(
+                "XGBRanker takes no function as objective", expected="rank:ndcg, ..."
             )
         X, qid = _take_queries(X, group, qid)
         if qid is None:
-            raise DataError(
-                message(
-                    "ranking needs to know the queries",
-                    got="neither group nor qid",
-                    hint="Pass group (rows of each query) or qid (one id per row) to fit.",
-                )
+            raise DataError.because(
+                "ranking needs to know the queries",
+                got="neither group nor qid",
+                hint="Pass group (rows of each query) or qid (one id per row) to fit.",
             )
         if eval_set is not None:
             n_sets = len(eval_set)
@@ -139,8 +137,8 @@ def _take_queries(x: Any, group: Any, qid: Any) -> tuple[Any, Any]:
         x = x.drop(columns="qid")
     if group is not None:
         if qid is not None:
-            raise DataError(
-                message("queries are given twice", got="group and qid", expected="one of the two")
+            raise DataError.because(
+                "queries are given twice", got="group and qid", expected="one of the two"
             )
         qid = np.repeat(np.arange(len(group)), group)
     return x, qid
