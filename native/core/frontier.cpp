@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace gossamer {
@@ -16,10 +17,10 @@ void Frontier::start(const TreeShape& shape, bool expand_ahead) {
   expand_ahead_ = expand_ahead;
   queue_.clear();
   version_.clear();
-  ahead_.clear();
+  known_.clear();
   best_.clear();
-  expanded_.clear();
-  root_gain_ = 0.0;
+  n_committed_ = 0;
+  least_gain_ = std::numeric_limits<double>::infinity();
 }
 
 // ---- turns ----
@@ -62,30 +63,58 @@ const Frontier::Turn& Frontier::next() {
 
 // ---- expanding ahead ----
 
-double Frontier::note(std::int32_t node, double gain, double parent_reach, std::int64_t n_rows,
-                      std::vector<std::int32_t>& hopeless) {
-  const double reach = std::min(gain, parent_reach);
-  if (node == 0) root_gain_ = std::isfinite(gain) ? gain : 0.0;
-  if (!expand_ahead_ || shape_.depthwise) return reach;
-  const auto smaller = [](const Known& a, const Known& b) { return a.reach < b.reach; };
-  const auto larger = [](const Known& a, const Known& b) { return a.reach > b.reach; };
-  ahead_.push_back({reach, node, n_rows});
-  std::push_heap(ahead_.begin(), ahead_.end(), smaller);
-  best_.push_back({reach, node, n_rows});
+void Frontier::note(std::int32_t node, std::int32_t parent, double gain, std::int64_t n_rows,
+                    std::vector<std::int32_t>& hopeless) {
+  if (!expand_ahead_ || shape_.depthwise) return;
+  if (known_.size() <= at(node)) known_.resize(at(node) + 1);
+  Known& known = known_[at(node)];
+  known.gain = gain;
+  known.from_root = parent >= 0 ? std::min(gain, known_[at(parent)].from_root) : gain;
+  known.parent = parent;
+  known.n_rows = n_rows;
+  known.may_split = true;
+  const auto larger = [&](std::int32_t a, std::int32_t b) { return known_[at(a)].from_root > known_[at(b)].from_root; };
+  best_.push_back(node);
   std::push_heap(best_.begin(), best_.end(), larger);
-  if (std::ssize(best_) < shape_.num_leaves) return reach;
+  if (std::ssize(best_) < shape_.num_leaves) return;
   std::pop_heap(best_.begin(), best_.end(), larger);
-  // The order decides which of two nodes with the same reach gets into the tree: both stay.
-  if (best_.back().reach < best_.front().reach) hopeless.push_back(best_.back().node);
+  // The order decides which of two nodes with the same smallest gain gets into the tree: both stay.
+  if (larger(best_.front(), best_.back())) hopeless.push_back(best_.back());
   best_.pop_back();
-  return reach;
 }
 
-double Frontier::theta() const {
+void Frontier::commit(std::int32_t node) {
+  remove(node);
+  ++n_committed_;
+  if (!expand_ahead_ || shape_.depthwise) return;
+  Known& known = known_[at(node)];
+  known.is_committed = true;
+  if (2 * n_committed_ > shape_.num_leaves) least_gain_ = std::min(least_gain_, known.gain);
+}
+
+double Frontier::theta(std::int64_t n_wanted, double next_gain) {
+  reaches_.clear();
+  for (Known& known : known_) {
+    if (!known.may_split || known.is_committed) continue;
+    known.reach = known.gain;
+    if (known.parent >= 0 && !known_[at(known.parent)].is_committed) {
+      known.reach = std::min(known.gain, known_[at(known.parent)].reach);
+    }
+    reaches_.push_back(known.reach);
+  }
   double least = -std::numeric_limits<double>::infinity();
-  if (std::ssize(best_) + 1 >= shape_.num_leaves) least = best_.front().reach;
-  if (last_cut_ > 0.0 && last_root_gain_ > 0.0) least = std::max(least, last_cut_ * (root_gain_ / last_root_gain_));
-  return least;
+  if (std::ssize(reaches_) >= n_wanted) {
+    const auto nth = reaches_.begin() + (n_wanted - 1);
+    std::nth_element(reaches_.begin(), nth, reaches_.end(), std::greater<>());
+    least = *nth;
+  }
+  const double root_gain = known_[0].gain;
+  if (!(last_cut_ > 0.0) || !(last_root_gain_ > 0.0) || !std::isfinite(root_gain)) return least;
+  const double scale = root_gain / last_root_gain_;
+  const bool is_late = 2 * n_committed_ > shape_.num_leaves;
+  // A late node below the cut shows that this tree reaches lower than the last one: it may use other features.
+  if (is_late && next_gain < last_cut_ * scale) last_cut_ = next_gain / (4.0 * scale);
+  return std::max(least, std::min(last_cut_ * scale, 0.75 * next_gain));
 }
 
 std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, const Limits& limits) {
@@ -93,14 +122,10 @@ std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, const Limits& l
   std::vector<std::int32_t> nodes{first.node};
   const std::int64_t n_wanted = shape_.num_leaves - n_leaves;
   const bool alone = !expand_ahead_ || first.forced >= 0 || n_wanted == 1;
-  // A leaf of the tree below the cut shows that this tree reaches lower than the last one: it may use other features.
-  const double scale = last_root_gain_ > 0.0 ? root_gain_ / last_root_gain_ : 0.0;
-  if (first.gain < last_cut_ * scale) last_cut_ = first.gain / (4.0 * scale);
   if (!alone && shape_.depthwise) add_level(std::min(n_wanted, limits.most_nodes), limits, nodes);
-  if (!alone && !shape_.depthwise) add_ahead(first.n_rows, limits, nodes);
+  if (!alone && !shape_.depthwise) add_ahead(n_wanted, limits, nodes);
   for (const std::int32_t node : nodes) {
-    if (expanded_.size() <= at(node)) expanded_.resize(at(node) + 1, 0);
-    expanded_[at(node)] = 1;
+    if (at(node) < known_.size()) known_[at(node)].is_expanded = true;
   }
   return nodes;
 }
@@ -120,23 +145,36 @@ void Frontier::add_level(std::int64_t n_wanted, const Limits& limits, std::vecto
   for (const Turn& turn : level) push(turn);
 }
 
-void Frontier::add_ahead(std::int64_t n_rows, const Limits& limits, std::vector<std::int32_t>& nodes) {
-  const double least = theta();
-  while (!ahead_.empty() && ahead_.front().reach >= least && n_rows < limits.enough_rows &&
-         std::ssize(nodes) < limits.most_nodes) {
-    std::pop_heap(ahead_.begin(), ahead_.end(), [](const Known& a, const Known& b) { return a.reach < b.reach; });
-    const Known known = ahead_.back();
-    ahead_.pop_back();
-    const bool is_expanded = at(known.node) < expanded_.size() && expanded_[at(known.node)];
-    if (is_expanded || known.node == nodes.front()) continue;
-    nodes.push_back(known.node);
-    n_rows += known.n_rows;
+void Frontier::add_ahead(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes) {
+  const Turn first = next();
+  std::int64_t n_rows = first.n_rows;
+  if (n_rows >= limits.enough_rows) return;
+  const double least = theta(n_wanted, first.gain);
+  std::vector<std::int32_t> ahead;
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    const Known& known = known_[i];
+    const bool is_open = known.may_split && !known.is_committed && !known.is_expanded;
+    if (is_open && known.reach >= least && static_cast<std::int32_t>(i) != first.node) {
+      ahead.push_back(static_cast<std::int32_t>(i));
+    }
+  }
+  std::sort(ahead.begin(), ahead.end(), [&](std::int32_t a, std::int32_t b) {
+    const double x = known_[at(a)].reach;
+    const double y = known_[at(b)].reach;
+    return x != y ? x > y : a < b;
+  });
+  for (const std::int32_t node : ahead) {
+    if (n_rows >= limits.enough_rows || std::ssize(nodes) >= limits.most_nodes) return;
+    nodes.push_back(node);
+    n_rows += known_[at(node)].n_rows;
   }
 }
 
-void Frontier::finish(bool full, double smallest_reach, double root_gain) {
-  last_cut_ = full ? smallest_reach : 0.0;
-  last_root_gain_ = root_gain;
+void Frontier::finish() {
+  const bool is_full = n_committed_ + 1 == shape_.num_leaves;
+  const bool is_known = is_full && std::isfinite(least_gain_);
+  last_cut_ = is_known ? least_gain_ : 0.0;
+  last_root_gain_ = known_.empty() ? 0.0 : known_[0].gain;
 }
 
 }  // namespace gossamer

@@ -5,11 +5,12 @@
 //   ahead    nodes that are expanded together with the next one, children of nodes that have not been committed yet
 //            included. Many at once cost few joins; a node that is never committed was wasted work.
 //
-// A node can be committed only after the nodes above it, so its *reach* decides about it: the smallest gain
-// on its path from the root. Best first, a tree of L leaves consists of the L - 1 nodes with the largest reach. So
+// A node can be committed only after the nodes above it, so its *reach* decides about it: the smallest gain on its path
+// from the last node that has been committed. Best first, the nodes that follow are those with the largest reach. So
 // every node whose reach is at least theta is expanded, where theta is the larger of
-//   - the (L - 1)-th largest reach known so far: nodes below it cannot get into the tree any more;
-//   - the smallest reach in the last tree, scaled to this tree's root: nodes below it probably will not.
+//   - the n-th largest reach known so far, if the tree has room for n more nodes: nodes below it will not get into it;
+//   - the smallest gain in the second half of the last tree, scaled to this tree's root: nodes below it probably will
+//     not. (In the first half small gains are committed for want of others.)
 // A poor theta costs work, never correctness.
 #pragma once
 
@@ -41,10 +42,12 @@ class Frontier {
   // The leaf whose turn it is.
   const Turn& next();
 
-  // Adds a node whose split has been found: returns its reach, given its parent's reach (the root: infinity). Nodes
+  // A node whose split has been found. Nodes have larger numbers than their parents; the root's parent is -1. Nodes
   // that can no longer get into the tree are added to `hopeless`.
-  double note(std::int32_t node, double gain, double parent_reach, std::int64_t n_rows,
-              std::vector<std::int32_t>& hopeless);
+  void note(std::int32_t node, std::int32_t parent, double gain, std::int64_t n_rows,
+            std::vector<std::int32_t>& hopeless);
+  // A node of the tree.
+  void commit(std::int32_t node);
   // How much is expanded at once.
   struct Limits {
     std::int64_t enough_rows;  // no more nodes are added to a batch with so many rows
@@ -53,9 +56,8 @@ class Frontier {
   // The next leaf and the nodes to be expanded with it. The tree has `n_leaves`.
   std::vector<std::int32_t> batch(std::int64_t n_leaves, const Limits& limits);
 
-  // The tree is complete: notes what the next one can expect. `full` false: it ran out of splits, so that nothing is
-  // known.
-  void finish(bool full, double smallest_reach, double root_gain);
+  // The tree is complete: notes what the next one can expect.
+  void finish();
 
  private:
   struct Entry {
@@ -63,26 +65,32 @@ class Frontier {
     std::int32_t version;
   };
   struct Known {
-    double reach;
-    std::int32_t node;
-    std::int64_t n_rows;
+    double gain = 0.0;
+    double from_root = 0.0;  // the smallest gain on the path from the root
+    double reach = 0.0;
+    std::int32_t parent = -1;
+    std::int64_t n_rows = 0;
+    bool may_split = false;
+    bool is_expanded = false;
+    bool is_committed = false;
   };
 
   bool comes_before(const Turn& a, const Turn& b) const;
   std::int32_t& version_of(std::int32_t node);
-  double theta() const;
+  double theta(std::int64_t n_wanted, double next_gain);
   void add_level(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes);
-  void add_ahead(std::int64_t n_rows, const Limits& limits, std::vector<std::int32_t>& nodes);
+  void add_ahead(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes);
 
   TreeShape shape_;
   bool expand_ahead_ = true;
   std::vector<Entry> queue_;           // heap: the next turn first; outdated entries are skipped
   std::vector<std::int32_t> version_;  // by node: entries of another version are outdated
-  std::vector<Known> ahead_;           // heap: nodes by reach, the largest first
-  std::vector<Known> best_;            // heap: the L - 1 nodes with the largest reach, the smallest first
-  std::vector<char> expanded_;         // by node
-  double root_gain_ = 0.0;
-  double last_cut_ = 0.0;  // the smallest reach in the last tree; 0: not known
+  std::vector<Known> known_;           // by node
+  std::vector<std::int32_t> best_;     // heap: the L - 1 nodes with the largest `from_root`, the smallest first
+  std::vector<double> reaches_;        // of nodes that may be committed
+  std::int64_t n_committed_ = 0;
+  double least_gain_ = 0.0;  // in the second half of this tree
+  double last_cut_ = 0.0;    // of the last tree; 0: not known
   double last_root_gain_ = 0.0;
 };
 

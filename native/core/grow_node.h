@@ -12,7 +12,6 @@ struct GrowNode {
   int depth = 0;
   std::uint64_t key = 1;         // the path from the root: random choices depend on it
   double free_value = 0.0;       // with one output: its value without monotone constraints
-  double reach = 0.0;            // see frontier.h
   std::int64_t order = 0;        // order of creation: breaks ties
   std::int32_t leaf_number = 0;  // leaf number in the finished tree
   std::int32_t forced = -1;      // the split it must start with

@@ -153,7 +153,7 @@ Frontier::Limits Grower::batch_limits(Team& team) const {
 
 // The leaf's turn has come: it becomes a node of the tree.
 void Grower::commit(std::int32_t node) {
-  frontier_.remove(node);
+  frontier_.commit(node);
   committed_.push_back(node);
   const auto n_leaves = static_cast<std::int32_t>(committed_.size());
   for (int side = 0; side < 2; ++side) {
@@ -296,9 +296,8 @@ void Grower::evaluate(Team& team, std::span<const LeafJob> jobs) {
       continue;
     }
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const double above = job.parent >= 0 ? at(job.parent).reach : kInfinity;
-    node.reach = frontier_.note(job.node, node.split.forced ? kInfinity : node.split.gain, above,
-                                evaluator_->count(job.node), hopeless);
+    frontier_.note(job.node, job.parent, node.split.forced ? kInfinity : node.split.gain, evaluator_->count(job.node),
+                   hopeless);
   }
   for (const std::int32_t node : hopeless) {
     if (!at(node).expanded) evaluator_->forget(node);
@@ -332,17 +331,12 @@ void Grower::note_growth() {
   if (pages_) stats_.passes = pages_->n_passes();
   stats_.committed += static_cast<std::int64_t>(committed_.size());
   std::vector<char> is_committed(nodes_.size(), 0);
-  double smallest_reach = std::numeric_limits<double>::infinity();
-  for (const std::int32_t node : committed_) {
-    is_committed[static_cast<std::size_t>(node)] = 1;
-    smallest_reach = std::min(smallest_reach, at(node).reach);
-  }
+  for (const std::int32_t node : committed_) is_committed[static_cast<std::size_t>(node)] = 1;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].expanded || is_committed[i]) continue;
     stats_.wasted_rows += std::min(at(nodes_[i].children[0]).n_rows(), at(nodes_[i].children[1]).n_rows());
   }
-  const bool full = std::ssize(committed_) + 1 == params_->shape.num_leaves;
-  frontier_.finish(full, smallest_reach, nodes_[0].split.gain);
+  frontier_.finish();
 }
 
 }  // namespace gossamer

@@ -2,7 +2,7 @@
 // Gains are computed as in kernels/search.inl, with the same operations.
 
 constexpr double kNoGain = -1.0e300;
-constexpr int kBinsAtOnce = 4;  // of a thread
+constexpr int kBinsAtOnce = 2;  // of a thread: more take too many registers
 
 // The leaf whose splits are searched, in units of the layout.
 struct Leaf {
@@ -108,7 +108,7 @@ inline Sums plus(const Sums& a, const Sums& b) {
 
 #include "cuda/categories.inl"
 
-// The search of one feature of one leaf, `n` times 32 bins at a time.
+// The search of one feature of one leaf, `kBinsAtOnce` times 32 bins at a time.
 template <bool kAny>
 struct Search {
   Leaf leaf;
@@ -119,17 +119,16 @@ struct Search {
   int only;  // extra_trees: the one threshold that is tried; -1: all
 
   // `cells` are bin `first` and every 32nd one after it.
-  template <int n>
-  void add(const Sums (&cells)[n], int first) {
-    Sums through[n];
-    Sums all[n];
+  void add(const Sums (&cells)[kBinsAtOnce], int first) {
+    Sums through[kBinsAtOnce];
+    Sums all[kBinsAtOnce];
 #pragma unroll
-    for (int k = 0; k < n; ++k) {
+    for (int k = 0; k < kBinsAtOnce; ++k) {
       through[k] = {running_sum(cells[k].gradient), running_sum(cells[k].hessian), running_sum(cells[k].count)};
       all[k] = shuffled(through[k], 31);
     }
 #pragma unroll
-    for (int k = 0; k < n; ++k) {
+    for (int k = 0; k < kBinsAtOnce; ++k) {
       try_bin(plus(before, through[k]), first + 32 * k);
       before = plus(before, all[k]);
     }
@@ -272,28 +271,19 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   if (feature.has_missing != 0) missing = read(first + feature.n_value_bins);
   Search<kAny> search = start_search<kAny>(a, node, f, feature, missing);
   __syncwarp();
-  // Many bins at once: a warp waits for memory, shuffles and divisions once instead of bin by bin.
-  const auto search_bins = [&](auto& cells) {
-    constexpr int n = sizeof(cells) / sizeof(cells[0]);
-    for (int bin = lane_of_thread(); bin - lane_of_thread() < n_bins; bin += 32 * n) {
+  // Several bins at once: a warp waits for memory, shuffles and divisions less often.
+  Sums cells[kBinsAtOnce];
+  for (int bin = lane_of_thread(); bin - lane_of_thread() < n_bins; bin += 32 * kBinsAtOnce) {
 #pragma unroll
-      for (int k = 0; k < n; ++k) {
-        cells[k] = Sums{0, 0, 0};
-        if (bin + 32 * k < n_bins) cells[k] = read(first + bin + 32 * k);
-      }
-#pragma unroll
-      for (int k = 0; k < n; ++k) {
-        if (subtracts && bin + 32 * k < n_bins) own.write(first + bin + 32 * k, cells[k]);
-      }
-      if (is_searched && !is_category) search.add(cells, bin);
+    for (int k = 0; k < kBinsAtOnce; ++k) {
+      cells[k] = Sums{0, 0, 0};
+      if (bin + 32 * k < n_bins) cells[k] = read(first + bin + 32 * k);
     }
-  };
-  if (n_bins > 64) {
-    Sums cells[kBinsAtOnce];
-    search_bins(cells);
-  } else {
-    Sums cells[2];
-    search_bins(cells);
+#pragma unroll
+    for (int k = 0; k < kBinsAtOnce; ++k) {
+      if (subtracts && bin + 32 * k < n_bins) own.write(first + bin + 32 * k, cells[k]);
+    }
+    if (is_searched && !is_category) search.add(cells, bin);
   }
   __syncwarp();
   if (!is_searched) return;
