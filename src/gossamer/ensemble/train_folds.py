@@ -144,7 +144,7 @@ def train_folds(
         count_rounds(num_boost_round, resolved),
         max(patience, 0),
         feval,
-        None if time_limit is None else _seconds(time_limit) / n_waves,
+        None if time_limit is None else check_seconds(time_limit) / n_waves,
         Event(),
     )
     report = _AfterFold(after, given, len(makers))
@@ -188,7 +188,16 @@ class _AfterFold:
                 callback(env)
 
 
-def _seconds(time_limit: Any) -> float:
+def check_seconds(time_limit: Any) -> float:
+    """Return a time limit as a number of seconds.
+
+    Raises:
+        ParameterError: If it is not a number above 0.
+
+    Example:
+        >>> check_seconds(60)
+        60.0
+    """
     is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
     if not is_number or not time_limit > 0:
         raise ParameterError(
