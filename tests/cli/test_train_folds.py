@@ -18,7 +18,10 @@ def table(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 3))
     y = np.where(x[:, 0] + 0.3 * rng.normal(size=300) > 0, "yes", "no")
-    lines = ["a,b,c,y", *(f"{a:.6f},{b:.6f},{c:.6f},{t}" for (a, b, c), t in zip(x, y, strict=True))]
+    lines = [
+        "a,b,c,y",
+        *(f"{a:.6f},{b:.6f},{c:.6f},{t}" for (a, b, c), t in zip(x, y, strict=True)),
+    ]
     path = tmp_path / "rows.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
