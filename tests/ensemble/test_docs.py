@@ -18,4 +18,5 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         exec(compile(block, str(PAGE), "exec"), names)
     assert names["inside"].shape == (3000,)
     assert names["model"].oof_score_["auc"] > 0.75
+    assert abs(names["inside_share"] - 0.9) < 0.03
     assert len(names["mixed"].fold_facts_) == 4

@@ -21,6 +21,7 @@ from gossamer.errors import ParameterError, message
 from gossamer.model import formats
 from gossamer.model.change.edit import leaf_values
 from gossamer.model.change.join import join_models, take_rounds
+from gossamer.model.ensemble import intervals
 from gossamer.model.ensemble.average import member_model
 from gossamer.model.ensemble.out_of_fold import OutOfFold
 from gossamer.model.files import export
@@ -396,6 +397,8 @@ class TrainedModel(OutOfFold):
     permutation_importance = explain.permutation_importance
     partial_dependence = explain.partial_dependence
     report = explain.report
+    predict_interval = intervals.predict_interval
+    predict_set = intervals.predict_set
     save_model = export.save_model
     model_to_string = export.model_to_string
     to_c = export.to_c

@@ -16,6 +16,7 @@ from gossamer.errors import ParameterError, message
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.sklearn.functions import LabelsFirst
+from gossamer.sklearn.inputs import check_rows
 from gossamer.sklearn.parameters import Parameters
 from gossamer.train import Callback, train
 
@@ -102,3 +103,33 @@ class Ensembles(Parameters):
     def oof_score_by_fold_(self) -> dict[str, list[float]]:
         """Metrics of the held-out rows of each fold's member; with `folds`."""
         return self.booster_.oof_score_by_fold_
+
+    # ---- intervals and sets ----
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, **kwargs: Any) -> Any:
+        """Predict an interval for each row; with `folds`, see `Booster.predict_interval`.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            coverage: The share of labels that lie in their intervals.
+            **kwargs: `groups`, `train_groups`, `weight`, `train_weight`.
+
+        Returns:
+            (rows, 2): lower and upper ends.
+        """
+        booster = self.booster_
+        return booster.predict_interval(check_rows(self, X, booster.levels), coverage, **kwargs)
+
+    def predict_set(self, X: Any, coverage: float = 0.9, **kwargs: Any) -> Any:
+        """Predict a set of classes for each row; with `folds`, see `Booster.predict_set`.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            coverage: The share of rows whose class is in their set.
+            **kwargs: `by_class`, `groups`, `train_groups`, `weight`, `train_weight`.
+
+        Returns:
+            (rows, classes) of booleans, in the order of `classes_`.
+        """
+        booster = self.booster_
+        return booster.predict_set(check_rows(self, X, booster.levels), coverage, **kwargs)
