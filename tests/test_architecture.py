@@ -32,6 +32,7 @@ STAGES = [
     "callbacks",
     "train",
     "cv",
+    "ensemble",
     "distributed",
     "sklearn",
     "dask",

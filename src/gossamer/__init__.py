@@ -22,6 +22,7 @@ from gossamer.callbacks import (
 )
 from gossamer.cv import cv
 from gossamer.data import Dataset, Sequence
+from gossamer.ensemble import train_folds, train_refit
 from gossamer.errors import (
     DataError,
     GossamerError,
@@ -102,6 +103,8 @@ __all__ = [
     "report_metrics",
     "reset_parameter",
     "train",
+    "train_folds",
+    "train_refit",
 ]
 
 # Imported when first asked for: they need other packages, or time.

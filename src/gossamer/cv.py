@@ -39,7 +39,7 @@ from gossamer.params.table import CANONICAL
 from gossamer.params.traits import Kind, traits_of
 from gossamer.side_by_side import SideBySide, plan_stretches
 from gossamer.threads import resolve_threads
-from gossamer.train import Callback, _close, _sort_callbacks
+from gossamer.train import Callback, _sort_callbacks, close_callbacks
 
 Feval = CustomMetric | Sequence[CustomMetric] | None
 Preparation = Callable[[Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]]
@@ -106,11 +106,11 @@ def cv(
         1.0
     """
     check_dataset(train_set)
-    given = _with_metrics(params, metrics)
+    given = with_metrics(params, metrics)
     resolved = resolve(given)
-    n_rounds = _count_rounds(num_boost_round, resolved)
+    n_rounds = count_rounds(num_boost_round, resolved)
     before, after = _sort_callbacks(callbacks, resolved)
-    _check_callbacks(before + after)
+    check_callbacks(before + after, "cv()")
     if isinstance(init_model, str | os.PathLike):
         init_model = Booster(model_file=init_model)
     training = _CrossTraining(
@@ -123,13 +123,13 @@ def cv(
         table = None if init_model is None else given_rows(train_set)
         # Once for all folds: they take rows of what is binned here.
         built = built_data(train_set, resolved, for_training=True)
-        parts = _make_folds(built, resolved, folds, nfold, stratified, shuffle, seed)
+        parts = make_folds(built, resolved, folds, nfold, stratified, shuffle, seed)
         check_folds(resolved, built, parts)
         makers = [
-            _FoldMaker(i, train_set, fold, given, fpreproc, init_model, table)
+            FoldMaker(i, train_set, fold, given, fpreproc, init_model, table)
             for i, fold in enumerate(parts)
         ]
-        n_threads = _count_threads(makers, resolved) if is_ours else 1
+        n_threads = count_threads(makers, resolved) if is_ours else 1
         stretches = plan_stretches(len(makers), n_threads)
         with SideBySide(stretches) as team:
             training.boosters = team.run([maker.make for maker in makers])
@@ -143,7 +143,7 @@ def cv(
             except EarlyStopException as stop:
                 training.stop_at(stop.best_iteration)
     finally:
-        _close(before + after)
+        close_callbacks(before + after)
     result = CVResults(training.history, training.higher_is_better)
     if return_cvbooster:
         training.limit_threads([None] * len(training.boosters))
@@ -253,8 +253,18 @@ class _Round:
 
 
 @dataclass(frozen=True, eq=False)
-class _FoldMaker:
-    """Everything that the booster of one fold is made of."""
+class FoldMaker:
+    """Everything that the booster of one fold is made of.
+
+    Attributes:
+        number: The fold, from 0.
+        data: All rows.
+        fold: Which of them to train on, and which to evaluate on.
+        params: Parameters as given.
+        fpreproc: A function of the user that changes data and parameters.
+        init_model: A model to continue from.
+        table: The user's table, which that model is applied to.
+    """
 
     number: int
     data: Dataset
@@ -262,9 +272,10 @@ class _FoldMaker:
     params: dict[str, Any]
     fpreproc: Preparation | None
     init_model: Booster | None
-    table: GivenRows | None  # what the model is applied to
+    table: GivenRows | None
 
     def make(self) -> Booster:
+        """Return the booster of the fold; it evaluates the fold's test rows as "valid"."""
         train = subset_with_table(self.data, self.fold.train, self.table)
         test = subset_with_table(self.data, self.fold.test, self.table)
         params = self.params
@@ -321,27 +332,33 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
     return results
 
 
-def _check_callbacks(callbacks: Sequence[Callback]) -> None:
-    """Refuse callbacks that go on with a training: they are about a single model."""
+def check_callbacks(callbacks: Sequence[Callback], caller: str) -> None:
+    """Refuse callbacks that resume a training: they are about a single model.
+
+    Raises:
+        NotSupportedError: If there is one; `caller` is the function that it was given to.
+    """
     for callback in callbacks:
         if hasattr(callback, "attach"):
-            raise NotSupportedError.because(
-                "cv() cannot be resumed from a checkpoint",
-                got=type(callback).__name__,
-                hint="Leave the callback out, or use it in train().",
+            raise NotSupportedError(
+                message(
+                    f"{caller} cannot be resumed from a checkpoint",
+                    got=type(callback).__name__,
+                    hint="Leave the callback out, or use it in train().",
+                )
             )
 
 
-def _count_threads(makers: Sequence[_FoldMaker], params: Params) -> int:
-    """Threads for all folds together."""
+def count_threads(makers: Sequence[FoldMaker], params: Params) -> int:
+    """Return the threads for all folds together."""
     n_rows = sum(len(maker.fold.train) for maker in makers)
     return resolve_threads(params.num_threads, n_rows, makers[0].data.num_feature())
 
 
-def _with_metrics(
+def with_metrics(
     params: Mapping[str, Any] | None, metrics: str | Sequence[str] | None
 ) -> dict[str, Any]:
-    """The parameters, with these metrics instead of their own."""
+    """Return the parameters, with these metrics instead of their own."""
     if params is not None and not isinstance(params, Mapping):
         raise ParameterError.because("parameters cannot be used", got=params, expected="a dict")
     given = as_dict(params)
@@ -351,7 +368,12 @@ def _with_metrics(
     return given
 
 
-def _count_rounds(num_boost_round: int, params: Params) -> int:
+def count_rounds(num_boost_round: int, params: Params) -> int:
+    """Return the number of rounds; `num_iterations` among the parameters wins.
+
+    Raises:
+        ParameterError: If it is not a number above 0.
+    """
     n_rounds = cast(int, coerce(TABLE["num_iterations"], num_boost_round, "num_boost_round"))
     if "num_iterations" in params.given:
         n_rounds = params.num_iterations
@@ -362,7 +384,7 @@ def _count_rounds(num_boost_round: int, params: Params) -> int:
     return n_rounds
 
 
-def _make_folds(
+def make_folds(
     data: BuiltData,
     params: Params,
     folds: Any,
@@ -371,7 +393,7 @@ def _make_folds(
     shuffle: bool,
     seed: int,
 ) -> list[Fold]:
-    """The folds that were given, or those that fit the data."""
+    """Return the folds that were given, or folds that fit the data; see `cv` for the arguments."""
     n_rows, targets, sizes = data.n_rows, data.targets, data.rows.group
     if folds is not None:
         return read_folds(folds, n_rows, data.rows.label, sizes)

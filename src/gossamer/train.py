@@ -109,7 +109,7 @@ def train(
             raise
         _keep_so_far(run)
     finally:
-        _close(run.callbacks)
+        close_callbacks(run.callbacks)
     if run.is_finished and run.n_done == 1 and resolved.verbosity >= 0:
         warn_if_constant(booster, train_set)
     for result in run.results:
@@ -259,7 +259,7 @@ def _sort_callbacks(
     return before, after
 
 
-def _close(callbacks: Sequence[Callback]) -> None:
+def close_callbacks(callbacks: Sequence[Callback]) -> None:
     """Let callbacks release what they hold, however the training ended."""
     for callback in callbacks:
         close = getattr(callback, "close", None)

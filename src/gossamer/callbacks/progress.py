@@ -105,6 +105,7 @@ class _AutomaticBar:
     order: ClassVar[int] = 15
     before_iteration: ClassVar[bool] = False
 
+    unit: str = "round"
     _begin: float = field(default_factory=time.monotonic)
     _bar: Any = None
     _best: BestSoFar = field(default_factory=BestSoFar)
@@ -117,7 +118,7 @@ class _AutomaticBar:
             passed = time.monotonic() - self._begin
             if passed < _A_MOMENT or passed / n_done * (n_rounds - n_done) < _A_MOMENT:
                 return
-            self._bar = _import_tqdm()(total=n_rounds, initial=n_done, unit="round", leave=False)
+            self._bar = _import_tqdm()(total=n_rounds, initial=n_done, unit=self.unit, leave=False)
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(n_done - self._bar.n)
 
@@ -138,7 +139,9 @@ class _AutomaticBar:
             self._bar = None
 
 
-def automatic_progress(callbacks: Sequence[object], verbosity: int) -> list[Any]:
+def automatic_progress(
+    callbacks: Sequence[object], verbosity: int, unit: str = "round"
+) -> list[Any]:
     """Return a bar that shows itself when a training takes a while; nothing otherwise.
 
     There is none where standard error is neither a terminal nor a notebook, with `verbosity` below
@@ -147,6 +150,7 @@ def automatic_progress(callbacks: Sequence[object], verbosity: int) -> list[Any]
     Args:
         callbacks: The callbacks of the training.
         verbosity: The parameter.
+        unit: What is counted.
 
     Example:
         >>> automatic_progress([], verbosity=-1)
@@ -156,7 +160,7 @@ def automatic_progress(callbacks: Sequence[object], verbosity: int) -> list[Any]
         return []
     if any(isinstance(callback, (_ProgressBar, LogEvaluation)) for callback in callbacks):
         return []
-    return [_AutomaticBar()]
+    return [_AutomaticBar(unit)]
 
 
 def _is_watched() -> bool:

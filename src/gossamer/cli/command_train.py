@@ -37,6 +37,7 @@ _EPILOG = """\
 \b
 Examples:
   gossamer train flights.parquet --target delayed --valid 0.2 --early-stopping 50
+  gossamer train flights.parquet --target delayed --folds 8 learning_rate=0.05
   gossamer train train.csv -t price --valid test.csv num_leaves=63 learning_rate=0.05
   gossamer train "logs/*.parquet" -t clicked --query session --ignore id,day --out rank.gsm
   gossamer train --config train.toml --rounds 500
@@ -61,6 +62,13 @@ Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
     help="Evaluate on the last rows instead: for rows in the order of time.",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Train N models, each stopped on the part of the rows that it holds out, and write their "
+    "average. Classes keep their shares, queries stay whole.",
 )
 @click.option("--out", "-o", default="model.gsm", show_default=True, metavar="FILE", help="Model.")
 @click.option("--report", metavar="FILE", help="Write a page about the model, too (HTML).")
@@ -89,7 +97,7 @@ def run(settings: Settings, console: Console) -> bool:
     timing = Timing()
     _check(settings)
     checkpoint = _checkpoint(settings)
-    is_validated = settings.valid is not None or _last(settings)
+    is_validated = settings.valid is not None or _last(settings) or settings.folds is not None
     with heeding_interrupts():
         loaded = load(settings, console, is_validated=is_validated)
         train_set, valid_set = _valid(settings, loaded, console)
@@ -148,6 +156,8 @@ def _advise(settings: Settings, console: Console, summary: dict[str, Any], model
             else "no column tells the targets apart"
         )
         console.warn(f"the model predicts the same value for every row: {why}.")
+    if settings.folds is not None:
+        return
     if summary["valid_rows"] is None:
         console.say("These are metrics of the training rows: --valid 0.2 tells how good it is.")
     elif settings.early_stopping is not None and not summary["interrupted"]:
@@ -188,16 +198,29 @@ def _check(settings: Settings) -> None:
         check_folder(settings.report, "--report")
     if settings.valid is not None and _last(settings):
         raise click.UsageError("--valid and --valid-last exclude each other.")
-    if settings.early_stopping is not None and settings.valid is None and not _last(settings):
+    _check_folds(settings)
+    has_valid = settings.valid is not None or _last(settings) or settings.folds is not None
+    if settings.early_stopping is not None and not has_valid:
         raise click.UsageError(
             "--early-stopping needs rows to look at: add --valid 0.2 (a share of the rows), "
-            "--valid FILE or --valid-last 0.2."
+            "--valid FILE, --valid-last 0.2 or --folds 8."
         )
     if settings.resume is not None and not Path(settings.resume).is_file():
         raise DataError.because(
             f"--resume: there is no checkpoint {settings.resume!r}",
             hint="To begin one: --checkpoint FILE.",
         )
+
+
+def _check_folds(settings: Settings) -> None:
+    """Refuse what ensembles over folds cannot do."""
+    if settings.folds is None:
+        return
+    others = ("valid", "valid_last", "init_model", "checkpoint", "resume")
+    for name in others:
+        if settings.options.get(name) is not None:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--folds and --{option} exclude each other.")
 
 
 def share_of(valid: str) -> float | None:
@@ -268,6 +291,8 @@ def _train(
     from gossamer.train import train
 
     history: dict[str, dict[str, list[float]]] = {}
+    if settings.folds is not None:
+        return _train_folds(settings, console, loaded), history
     stop = StopAfterRound(console.is_quiet)
     # The same ones with and without a terminal: checkpoints ask for that.
     callbacks: list[Any] = [record_evaluation(history), TrainingBar(is_shown=console.is_watched)]
@@ -286,6 +311,22 @@ def _train(
             callbacks=callbacks,
         )
     return model, history
+
+
+def _train_folds(settings: Settings, console: Console, loaded: Loaded) -> Booster:
+    """Train a member for each fold; return their average."""
+    from gossamer.ensemble import train_folds
+
+    n_folds = settings.folds
+    rounds = {} if settings.rounds is None else {"num_boost_round": settings.rounds}
+    return train_folds(
+        loaded.params,
+        loaded.data,
+        **rounds,
+        nfold=n_folds,
+        seed=settings.seed or 0,
+        callbacks=[TrainingBar(f"{n_folds} folds", is_shown=console.is_watched)],
+    )
 
 
 def _report(

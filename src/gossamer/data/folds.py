@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -81,27 +82,127 @@ def split_classes(
     return _leave_out(fold_of, n_folds)
 
 
-def split_queries(sizes: Rows, n_folds: int) -> list[Fold]:
+def split_queries(sizes: Rows, n_folds: int, seed: int | None = None) -> list[Fold]:
     """Divide whole queries into folds of nearly equal numbers of rows.
 
     The largest queries are placed first, each into the fold with the fewest rows so far.
+
+    Args:
+        sizes: Rows of each query.
+        n_folds: How many folds there are.
+        seed: Of the order of the queries, which are then not placed by size; None: by size.
 
     Example:
         >>> [fold.test.tolist() for fold in split_queries(np.array([1, 3, 2]), 2)]
         [[1, 2, 3], [0, 4, 5]]
     """
     _check_count(n_folds, len(sizes), "queries")
+    return _leave_out(np.repeat(_place(sizes, n_folds, seed), sizes), n_folds)
+
+
+def split_groups(groups: Any, n_rows: int, n_folds: int, seed: int | None = None) -> list[Fold]:
+    """Divide rows into folds of nearly equal size; the rows of a group stay together.
+
+    Args:
+        groups: The group of each row: numbers, text or anything else that can be sorted.
+        n_rows: Rows of the data.
+        n_folds: How many folds there are.
+        seed: Of the order in which groups are placed; None: the largest first.
+
+    Raises:
+        DataError: If there is not one group for each row.
+
+    Example:
+        >>> [fold.test.tolist() for fold in split_groups(["b", "a", "b", "b"], 4, 2)]
+        [[0, 2, 3], [1]]
+    """
+    codes = _codes(groups, n_rows, "groups")
+    sizes = np.bincount(codes)
+    _check_count(n_folds, len(sizes), "groups")
+    return _leave_out(_place(sizes, n_folds, seed)[codes], n_folds)
+
+
+def split_time(time: Any, n_rows: int, n_folds: int) -> list[Fold]:
+    """Divide rows into folds that are evaluated on what comes after their training rows.
+
+    Every fold trains on at least the first half of the rows; the second half is divided into
+    `n_folds` stretches, each evaluated by the fold that trains on everything before it.
+
+    Args:
+        time: The time of each row; rows of the same time stay together. True: rows are in the order
+            of time.
+        n_rows: Rows of the data.
+        n_folds: How many folds there are.
+
+    Raises:
+        DataError: If there is not one time for each row, or too few different ones.
+
+    Example:
+        >>> [(fold.train.tolist(), fold.test.tolist()) for fold in split_time(True, 4, 2)]
+        [([0, 1], [2]), ([0, 1, 2], [3])]
+    """
+    codes = np.arange(n_rows) if time is True else _codes(time, n_rows, "time")
+    _check_count(n_folds, n_rows - n_rows // 2, "rows in the second half")
+    ordered = np.sort(codes)
+    # A stretch begins with the first row of a time.
+    bounds = [n_rows // 2 + (n_rows - n_rows // 2) * i // n_folds for i in range(n_folds)]
+    begins = [int(ordered[bound]) for bound in bounds] + [int(ordered[-1]) + 1]
+    folds = [
+        Fold(np.flatnonzero(codes < begin), np.flatnonzero((codes >= begin) & (codes < end)))
+        for begin, end in pairwise(begins)
+    ]
+    if any(len(fold.train) == 0 or len(fold.test) == 0 for fold in folds):
+        raise DataError(
+            message(
+                f"there are not enough different times for nfold={n_folds}",
+                got=len(np.unique(codes)),
+                expected="several in each stretch of rows",
+            )
+        )
+    return folds
+
+
+def _place(sizes: Rows, n_folds: int, seed: int | None) -> Rows:
+    """Return the fold of each of some things of different sizes."""
     fold_of = np.empty(len(sizes), dtype=np.int64)
     n_rows = np.zeros(n_folds, dtype=np.int64)
-    for query in np.argsort(-sizes, kind="stable"):
+    order = np.argsort(-sizes, kind="stable") if seed is None else _shuffled(sizes, seed)
+    for thing in order:
         fold = int(np.argmin(n_rows))
-        fold_of[query] = fold
-        n_rows[fold] += sizes[query]
-    return _leave_out(np.repeat(fold_of, sizes), n_folds)
+        fold_of[thing] = fold
+        n_rows[fold] += sizes[thing]
+    return fold_of
+
+
+def _shuffled(sizes: Rows, seed: int) -> Rows:
+    return _random(seed).permutation(len(sizes))
+
+
+def _codes(values: Any, n_rows: int, name: str) -> Rows:
+    """Return a number for each value, in the order of the values."""
+    found = np.asarray(values)
+    if found.shape != (n_rows,):
+        raise DataError(
+            message(
+                f"{name} cannot be used",
+                got=f"shape {found.shape}",
+                expected=f"one value for each of the {n_rows} rows",
+            )
+        )
+    try:
+        return np.unique(found, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    except TypeError:
+        raise DataError(
+            message(f"{name} cannot be sorted", expected="values of one type, none missing")
+        ) from None
 
 
 def read_folds(
-    folds: Any, n_rows: int, label: npt.NDArray[Any] | None = None, sizes: Rows | None = None
+    folds: Any,
+    n_rows: int,
+    label: npt.NDArray[Any] | None = None,
+    sizes: Rows | None = None,
+    groups: Any = None,
 ) -> list[Fold]:
     """Read the folds a user gives: pairs of (train, test), or a splitter that makes them.
 
@@ -111,6 +212,7 @@ def read_folds(
         n_rows: Rows of the data.
         label: For a splitter: the labels.
         sizes: For a splitter: rows of each query, whose numbers become `groups`.
+        groups: For a splitter: the group of each row; None: its query.
 
     Raises:
         ParameterError: If it is something else.
@@ -122,7 +224,8 @@ def read_folds(
         [(array([0, 3]), array([1, 2]))]
     """
     if hasattr(folds, "split") and not isinstance(folds, str):
-        groups = None if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
+        if groups is None and sizes is not None:
+            groups = np.repeat(np.arange(len(sizes)), sizes)
         folds = folds.split(np.zeros((n_rows, 1)), label, groups)
     if not isinstance(folds, Iterable) or isinstance(folds, str | bytes | dict):
         raise ParameterError.because(

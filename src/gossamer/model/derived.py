@@ -7,7 +7,7 @@ not know that they are derived.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -76,6 +76,25 @@ class Derived:
         ]
         return self.statistics.transform(codes, num_threads)
 
+    @classmethod
+    def join(cls, parts: Sequence[Derived | None]) -> tuple[Derived | None, list[int]]:
+        """Put the derived columns of models over the same bins one after another.
+
+        Returns:
+            How all of them are made, and where the columns of each part begin among them.
+        """
+        there = [part for part in parts if part is not None]
+        begin = np.cumsum([0, *(0 if part is None else part.n_columns for part in parts)])
+        if not there:
+            return None, begin[:-1].tolist()
+        statistics = TargetStatistics.join([part.statistics for part in there])
+        return cls(there[0].columns, there[0].categories, statistics), begin[:-1].tolist()
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the columns were learned from several sets of rows."""
+        return self.statistics.prior.ndim == 2
+
     # ---- files ----
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -123,7 +142,8 @@ class Derived:
         if np.any(statistics.offsets[1:] == statistics.offsets[:-1]):
             # Else few bytes could ask for any number of columns.
             raise ValueError("a source of derived columns knows no categories")
-        if len(set(statistics.sources)) < len(statistics.sources):
+        is_joined = statistics.prior.ndim == 2
+        if not is_joined and len(set(statistics.sources)) < len(statistics.sources):
             raise ValueError("two sources of derived columns are the same")
         return cls(tuple(columns.tolist()), categories, statistics)
 

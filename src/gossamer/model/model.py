@@ -13,6 +13,7 @@ from gossamer.data.categories.levels import Levels
 from gossamer.data.table.columns import Level
 from gossamer.data.table.names import default_names, names_for
 from gossamer.model.derived import Derived
+from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.objectives import Objective
 from gossamer.tree import Forest
 
@@ -32,6 +33,8 @@ class Model:
         derived: Columns that the trees know in addition to the user's; None: none.
         class_names: What classes 0, 1, ... stand for, as the user wrote them; None: not given.
         table_names: Names of the columns in the training table, where they are not `names`.
+        folds: Members and out-of-fold scores of an ensemble over folds; None: it is no such model,
+            or was changed since.
     """
 
     objective: Objective
@@ -44,6 +47,7 @@ class Model:
     derived: Derived | None = None
     class_names: tuple[Level, ...] | None = None
     table_names: list[str] | None = None
+    folds: FoldRecord | None = None
 
     @property
     def n_columns(self) -> int:
@@ -69,7 +73,7 @@ class Model:
             return self
         k = self.forest.trees_per_round
         forest = self.forest.slice(first * k, last * k)
-        return replace(self, start=self.start_from(first), forest=forest)
+        return replace(self, start=self.start_from(first), forest=forest, folds=None)
 
     def start_from(self, first: int) -> npt.NDArray[np.float64]:
         """Return what scores start from when the rounds before `first` are left out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -21,6 +21,9 @@ from gossamer.errors import ParameterError
 from gossamer.model import formats
 from gossamer.model.change.edit import leaf_values
 from gossamer.model.change.join import join_models, take_rounds
+from gossamer.model.ensemble import intervals
+from gossamer.model.ensemble.average import member_model
+from gossamer.model.ensemble.out_of_fold import OutOfFold
 from gossamer.model.files import export
 from gossamer.model.formats.objects import model_of
 from gossamer.model.given_params import given_params
@@ -40,7 +43,7 @@ from gossamer.params import Params
 Self = TypeVar("Self", bound="TrainedModel")
 
 
-class TrainedModel(ABC):
+class TrainedModel(OutOfFold):
     """A model: predictions, facts and importance of its trees; what it was trained on is gone.
 
     Attributes:
@@ -394,6 +397,8 @@ class TrainedModel(ABC):
     permutation_importance = explain.permutation_importance
     partial_dependence = explain.partial_dependence
     report = explain.report
+    predict_interval = intervals.predict_interval
+    predict_set = intervals.predict_set
     save_model = export.save_model
     model_to_string = export.model_to_string
     to_c = export.to_c
@@ -420,6 +425,15 @@ class TrainedModel(ABC):
         """Become the model that `model_to_string` wrote, or another library's text."""
         self._become(formats.from_text(model_str))
         return self
+
+    def fold_member(self: Self, member: int) -> Self:
+        """Return one member of an ensemble over folds, from 0, as a model of its own.
+
+        Raises:
+            IndexError: If there is no such member.
+            NotSupportedError: If the model was not trained by `train_folds`.
+        """
+        return self._with(member_model(self.model, member))
 
     # ---- parts and sums ----
 

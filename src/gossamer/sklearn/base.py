@@ -17,6 +17,7 @@ from gossamer.model import Booster
 from gossamer.objectives import Custom, CustomObjective, objective_class
 from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.sklearn.arguments import take_out, to_threads
+from gossamer.sklearn.ensembles import Ensembles
 from gossamer.sklearn.fields_in_table import Parts, take_columns
 from gossamer.sklearn.functions import LabelsFirst, read_metrics, split_names
 from gossamer.sklearn.inputs import (
@@ -27,14 +28,13 @@ from gossamer.sklearn.inputs import (
     check_training,
     check_weight,
 )
-from gossamer.sklearn.parameters import Parameters
-from gossamer.train import Callback, train
+from gossamer.train import Callback
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class GossamerModel(Parameters):
+class GossamerModel(Ensembles):
     """Base of the estimators, and an estimator itself where `objective` is given.
 
     An argument left at its default counts as not given. So `max_depth` without `num_leaves` limits
@@ -67,7 +67,11 @@ class GossamerModel(Parameters):
             its worker processes. The model does not depend on it.
         importance_type: What `feature_importances_` holds: "split", "gain" or another type of
             `Booster.feature_importance`.
-        **kwargs: Any other parameter by any of its names, see the page on parameters.
+        **kwargs: Any other parameter by any of its names, see the page on parameters. And: `folds`,
+            a number, pairs of rows or a splitter: the average of a model for each fold, see
+            `train_folds`; `early_stopping="auto"`: rows held out say how many rounds are best, then
+            all rows are trained on, see `train_refit`. With both `n_estimators` is the most rounds
+            (1,000 where it is not given).
 
     Example:
         >>> import numpy as np
@@ -185,7 +189,8 @@ class GossamerModel(Parameters):
         classes = None if self.class_weight is None else np.unique(target)
         weight = check_weight(given["sample_weight"], self.class_weight, target, values, classes)
         rows = TrainingRows(values, label, weight, given["init_score"])
-        if given["group"] is None and given["query"] is None:  # the rows of a query are counted
+        has_queries = given["group"] is not None or given["query"] is not None
+        if not (has_queries or self._keeps_rows):  # the rows of a query are counted
             rows = rows.that_count()
         train_set = Dataset(
             rows.values,
@@ -217,15 +222,8 @@ class GossamerModel(Parameters):
             self._learns_times(),
         )
         history: dict[str, dict[str, list[float]]] = {}
-        booster = train(
-            params,
-            train_set,
-            valid_sets=valid_sets,
-            valid_names=names,
-            feval=metrics or None,
-            init_model=base,
-            callbacks=[*(callbacks or ()), record_evaluation(history)],
-        )
+        rest = (metrics, base, callbacks or (), record_evaluation(history))
+        booster = self._train(params, train_set, valid_sets, names, *rest)
         self._name_classes(booster)
         self._booster = booster
         self._history = history
@@ -436,12 +434,6 @@ class GossamerModel(Parameters):
         """Take over the classes of a model that was loaded."""
 
     # ---- facts ----
-
-    @property
-    def booster_(self) -> Booster:
-        """The model itself."""
-        check_is_fitted(self)
-        return self._booster
 
     @property
     def best_iteration_(self) -> int:

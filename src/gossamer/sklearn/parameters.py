@@ -87,6 +87,10 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name)
 
+    def _own(self, name: str) -> Any:
+        """Return an argument that is not a parameter of a training; None: not given."""
+        return self._others.get(name)
+
     @property
     def _others(self) -> dict[str, Any]:
         """Parameters that are not arguments of the constructor by name."""
@@ -113,16 +117,18 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         """
         known = self.get_params(deep=False)
         for name in params:
-            if name not in CANONICAL and name.partition("__")[0] not in known:
-                raise ParameterError.because(
-                    f"unknown parameter of {type(self).__name__}",
-                    got=name,
-                    hint=did_you_mean(name, {*CANONICAL, *known}),
+            if name not in {*CANONICAL, *OWN} and name.partition("__")[0] not in known:
+                raise ParameterError(
+                    message(
+                        f"unknown parameter of {type(self).__name__}",
+                        got=name,
+                        hint=did_you_mean(name, {*CANONICAL, *OWN, *known}),
+                    )
                 )
         others = {
             name: value
             for name, value in params.items()
-            if name in self._others or (name not in known and name in CANONICAL)
+            if name in self._others or (name not in known and name in {*CANONICAL, *OWN})
         }
         if others:
             self._other_params = {**self._others, **others}
@@ -132,7 +138,12 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
     def _checked_params(self) -> dict[str, Any]:
         """Return the parameters that were given, after checking names and values."""
         arguments = {name: getattr(self, name) for name in _DEFAULTS}
-        params = training_params(arguments, _DEFAULTS, self._others)
+        others = {
+            name: value
+            for name, value in self._others.items()
+            if name not in OWN and not (name == "early_stopping" and value == "auto")
+        }
+        params = training_params(arguments, _DEFAULTS, others)
         for name in [n for n in params if CANONICAL.get(n) == "categorical_feature"]:
             if isinstance(params[name], str) and params[name] == _FROM_TYPES:
                 del params[name]
@@ -146,11 +157,16 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         found = {
             CANONICAL[name]: value
             for name, value in self._others.items()
-            if TABLE[CANONICAL[name]].group == "Prediction" and CANONICAL[name] not in known
+            if name not in OWN
+            and TABLE[CANONICAL[name]].group == "Prediction"
+            and CANONICAL[name] not in known
         }
         resolved = resolve(found, context="predict")
         return {name: v for name, v in found.items() if resolved[name] != trained_with[name]}
 
+
+# Arguments of the estimators that say how to train, and are not parameters of a training.
+OWN: Final = ("folds",)
 
 # scikit-learn's word for: columns of categories are categorical, as here by default.
 _FROM_TYPES: Final = "from_dtype"

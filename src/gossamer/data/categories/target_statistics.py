@@ -54,7 +54,8 @@ class TargetStatistics:
         offsets: int64; source s has the entries `offsets[s]` to before `offsets[s + 1]`.
         keys: uint64, the categories seen in training, increasing within a source.
         values: float32 (entries, statistics), the statistics of each.
-        prior: float64 (statistics), the statistics of every other category.
+        prior: float64 (statistics), the statistics of every other category; of statistics that were
+            joined (sources, statistics).
     """
 
     n_codes: npt.NDArray[np.int64]
@@ -67,7 +68,7 @@ class TargetStatistics:
     @property
     def n_statistics(self) -> int:
         """Statistics per source."""
-        return len(self.prior)
+        return int(self.prior.shape[-1])
 
     @property
     def n_features(self) -> int:
@@ -173,6 +174,36 @@ class TargetStatistics:
         map_on_threads(encode, len(self.sources), n_threads)
         return encoded.T
 
+    @classmethod
+    def join(cls, parts: Sequence[TargetStatistics]) -> TargetStatistics:
+        """Put statistics of the same columns, learned from different rows, one after another.
+
+        Args:
+            parts: At least one; all have the same columns, codes and number of statistics.
+
+        Example:
+            >>> fit = TargetStatistics.fit
+            >>> city = np.array([0, 0, 1, 1])
+            >>> low, _ = fit([city], [2], np.array([0, 0, 0, 1]), sources=[(0,)])
+            >>> high, _ = fit([city], [2], np.array([1, 1, 0, 1]), sources=[(0,)])
+            >>> TargetStatistics.join([low, high]).prior.ravel()
+            array([0.25, 0.75])
+        """
+        first = np.cumsum([0, *(len(part.keys) for part in parts)])
+        ends = [part.offsets[1:] + begin for part, begin in zip(parts, first, strict=False)]
+        return cls(
+            parts[0].n_codes,
+            tuple(source for part in parts for source in part.sources),
+            np.concatenate([np.zeros(1, np.int64), *ends]),
+            np.concatenate([part.keys for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.prior_by_source() for part in parts]),
+        )
+
+    def prior_by_source(self) -> npt.NDArray[np.float64]:
+        """Return the statistics of other categories for each source: (sources, statistics)."""
+        return np.broadcast_to(self.prior, (len(self.sources), self.n_statistics))
+
     def keep(self, features: Sequence[int]) -> tuple[TargetStatistics, npt.NDArray[np.int64]]:
         """Return the statistics of those sources alone that derived features are in use of.
 
@@ -190,8 +221,9 @@ class TargetStatistics:
         kept = np.concatenate([np.empty(0, np.int64), *entries])
         offsets = np.cumsum([0, *map(len, entries)], dtype=np.int64)
         sources = tuple(self.sources[s] for s in used)
+        prior = self.prior if self.prior.ndim == 1 else self.prior[used]
         statistics = TargetStatistics(
-            self.n_codes, sources, offsets, self.keys[kept], self.values[kept], self.prior
+            self.n_codes, sources, offsets, self.keys[kept], self.values[kept], prior
         )
         return statistics, numbers.ravel()
 
@@ -215,10 +247,10 @@ class TargetStatistics:
         Raises:
             DataError: If the arrays are no such statistics.
         """
-        for name, (dtype, n_dims) in _ARRAYS.items():
+        for name, (dtype, *n_dims) in _ARRAYS.items():
             if name not in arrays:
                 raise _broken(f"{name} is not there")
-            if arrays[name].dtype != dtype or arrays[name].ndim != n_dims:
+            if arrays[name].dtype != dtype or arrays[name].ndim not in n_dims:
                 raise _broken(f"{name} has a wrong type or shape")
         flat, ends = arrays["sources"], arrays["source_offsets"]
         _check_offsets(ends, len(flat), "source_offsets")
@@ -238,7 +270,7 @@ class TargetStatistics:
     def _lookup(self, s: int) -> Callable[[npt.NDArray[Any]], npt.NDArray[np.float32]]:
         entries = slice(self.offsets[s], self.offsets[s + 1])
         keys = self.keys[entries]
-        prior = self.prior.astype(np.float32)
+        prior = self.prior_by_source()[s].astype(np.float32)
         # The last place is for everything that was never seen.
         values = np.concatenate([self.values[entries], prior[None]]).T.copy()
         n_keys = _n_keys(self.n_codes, self.sources[s])
@@ -264,6 +296,8 @@ class TargetStatistics:
             raise _broken("offsets and sources differ in length")
         if self.values.shape != (len(self.keys), self.n_statistics) or not self.n_statistics:
             raise _broken("keys, values and prior differ in length")
+        if self.prior.ndim == 2 and len(self.prior) != len(self.sources):
+            raise _broken("prior and sources differ in length")
         largest = np.finfo(np.float32).max  # what the prior is read as
         if not (np.isfinite(self.values).all() and np.all(np.abs(self.prior) <= largest)):
             raise _broken("a value is not finite")
@@ -348,13 +382,13 @@ def _broken(what: str) -> DataError:
     return DataError.because(f"the target statistics cannot be used: {what}")
 
 
-# What a file keeps: the type and the dimensions of each array.
-_ARRAYS: Final[Mapping[str, tuple[type[np.generic], int]]] = {
+# What a file keeps: the type of each array, and how many dimensions it may have.
+_ARRAYS: Final[Mapping[str, tuple[Any, ...]]] = {
     "n_codes": (np.int64, 1),
     "sources": (np.int32, 1),
     "source_offsets": (np.int64, 1),
     "offsets": (np.int64, 1),
     "keys": (np.uint64, 1),
     "values": (np.float32, 2),
-    "prior": (np.float64, 1),
+    "prior": (np.float64, 1, 2),
 }

@@ -32,7 +32,7 @@ def write_derived(derived: Derived | None, operands: Operands) -> list[str]:
     sources = np.cumsum([0, *map(len, statistics.sources)])
     place = np.searchsorted(operands.used, derived.columns)
     values = [*statistics.values.ravel().tolist()]
-    prior = statistics.prior.astype(np.float32).tolist()
+    prior = statistics.prior_by_source().astype(np.float32).ravel().tolist()
     return [
         integers("int64_t", "MODEL_category_place", place.tolist()),
         integers("int64_t", "MODEL_category_begin", sizes.tolist()),

@@ -193,7 +193,7 @@ static void MODEL_derive(double* values) {
     place = MODEL_place_of(MODEL_entry_keys + begin, n_entries, key);
     for (k = 0; k < MODEL_N_STATISTICS; ++k) {
       *out++ = place < n_entries ? (double)MODEL_entry_values[(begin + place) * MODEL_N_STATISTICS + k]
-                                 : (double)MODEL_prior[k];
+                                 : (double)MODEL_prior[s * MODEL_N_STATISTICS + k];
     }
   }
 }

@@ -109,7 +109,8 @@ def change_leaf_of(model: Model, tree_id: int, leaf_id: int, value: Any) -> Mode
         NotSupportedError: If its leaves are linear.
     """
     values = changed_leaf_values(model.forest, tree_id, leaf_id, value)
-    return replace(model, forest=with_leaf_values(model.forest, tree_id, values))
+    forest = with_leaf_values(model.forest, tree_id, values)
+    return replace(model, forest=forest, folds=None)
 
 
 def shuffle_rounds_of(model: Model, start_iteration: int, end_iteration: int) -> Model:
@@ -119,7 +120,7 @@ def shuffle_rounds_of(model: Model, start_iteration: int, end_iteration: int) ->
         ParameterError: If there are no such rounds.
     """
     order = shuffled_rounds(model.forest.n_rounds, start_iteration, end_iteration)
-    return replace(model, forest=permute_rounds(model.forest, order))
+    return replace(model, forest=permute_rounds(model.forest, order), folds=None)
 
 
 def shuffled_rounds(n_rounds: int, first: int, end: int) -> list[int]:

@@ -103,6 +103,7 @@ def join_models(left: Model, right: Model) -> Model:
         table_names=named.table_names,
         start=left.start + right.start,
         forest=_joined(left.forest, right.forest),
+        folds=None,
     )
 
 

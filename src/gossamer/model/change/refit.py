@@ -146,6 +146,7 @@ class _Refit:
             start=self.start,
             forest=replace(forest, arrays={**forest.arrays, "leaf_value": leaf_value}),
             params=self.params.to_dict(given_only=True),
+            folds=None,
         )
 
     def _leaf_values(

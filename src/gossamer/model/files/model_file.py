@@ -1,4 +1,4 @@
-"""Model files, versions 1 to 3: see docs/model_format.md."""
+"""Model files, versions 1 to 4: see docs/model_format.md."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gossamer.data.categories.levels import Levels
 from gossamer.errors import ModelFileError, shorten
 from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
+from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.files.check import check_feature_names, check_forest, check_params
 from gossamer.model.model import Model
 from gossamer.objectives import objective_from_config
@@ -26,7 +27,7 @@ from gossamer.tree.tree import CATEGORY_ARRAYS, LEAF_ARRAYS, NODE_ARRAYS
 FORMAT: Final = "gossamer model"
 # The newest version. A file is of the first one that has all it needs, so that older readers can
 # read what they understand.
-VERSION: Final = 3
+VERSION: Final = 4
 VERSIONS: Final = range(1, VERSION + 1)
 TEXT_HEADERS: Final = tuple(f"{FORMAT} {version}" for version in VERSIONS)
 
@@ -83,11 +84,16 @@ def to_parts(model: Model) -> tuple[files.Arrays, dict[str, Any]]:
         facts["average_output"] = True
     if forest.n_parallel > 1:
         facts["n_parallel"] = forest.n_parallel
+    if model.folds is not None:
+        of_folds, facts["folds"] = model.folds.to_parts()
+        more |= of_folds
     return {**arrays, **more}, facts
 
 
 def _version(model: Model) -> int:
     forest = model.forest
+    if model.derived is not None and model.derived.is_joined:
+        return 4
     if forest.n_parallel > 1:
         return 3
     has_more = forest.linear is not None or "category" in forest.arrays or model.derived is not None
@@ -157,6 +163,8 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     names = check_feature_names(facts["feature_names"])
     linear = _optional(arrays, facts["version"], "linear leaves")
     derived = Derived.from_arrays(arrays, len(names)) if facts["version"] >= 2 else None
+    if derived is not None and derived.is_joined and facts["version"] < 4:
+        raise ValueError("a file of a version below 4 has statistics of one set of rows only")
     categories = _optional(arrays, facts["version"], "splits of categories")
     objective = objective_from_config(facts["objective"])
     start = arrays["start"]
@@ -195,6 +203,9 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         if facts.get("class_names") is None
         else check_class_names(facts["class_names"], objective),
         _table_names(facts, len(names)),
+        None
+        if "folds" not in facts
+        else FoldRecord.from_parts(arrays, facts["folds"], forest.n_rounds, objective.n_outputs),
     )
 
 

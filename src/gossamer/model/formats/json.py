@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import files
+from gossamer.model.ensemble.fold_record import ARRAYS as FOLD_ARRAYS
 from gossamer.model.files import model_file
 from gossamer.model.formats import no_model
 from gossamer.model.model import Model
@@ -38,7 +39,7 @@ _DERIVED: Final[Mapping[str, npt.DTypeLike]] = {
     "values": np.float32,
     "prior": np.float64,
 }
-_FACTS: Final = ("start", "trees", "derived")  # that are arrays in the model file
+_FACTS: Final = ("start", "trees", "derived", "fold_arrays")  # that are arrays in the model file
 
 
 def matches(content: bytes) -> bool:
@@ -54,6 +55,9 @@ def write(model: Model) -> bytes:
     lines = [f"{_text(key)}: {_text(value)}" for key, value in head.items()]
     if derived:
         lines.append(f'"derived": {_object(derived, "  ")}')
+    of_folds = {n: arrays[f"folds.{n}"] for n in FOLD_ARRAYS if f"folds.{n}" in arrays}
+    if of_folds:
+        lines.append(f'"fold_arrays": {_object(of_folds, "  ")}')
     forest = model.forest
     trees = [_object(_arrays_of(forest.tree(t)), "    ") for t in range(forest.n_trees)]
     lines.append('"trees": [' + ",".join(f"\n    {tree}" for tree in trees) + "]")
@@ -92,6 +96,8 @@ def _object(arrays: Mapping[str, npt.NDArray[Any]], indent: str) -> str:
 
 
 def _numbers(array: npt.NDArray[Any]) -> str:
+    if array.ndim == 2:
+        return "[" + ", ".join(map(_numbers, array)) + "]"
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return _text([v if np.isfinite(v) else str(v) for v in array.tolist()])
     return _text(array.tolist())
@@ -127,10 +133,22 @@ def _read_arrays(facts: dict[str, Any]) -> files.Arrays:
             raise ValueError("derived is not an object")
         for name, dtype in _DERIVED.items():
             found = facts["derived"][name]
-            arrays[f"derived.{name}"] = (
-                _matrix(found, name) if name == "values" else _array(found, dtype, name)
-            )
+            is_matrix = name == "values" or (name == "prior" and _is_matrix(found))
+            arrays[f"derived.{name}"] = (_matrix if is_matrix else _array)(found, dtype, name)
+    if "fold_arrays" in facts:
+        arrays |= _read_folds(facts["fold_arrays"])
     return arrays
+
+
+def _read_folds(found: Any) -> files.Arrays:
+    """Read what an ensemble over folds knows about its members."""
+    if not isinstance(found, dict):
+        raise ValueError("fold_arrays is not an object")
+    return {
+        f"folds.{name}": (_matrix if n_dims == 2 else _array)(found[name], dtype, name)
+        for name, (dtype, n_dims) in FOLD_ARRAYS.items()
+        if name in found
+    }
 
 
 def _read_tree(tree: dict[str, Any], t: int, n_values: int) -> files.Arrays:
@@ -193,13 +211,17 @@ def _array(found: Any, dtype: npt.DTypeLike, name: str) -> npt.NDArray[Any]:
     return np.array(found, dtype=kind)
 
 
-def _matrix(found: Any, name: str) -> npt.NDArray[np.float32]:
+def _is_matrix(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and isinstance(found[0], list)
+
+
+def _matrix(found: Any, dtype: npt.DTypeLike, name: str) -> npt.NDArray[Any]:
     if not isinstance(found, list) or not found:
         raise ValueError(f"{name} is not a list of lists")
     rows = [_array(row, np.float64, name) for row in found]
     if len({len(row) for row in rows}) != 1:
         raise ValueError(f"the lists of {name} differ in length")
-    largest = np.finfo(np.float32).max
-    if any(np.any(np.abs(row) > largest) for row in rows):
+    largest = np.finfo(np.dtype(dtype)).max
+    if any(np.any(np.isfinite(row) & (np.abs(row) > largest)) for row in rows):
         raise ValueError(f"{name} has a number that is too large")
-    return np.array(rows, dtype=np.float32)
+    return np.array(rows, dtype=dtype)

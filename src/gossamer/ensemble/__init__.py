@@ -1,0 +1,6 @@
+"""Ensembles over folds: several trainings, one model."""
+
+from gossamer.ensemble.train_folds import train_folds
+from gossamer.ensemble.train_refit import train_refit
+
+__all__ = ["train_folds", "train_refit"]

@@ -1,0 +1,135 @@
+"""`Ensembles`: estimators that train over folds, or hold rows out by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from gossamer.data import Dataset
+from gossamer.ensemble import train_folds, train_refit
+from gossamer.errors import ParameterError, message
+from gossamer.model import Booster
+from gossamer.params import resolve
+from gossamer.sklearn.functions import LabelsFirst
+from gossamer.sklearn.inputs import check_rows
+from gossamer.sklearn.parameters import Parameters
+from gossamer.train import Callback, train
+
+_AUTO: Final = "auto"
+
+
+class Ensembles(Parameters):
+    """The part of an estimator that chooses how the model is trained."""
+
+    _booster: Booster
+
+    @property
+    def _keeps_rows(self) -> bool:
+        """Whether rows of weight 0 stay: out-of-fold predictions are about every row."""
+        return self._own("folds") is not None
+
+    def _train(
+        self,
+        params: dict[str, Any],
+        train_set: Dataset,
+        valid_sets: list[Dataset],
+        names: list[str],
+        metrics: list[LabelsFirst],
+        base: Any,
+        callbacks: Sequence[Callback],
+        history: Callback,
+    ) -> Booster:
+        """Train as the arguments of the estimator say."""
+        folds, stopping = self._own("folds"), self._own("early_stopping")
+        if folds is None and stopping != _AUTO:
+            return train(
+                params,
+                train_set,
+                valid_sets=valid_sets,
+                valid_names=names,
+                feval=metrics or None,
+                init_model=base,
+                callbacks=[*callbacks, history],
+            )
+        what = 'early_stopping="auto"' if folds is None else "folds"
+        if folds is not None and stopping == _AUTO:
+            raise ParameterError(
+                message(
+                    'early_stopping="auto" cannot be combined with folds',
+                    hint="Every member of folds is stopped on the rows that it holds out.",
+                )
+            )
+        given = {"eval_set": valid_sets, "init_model": base, "callbacks": callbacks}
+        for name, value in given.items():
+            if value is not None and (name == "init_model" or len(value)):
+                raise ParameterError(
+                    message(
+                        f"{name} cannot be combined with {what}, which holds rows out by itself",
+                        hint=f"Leave {name} out, or {what}.",
+                    )
+                )
+        seed = max(resolve(params, context="dataset").seed or 0, 0)
+        feval = metrics or None
+        if folds is None:
+            return train_refit(params, train_set, feval=feval, seed=seed)
+        is_number = isinstance(folds, Integral) and not isinstance(folds, bool)
+        options: dict[str, Any] = {"nfold": folds} if is_number else {"folds": folds}
+        return train_folds(params, train_set, feval=feval, seed=seed, **options)
+
+    # ---- facts ----
+
+    @property
+    def booster_(self) -> Booster:
+        """The model itself."""
+        check_is_fitted(self)
+        return self._booster
+
+    @property
+    def oof_prediction_(self) -> npt.NDArray[np.float64]:
+        """Out-of-fold predictions of the training rows, as `Booster.oof_prediction` has them."""
+        return self.booster_.oof_prediction()
+
+    @property
+    def oof_score_(self) -> dict[str, float]:
+        """Metrics of the out-of-fold predictions; with `folds`."""
+        return self.booster_.oof_score_
+
+    @property
+    def oof_score_by_fold_(self) -> dict[str, list[float]]:
+        """Metrics of the held-out rows of each fold's member; with `folds`."""
+        return self.booster_.oof_score_by_fold_
+
+    # ---- intervals and sets ----
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, **kwargs: Any) -> Any:
+        """Predict an interval for each row; with `folds`, see `Booster.predict_interval`.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            coverage: The share of labels that lie in their intervals.
+            **kwargs: `groups`, `train_groups`, `weight`, `train_weight`.
+
+        Returns:
+            (rows, 2): lower and upper ends.
+        """
+        booster = self.booster_
+        return booster.predict_interval(check_rows(self, X, booster.levels), coverage, **kwargs)
+
+    def predict_set(self, X: Any, coverage: float = 0.9, **kwargs: Any) -> Any:
+        """Predict a set of classes for each row; with `folds`, see `Booster.predict_set`.
+
+        Args:
+            X: Rows x columns, as in `fit`.
+            coverage: The share of rows whose class is in their set.
+            **kwargs: `by_class`, `groups`, `train_groups`, `weight`, `train_weight`.
+
+        Returns:
+            (rows, classes) of booleans, in the order of `classes_`.
+        """
+        booster = self.booster_
+        return booster.predict_set(check_rows(self, X, booster.levels), coverage, **kwargs)

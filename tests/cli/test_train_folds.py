@@ -1,0 +1,62 @@
+"""`gossamer train --folds`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import gossamer as gs
+from gossamer.cli.commands import cli
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 3))
+    y = np.where(x[:, 0] + 0.3 * rng.normal(size=300) > 0, "yes", "no")
+    lines = [
+        "a,b,c,y",
+        *(f"{a:.6f},{b:.6f},{c:.6f},{t}" for (a, b, c), t in zip(x, y, strict=True)),
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, list(arguments))
+    return result.exit_code, result.output
+
+
+def test_the_average_is_written(table: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "model.gsm")
+    args = ("train", str(table), "-t", "y", "--folds", "3", "--rounds", "20", "--out", out)
+    result = CliRunner().invoke(cli, [*args, "--json"])
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    model = gs.Booster(model_file=out)
+    assert len(model.fold_facts_) == 3
+    assert summary["metrics"]["oof"] == model.oof_score_
+    assert model.class_names == ["no", "yes"]
+    assert max(facts["rounds"] for facts in model.fold_facts_) <= 20
+
+
+def test_early_stopping_looks_at_the_folds(table: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "model.gsm")
+    args = ("train", str(table), "-t", "y", "--folds", "3", "--early-stopping", "5", "-o", out)
+    code, text = _run(*args)
+    assert code == 0, text
+    assert "oof" in text
+
+
+@pytest.mark.parametrize(
+    "others", [("--valid", "0.2"), ("--valid-last", "0.2"), ("--checkpoint", "c.gsc")]
+)
+def test_what_cannot_be_combined(table: Path, others: tuple[str, ...]) -> None:
+    code, text = _run("train", str(table), "-t", "y", "--folds", "3", *others)
+    assert code == 2
+    assert "exclude each other" in text
