@@ -1,4 +1,4 @@
-"""`train`: the training loop, as XGBoost's."""
+"""`train`: the training loop, as XGBoost's; `cv` is there too."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gossamer.compat.xgboost.callback import (
     TrainingCallback,
     standard_callbacks,
 )
+from gossamer.compat.xgboost.cv import cv as cv
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.objective import MetricFunction, ObjectiveFunction
 from gossamer.compat.xgboost.params import read_params
