@@ -23,7 +23,7 @@ def given_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_placeholder(name: str, value: object) -> bool:
     """Whether this stands for an objective of the user's that a model file could not keep."""
-    return CANONICAL.get(name) == "objective" and value == Custom.name
+    return CANONICAL.get(name) == "objective" and value in (Custom.name, "none")
 
 
 def saved_params(params: Mapping[str, Any], model: Model) -> dict[str, Any]:

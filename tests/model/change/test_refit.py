@@ -39,6 +39,8 @@ CASES: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "penalties": ({"lambda_l1": 1.0, "lambda_l2": 2.0, "max_delta_step": 0.5}, LABEL, {}),
     "smoothing": ({"path_smooth": 5.0}, LABEL, {}),
     "damping": ({"objective": "binary", "min_sum_hessian_in_leaf": 0.0}, LABEL > 1.5, {}),
+    "linear leaves": ({"linear_tree": True}, LABEL, {}),
+    "linear leaves of classes": ({**MULTI, "linear_tree": True}, CLASSES, {}),
     "initial scores": ({}, LABEL, {"init_score": LABEL * 0.5}),
 }
 
@@ -56,7 +58,9 @@ def test_the_same_data_teaches_the_same(case: str) -> None:
     )
 
 
-@pytest.mark.parametrize("case", ["regression", "binary", "multiclass", "l1", "vector leaves"])
+@pytest.mark.parametrize(
+    "case", ["regression", "binary", "multiclass", "l1", "vector leaves", "linear leaves"]
+)
 def test_everything_kept(case: str) -> None:
     params, label, fields = CASES[case]
     model = make(params, label, **fields)

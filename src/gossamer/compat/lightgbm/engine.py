@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from gossamer.compat.lightgbm.basic import Booster, Dataset
 from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
+from gossamer.compat.lightgbm.shown_params import shown_params
 from gossamer.cv import cv as gossamer_cv
 from gossamer.model import CVBooster
 from gossamer.train import train as gossamer_train
 
 __all__ = ["CVBooster", "cv", "train"]
+
+_DEFAULT_ROUNDS: Final = 100
 
 
 @functools.wraps(gossamer_train, assigned=())
@@ -33,6 +36,8 @@ def train(
     booster = gossamer_train(params, train_set, *args, **kwargs)
     if booster.was_interrupted:
         raise KeyboardInterrupt
+    n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
+    booster.params = shown_params(booster.params, n_rounds)
     return Booster.adopt(booster)
 
 

@@ -19,7 +19,7 @@ from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_sc
 from gossamer.compat.xgboost.fitted_model import FittedModel
 from gossamer.compat.xgboost.in_training import InTraining
 from gossamer.compat.xgboost.objective import MetricFunction, ObjectiveFunction, call_metric
-from gossamer.compat.xgboost.params import read_params
+from gossamer.compat.xgboost.params import params_for, read_params, take_start
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.prediction import (
     check_names,
@@ -29,6 +29,7 @@ from gossamer.compat.xgboost.prediction import (
 )
 from gossamer.compat.xgboost.rounds import read_range, rounds_to_take
 from gossamer.compat.xgboost.saved_config import facts_of, read_config, write_config
+from gossamer.compat.xgboost.update import Update, update_model
 from gossamer.errors import ParameterError, message
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
@@ -140,6 +141,32 @@ class Booster(FittedModel):
         self._begin(data, has_function)
         start = np.zeros_like(self.model.start) + np.asarray(base_score, dtype=np.float64)
         self._core, self._now = CoreBooster.from_model(replace(self.model, start=start)), None
+
+    def update_trees(self, data: DMatrix, update: Update, n_rounds: int) -> None:
+        """Change the trees of the first rounds, and drop the others (`process_type="update"`).
+
+        Args:
+            data: The data that leaves learn their values from.
+            update: What is done.
+            n_rounds: How many rounds.
+
+        Raises:
+            ParameterError: If there are not so many.
+        """
+        n_there = self.num_boosted_rounds()
+        if not 1 <= n_rounds <= n_there:
+            raise ParameterError(
+                message(
+                    "process_type='update' changes existing rounds",
+                    got=f"num_boost_round={n_rounds}",
+                    expected=f"1..{n_there}, the rounds of xgb_model",
+                    hint="" if n_there else "Pass the model to change as xgb_model.",
+                )
+            )
+        params = params_for(self._params, data)
+        take_start(params)
+        model = update_model(self[:n_rounds].model, params, data, update)
+        self._core, self._now = CoreBooster.from_model(model), None
 
     def set_param(self, params: Any, value: Any = None) -> None:
         """Change parameters, for the rounds to come if some are done.

@@ -1,4 +1,4 @@
-"""`train`: the training loop, as XGBoost's."""
+"""`train`: the training loop, as XGBoost's; `cv` is there too."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from gossamer.compat.xgboost.callback import (
     TrainingCallback,
     standard_callbacks,
 )
+from gossamer.compat.xgboost.cv import cv as cv
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.objective import MetricFunction, ObjectiveFunction
+from gossamer.compat.xgboost.params import read_params
 from gossamer.compat.xgboost.positional import warn_of_positions
+from gossamer.compat.xgboost.update import take_update
 from gossamer.errors import DataError, message
 
 
@@ -81,17 +84,23 @@ def train(
         standard_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize)
     )
     if early_stopping_rounds and not pairs:
-        raise DataError.because("early stopping needs data to evaluate", hint="Pass evals.")
-    booster = Booster(params, [dtrain], model_file=xgb_model)
+        raise DataError(message("early stopping needs data to evaluate", hint="Pass evals."))
+    given = read_params(params)
+    update = take_update(given)
+    booster = Booster(given, [dtrain], model_file=xgb_model)
     booster.set_attr(best_iteration=None, best_score=None)
-    if booster.num_boosted_rounds() == 0 and num_boost_round < 1:
+    if update is not None:
+        booster.update_trees(dtrain, update, num_boost_round)
+    elif booster.num_boosted_rounds() == 0 and num_boost_round < 1:
         booster.start_without_rounds(dtrain, has_function=obj is not None)
     booster = cast(Booster, container.before_training(booster))
     for i in range(num_boost_round):
         if container.before_iteration(booster, i):
             break
-        booster.update(dtrain, i, fobj=obj)
-        results = booster.evaluate(pairs, custom_metric, output_margin=obj is not None)
+        if update is None:
+            booster.update(dtrain, i, fobj=obj)
+        rounds = booster if update is None else booster[: i + 1]
+        results = rounds.evaluate(pairs, custom_metric, output_margin=obj is not None)
         if container.after_iteration(booster, i, results):
             break
     booster = cast(Booster, container.after_training(booster))

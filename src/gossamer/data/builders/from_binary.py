@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
 from gossamer.data.builders.build_columns import provenance
 from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.categories.categorical import categorical_columns, read_asked
@@ -17,6 +20,7 @@ from gossamer.data.storage.on_disk import refuse_on_disk
 from gossamer.data.table.matrix import Values
 from gossamer.errors import DataError
 from gossamer.params import TABLE, Params, resolve
+from gossamer.params.check_method import keeps_raw_values
 
 # What bins depend on.
 _BIN_PARAMS: Final = tuple(name for name, param in TABLE.items() if param.bins)
@@ -47,11 +51,12 @@ def build(path: Path, request: Request, reference: BuiltData | None) -> BuiltDat
         weights,
     )
     source = provenance("binary file", request, reference)
-    return BuiltData(columns, rows, content.binned, RawValues(_refuse), source, request.data)
+    raw = RawValues(_refuse, content.raw)
+    return BuiltData(columns, rows, content.binned, raw, source, request.data)
 
 
 def save(path: Path, data: BuiltData) -> None:
-    """Write a data set for `build` to read."""
+    """Write a data set for `build` to read; with its raw values if they are kept for trainings."""
     refuse_on_disk(data.table, "save_binary()")
     made_with = data.source.binning
     given: dict[str, Any] = {n: made_with[n] for n in _BIN_PARAMS if n in made_with.given}
@@ -68,8 +73,16 @@ def save(path: Path, data: BuiltData) -> None:
         data.columns.categorical,
         data.columns.weights,
         data.columns.table_names,
+        _raw_to_save(data),
     )
     binary_file.save(path, content)
+
+
+def _raw_to_save(data: BuiltData) -> npt.NDArray[Any] | None:
+    kept = data.raw.kept
+    if not keeps_raw_values(data.source.params) or not isinstance(kept, np.ndarray):
+        return None
+    return np.ascontiguousarray(kept)
 
 
 def _check_categorical(given: Any, names: list[str], columns: Sequence[int]) -> None:
@@ -106,8 +119,11 @@ def _params_of(path: Path, asked: Params, made_with: Params) -> Params:
 
 
 def _refuse(user: str) -> Values:
-    raise DataError.because(
-        f"{user} needs raw values, and a file of save_binary() has bins only",
-        expected="the table itself",
-        hint="Make the Dataset from the table.",
+    raise DataError(
+        message(
+            f"{user} needs raw values, and a file of save_binary() has bins only",
+            expected="the table itself",
+            hint="Make the Dataset from the table, or write the file from a Dataset with this "
+            "parameter in its params.",
+        )
     )

@@ -47,13 +47,14 @@ class Content:
     categorical_columns: Sequence[int] = ()
     feature_weights: npt.NDArray[np.float64] | None = None
     table_names: list[str] | None = None
+    raw: npt.NDArray[Any] | None = None  # the table's values, where trainings need them
 
 
 def save(path: Path, content: Content) -> None:
     """Write a data set; the file is complete or not there."""
     binned = content.binned
     arrays = {f"binning.{name}": array for name, array in binned.binning.to_arrays().items()}
-    for name in ("label", "weight", "init_score", "group", "feature_weights"):
+    for name in ("label", "weight", "init_score", "group", "feature_weights", "raw"):
         if getattr(content, name) is not None:
             arrays[name] = getattr(content, name)
     positions: tuple[int | float | str, ...] = ()
@@ -158,7 +159,14 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Content:
         _checked_columns(facts.get("categorical_columns", []), len(names)),
         check_feature_weights(arrays.get("feature_weights"), len(names)),
         check_names(facts["table_names"], len(names)) if "table_names" in facts else None,
+        _checked_raw(arrays.get("raw"), (n_rows, len(names))),
     )
+
+
+def _checked_raw(raw: npt.NDArray[Any] | None, shape: tuple[int, int]) -> npt.NDArray[Any] | None:
+    if raw is not None and (raw.shape != shape or raw.dtype.kind not in "fiub"):
+        raise ValueError("the raw values have a wrong shape or type")
+    return raw
 
 
 def _checked_params(given: Any) -> Params:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.built import BuiltData
 from gossamer.data.dataset import built_data
-from gossamer.errors import NotSupportedError, ParameterError
+from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.model.change.refit_linear import LeafData, refit_linear
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import fitting_table
 from gossamer.model.training.base_model import BaseModel
@@ -22,6 +23,7 @@ from gossamer.params import Params
 from gossamer.params.check_monotone import has_monotone
 from gossamer.threads import resolve_threads
 from gossamer.tree import Tree
+from gossamer.tree.linear import Linear, join_linear
 
 Array = npt.NDArray[np.float64]
 
@@ -60,17 +62,13 @@ def refit(
             expected="a function or a CustomObjective",
             hint="Pass it: refit(..., objective=...). A model file does not keep it.",
         )
-    if model.average_output or model.forest.linear is not None or model.derived is not None:
-        raise NotSupportedError.because(
-            "refit() does not know how to change this model",
-            got="a random forest"
-            if model.average_output
-            else "linear leaves"
-            if model.forest.linear is not None
-            else "target statistics",
-            hint="Train a new model, or continue this one with init_model."
-            if model.forest.linear is not None and not model.average_output
-            else "Train a new model on the new data.",
+    if model.average_output or model.derived is not None:
+        raise NotSupportedError(
+            message(
+                "refit() does not know how to change this model",
+                got="a random forest" if model.average_output else "target statistics",
+                hint="Train a new model on the new data.",
+            )
         )
     if has_monotone(params):
         raise NotSupportedError.because(
@@ -118,6 +116,7 @@ class _Refit:
         k, n_rows = forest.trees_per_round, table.n_rows
         leaves = np.empty(n_rows * k, dtype=np.int32)
         leaf_value = forest.arrays["leaf_value"].copy()
+        linear: list[tuple[Linear | None, Array]] = []
         for n_round in range(forest.n_rounds):
             first = n_round * k
             objective = self.objective.for_round(n_round, state)
@@ -132,19 +131,34 @@ class _Refit:
             for i in range(k):
                 tree = forest.tree(first + i)
                 if tree.n_leaves == 1:
+                    linear.append((tree.linear, tree.leaf_value))
                     continue  # it could not be split, and counts for nothing
                 outputs = range(forest.n_outputs) if forest.n_values > 1 else [i % forest.n_outputs]
                 leaf = np.ascontiguousarray(by_tree[i])
                 values = self._leaf_values(tree, leaf, list(outputs), before)
                 begin = int(forest.leaf_begin[first + i]) * forest.n_values
                 leaf_value[begin : begin + values.size] = values.reshape(-1)
+                if tree.linear is not None:
+                    parts = self.gradients.split(self.objective.n_outputs)[outputs[0]]
+                    data = LeafData(table.matrix, leaf, *parts)
+                    arrays, added = refit_linear(
+                        tree, values[:, 0], data, self.params, self._rate(), self.keep
+                    )
+                    linear.append((arrays, values[:, 0]))
+                    self.score[outputs[0]] += added
+                    continue
+                linear.append((None, values[:, 0]))
                 for column, output in enumerate(outputs):
                     self.score[output] += values[by_tree[i], column]
         return replace(
             self.model,
             objective=self.objective.for_prediction(),
             start=self.start,
-            forest=replace(forest, arrays={**forest.arrays, "leaf_value": leaf_value}),
+            forest=replace(
+                forest,
+                arrays={**forest.arrays, "leaf_value": leaf_value},
+                linear=None if forest.linear is None else join_linear(linear),
+            ),
             params=self.params.to_dict(given_only=True),
             folds=None,
         )
@@ -153,7 +167,7 @@ class _Refit:
         self, tree: Tree, leaf: npt.NDArray[np.int32], outputs: list[int], score: Array
     ) -> npt.NDArray[np.float64]:
         """Return the new values of a tree's leaves, leaves x outputs, from the round's scores."""
-        rate = self.params.learning_rate / self.model.forest.n_parallel
+        rate = self._rate()
         old = tree.leaf_value.reshape(tree.n_leaves, -1)
         count = np.bincount(leaf, minlength=tree.n_leaves)
         new = old.copy()
@@ -176,6 +190,9 @@ class _Refit:
             blended = self._blend(old[:, column], found * rate)
             new[:, column] = np.where(weight > 0, blended, old[:, column])
         return new
+
+    def _rate(self) -> float:
+        return self.params.learning_rate / self.model.forest.n_parallel
 
     def _damp_from(self) -> float:
         return self.objective.damp_from if self.params.max_delta_step <= 0 else 0.0
