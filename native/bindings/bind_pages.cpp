@@ -10,6 +10,7 @@
 #include "bindings/casters.h"
 #include "bindings/sparse.h"
 #include "files/page_file.h"
+#include "files/row_file.h"
 
 namespace gossamer::bindings {
 
@@ -42,6 +43,13 @@ struct PyPageWriter {
     return writer.finish();
   }
 };
+
+void write_beside(BesideWriter& self, const Matrix& values, int n_threads) {
+  const MatrixView view = view_of(values);
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  self.write(*team, view);
+}
 
 std::vector<std::int8_t> to_flags(const std::vector<char>& flags) { return {flags.begin(), flags.end()}; }
 
@@ -101,6 +109,27 @@ void bind_pages(nb::module_& m) {
       .def("misfits", [](const PyPageWriter& self) { return to_numpy(std::vector(self.writer.misfits())); })
       .def("has_missing", [](const PyPageWriter& self) { return to_numpy(to_flags(self.writer.has_missing())); })
       .def("finish", [](PyPageWriter& self) { return to_numpy(self.finish()); }, "The checksum of every page.");
+  nb::class_<BesideWriter>(m, "BesideWriter", "Writes the pages of a table again, with more features.")
+      .def(nb::init<std::shared_ptr<BinMatrix>, std::shared_ptr<BinMatrix>, std::int32_t, int>(), "left"_a, "right"_a,
+           "first_column"_a, "file"_a,
+           "`left` is on pages, `right` says how the other features are stored. Column c of the\n"
+           "latter becomes first_column + c.")
+      .def("write", &write_beside, "values"_a.noconvert(), "n_threads"_a, "The other features' values in all rows.")
+      .def(
+          "finish", [](BesideWriter& self) { return to_numpy(self.finish()); }, "The checksum of every page.")
+      .def("has_missing", [](const BesideWriter& self) { return to_numpy(to_flags(self.has_missing())); })
+      .def_prop_ro("layout", &BesideWriter::layout, "An empty table that stores all features as the pages do.")
+      .def_prop_ro("page_rows", &BesideWriter::page_rows);
+  nb::class_<RowFile>(m, "RowFile", "An array by row in a file; little of it is in memory at a time.")
+      .def(nb::init<int, std::int64_t>(), "file"_a, "n_bytes"_a, "`file` may be closed then.")
+      .def(
+          "array",
+          [](nb::handle_t<RowFile> self) {
+            const std::span<std::uint8_t> bytes = nb::cast<RowFile&>(self).bytes();
+            return nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(bytes.data(), {bytes.size()}, self);
+          },
+          "The bytes, which may be changed.");
+  m.def("release_row_files", &release_row_files, "Gives back the resident memory of all row files, not their bytes.");
   m.def(
       "page_layout",
       [](const BinMatrix& like, const In<std::int32_t>& not_bundled) {

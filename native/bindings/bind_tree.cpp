@@ -48,6 +48,7 @@ struct PyGrower {
       : matrix(std::move(m)),
         exchange(sums.is_none() ? nullptr : std::make_unique<PythonExchange>(sums)),
         grower(GrowData{matrix, nullptr, exchange.get()}, vector_leaves) {}
+  std::optional<Out<std::uint32_t>> row_values;  // memory that the grower uses
 };
 
 void check_size(std::size_t size, const BinMatrix& matrix, const char* name) {
@@ -309,6 +310,13 @@ void bind_grower(nb::module_& m) {
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"
            "their rows; with labels, leaf values are refitted.")
+      .def(
+          "use_row_values",
+          [](PyGrower& self, const Out<std::uint32_t>& memory) {
+            self.grower.use_row_values({memory.data(), memory.size()});
+            self.row_values = memory;
+          },
+          "memory"_a.noconvert(), "Rounded gradients go to this memory: a number for each row, or four.")
       .def("stats", &stats, "Seconds per stage and amounts of work so far.");
 }
 

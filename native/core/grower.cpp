@@ -65,7 +65,7 @@ Tree Grower::grow(Team& team, const float* gradient, const float* hessian, const
   n_outputs_ = params.size();
   limits_ = params_->search.limits.get();
   const std::int64_t n = rows != nullptr ? n_rows : data_.matrix->n_rows();
-  const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_};
+  const TreeTask task{gradient, hessian, rows, n, params, &rows_, &monotone_, &stats_, row_values_};
   if (pages_ && raw != nullptr) throw std::invalid_argument("linear leaves cannot be fitted on pages");
   try {
     if (!evaluator_->has_no_rows()) data_.matrix->make_columns(team);

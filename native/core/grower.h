@@ -53,6 +53,9 @@ class Grower {
     return grow(team, gradient, hessian, rows, n_rows, std::span(&params, 1), score, TreeLabels{label, true}, raw);
   }
 
+  // Rounded gradients go to this memory from now on, where it is large enough.
+  void use_row_values(std::span<std::uint32_t> memory) { row_values_ = memory; }
+
   const GrowStats& stats() const { return stats_; }
 
  private:
@@ -96,6 +99,7 @@ class Grower {
   std::vector<double> values_;           // n_outputs_ by node, before shrinkage
   std::vector<std::int32_t> committed_;  // nodes in the order in which they were split
   GrowStats stats_;
+  std::span<std::uint32_t> row_values_;
 };
 
 }  // namespace gossamer

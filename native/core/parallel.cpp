@@ -13,8 +13,16 @@
 #include <pthread.h>
 #endif
 
+#include "core/after_task.h"
+
 namespace gossamer {
 namespace {
+
+std::atomic<void (*)() noexcept> after_task = nullptr;
+
+inline void note_task() {
+  if (auto* const function = after_task.load(std::memory_order_acquire); function != nullptr) function();
+}
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -71,6 +79,8 @@ std::uint32_t wait_for_change(const std::atomic<std::uint32_t>& value, std::uint
 constexpr std::uint32_t kOpen = std::uint32_t{1} << 31;
 
 }  // namespace
+
+void set_after_task(void (*function)() noexcept) { after_task.store(function, std::memory_order_release); }
 
 struct Team::Job {
   // Own cache lines: the counters are written by every thread.
@@ -129,6 +139,7 @@ void Team::take_tasks(int thread) {
       const std::int64_t task = job.next_task.fetch_add(1, std::memory_order_relaxed);
       if (task >= job.n_tasks) return;
       job.invoke(job.closure, task, thread);
+      note_task();
     }
   } catch (...) {
     const std::lock_guard lock(job.error_mutex);
@@ -139,7 +150,10 @@ void Team::take_tasks(int thread) {
 
 void Team::run(std::int64_t n_tasks, Invoke invoke, const void* closure) {
   if (workers_.empty() || n_tasks <= 1) {
-    for (std::int64_t task = 0; task < n_tasks; ++task) invoke(closure, task, 0);
+    for (std::int64_t task = 0; task < n_tasks; ++task) {
+      invoke(closure, task, 0);
+      note_task();
+    }
     return;
   }
   Job& job = *job_;

@@ -70,19 +70,25 @@ void QuantisedRows::start(Team& team, const TreeTask& task, std::int64_t n_all, 
   const GradientStats stats = find_stats(team, task, exchange, n_rows);
   layout_ = choose_layout(stats, n_rows, task.hessian != nullptr, fine);
   const std::int64_t words = layout_.wide ? 4 : 1;  // 32-bit words per row
-  values_.grow_to(n_all * words);
+  if (std::ssize(task.row_values) >= n_all * words) {
+    own_ = {};
+    values_ = task.row_values.data();
+  } else {
+    own_.grow_to(n_all * words);
+    values_ = own_.data();
+  }
   std::vector<Sums> sums(at(team.n_threads()));
   for_blocks(team, task.n_rows, kRowBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int thread) {
     const RowBlock block(task, begin, end);
     if (task.rows == nullptr) {
       sums[at(thread)] +=
-          kernels().quantize(block.gradient, block.hessian, end - begin, layout_, values_.data() + begin * words);
+          kernels().quantize(block.gradient, block.hessian, end - begin, layout_, values_ + begin * words);
       return;
     }
     std::vector<std::uint32_t> own(at((end - begin) * words));
     sums[at(thread)] += kernels().quantize(block.gradient, block.hessian, end - begin, layout_, own.data());
     for (std::int64_t i = 0; i < end - begin; ++i) {
-      std::copy_n(own.data() + i * words, words, values_.data() + task.rows[begin + i] * words);
+      std::copy_n(own.data() + i * words, words, values_ + task.rows[begin + i] * words);
     }
   });
   total_ = {};

@@ -18,13 +18,14 @@ class QuantisedRows {
 
   const CellLayout& layout() const { return layout_; }
   // By row: PackedRow, or WideCell in a wide layout.
-  const std::uint32_t* values() const { return values_.data(); }
+  const std::uint32_t* values() const { return values_; }
   // Sums over all rows of all shards.
   const Sums& total() const { return total_; }
 
  private:
   CellLayout layout_;
-  Buffer<std::uint32_t> values_;
+  Buffer<std::uint32_t> own_;        // unused where the task brings memory for the values
+  std::uint32_t* values_ = nullptr;  // the task's memory, or own_
   Sums total_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <future>
+#include <numeric>
 #include <system_error>
 
 #if defined(_WIN32)
@@ -14,6 +15,7 @@
 #include <unistd.h>
 #endif
 
+#include "core/storage.h"
 #include "core/timer.h"
 
 namespace gossamer {
@@ -161,7 +163,6 @@ PageWriter::PageWriter(const BinMatrix& like, std::int64_t n_rows, std::int64_t 
 
 template <class View>
 bool PageWriter::add_rows(Team& team, const View& rows) {
-  if (rows.n_rows > shape_.n_rows - n_added_) throw std::invalid_argument("there are more rows than were announced");
   BinMatrix part(unplaced(*page_), rows.n_rows, page_->storage());
   part.fill(team, rows, Use::other);
   misfits_.clear();
@@ -172,15 +173,20 @@ bool PageWriter::add_rows(Team& team, const View& rows) {
     }
   }
   if (!misfits_.empty()) return false;
-  for (std::int64_t done = 0; done < rows.n_rows;) {
-    const std::int64_t n = std::min(rows.n_rows - done, page_->n_rows() - n_in_page_);
+  add(part);
+  return true;
+}
+
+void PageWriter::add(const BinMatrix& part) {
+  if (part.n_rows() > shape_.n_rows - n_added_) throw std::invalid_argument("there are more rows than were announced");
+  for (std::int64_t done = 0; done < part.n_rows();) {
+    const std::int64_t n = std::min(part.n_rows() - done, page_->n_rows() - n_in_page_);
     page_->put_rows(part, n_in_page_, {done, done + n});
     done += n;
     n_in_page_ += n;
     n_added_ += n;
     if (n_in_page_ == page_->n_rows()) write_page();
   }
-  return true;
 }
 
 bool PageWriter::add(Team& team, const MatrixView& rows) { return add_rows(team, rows); }
@@ -221,6 +227,73 @@ std::vector<char> PageWriter::has_missing() const {
   std::vector<char> flags;
   for (const Feature& feature : page_->features()) flags.push_back(feature.has_missing);
   return flags;
+}
+
+// ---- writing again ----
+
+namespace {
+
+// One page as a table of its own.
+class OnePage : public RowPages {
+ public:
+  explicit OnePage(const RowPage& page) : page_(page) {
+    page_.number = 0;
+    page_.rows = {0, page.rows.end - page.rows.begin};
+  }
+  std::span<const RowRange> ranges() const override { return {&page_.rows, 1}; }
+  void for_each(const std::function<void(const RowPage&)>& body) override { body(page_); }
+
+ private:
+  RowPage page_;
+};
+
+std::shared_ptr<BinMatrix> empty_beside(const BinMatrix& left, const BinMatrix& right, std::int32_t first_column) {
+  Team alone(1);
+  const auto none = std::span<const std::int32_t>();
+  return put_beside(alone, *make_page_layout(left, none), *make_page_layout(right, none), first_column);
+}
+
+std::int64_t longest_page(const BinMatrix& matrix) {
+  if (matrix.pages() == nullptr) throw std::invalid_argument("the table is not on pages");
+  std::int64_t most = 1;
+  for (const RowRange& rows : matrix.pages()->ranges()) most = std::max(most, rows.end - rows.begin);
+  return most;
+}
+
+}  // namespace
+
+BesideWriter::BesideWriter(std::shared_ptr<BinMatrix> left, std::shared_ptr<BinMatrix> right, std::int32_t first_column,
+                           int file)
+    : left_(std::move(left)),
+      right_(make_page_layout(*right, {})),
+      first_column_(first_column),
+      layout_(empty_beside(*left_, *right_, first_column)),
+      page_rows_(longest_page(*left_)),
+      writer_(*layout_, left_->n_rows(), page_rows_, file) {}
+
+void BesideWriter::write(Team& team, const MatrixView& values) {
+  if (values.n_rows != left_->n_rows()) throw std::invalid_argument("the tables differ in rows");
+  for (const Feature& f : right_->features()) {
+    if (f.column < 0 || f.column >= values.n_columns) throw std::invalid_argument("the rows have too few columns");
+  }
+  std::vector<RowIdx> rows;
+  left_->pages()->for_each([&](const RowPage& page) {
+    const std::int64_t n = page.rows.end - page.rows.begin;
+    rows.resize(at(n));
+    std::iota(rows.begin(), rows.end(), RowIdx{0});
+    BinMatrix there(unplaced(*left_), n, left_->storage(), std::make_shared<OnePage>(page));
+    for (std::size_t f = 0; f < there.features().size(); ++f) {
+      there.features()[f].has_missing = left_->features()[f].has_missing;
+    }
+    BinMatrix left(unplaced(*left_), n, left_->storage());
+    left.fill_from(team, there, rows);
+    MatrixView part = values;
+    part.n_rows = n;
+    visit(values, [&](const auto& view) { part.data = view.data + page.rows.begin * view.row_stride; });
+    BinMatrix right(unplaced(*right_), n, right_->storage());
+    right.fill(team, part, Use::other);
+    writer_.add(*put_beside(team, left, right, first_column_));
+  });
 }
 
 // ---- reading ----

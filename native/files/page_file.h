@@ -76,6 +76,8 @@ class PageWriter {
   // Adds the next rows. False: values of some features do not fit their bundle, and the file is of no use.
   bool add(Team& team, const MatrixView& rows);
   bool add(Team& team, const SparseView& rows);
+  // Adds rows that are in bins already, stored as in `like`.
+  void add(const BinMatrix& part);
   const std::vector<std::int32_t>& misfits() const { return misfits_; }
   // Writes what is left; returns the checksum of every page.
   std::vector<std::uint64_t> finish();
@@ -136,6 +138,27 @@ class FilePages : public RowPages {
 // A table in pages. `like` says how features are stored, `has_missing` which of them are missing somewhere.
 std::shared_ptr<BinMatrix> make_paged(const BinMatrix& like, const std::vector<char>& has_missing,
                                       std::shared_ptr<FilePages> pages, std::int64_t n_rows);
+
+// Writes the pages of a table again, with more features.
+class BesideWriter {
+ public:
+  // `left` is on pages; `right` says how the other features are stored. Column c of theirs becomes first_column + c.
+  BesideWriter(std::shared_ptr<BinMatrix> left, std::shared_ptr<BinMatrix> right, std::int32_t first_column, int file);
+  // Reads all pages of `left`, and writes them with the values of the other features, which have the same rows.
+  void write(Team& team, const MatrixView& values);
+  // How all features are stored; it has no rows.
+  std::shared_ptr<BinMatrix> layout() const { return layout_; }
+  std::int64_t page_rows() const { return page_rows_; }
+  std::vector<std::uint64_t> finish() { return writer_.finish(); }
+  std::vector<char> has_missing() const { return writer_.has_missing(); }
+
+ private:
+  std::shared_ptr<BinMatrix> left_, right_;
+  std::int32_t first_column_;
+  std::shared_ptr<BinMatrix> layout_;
+  std::int64_t page_rows_;
+  PageWriter writer_;
+};
 
 // An empty table that stores features as pages can: `like` without sparse columns, and without these features in
 // bundles. Any feature outside of a bundle may be missing.

@@ -426,6 +426,45 @@ class PageWriter:
     def finish(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
         """The checksum of every page."""
 
+class BesideWriter:
+    """Writes the pages of a table again, with more features."""
+
+    def __init__(self, left: BinMatrix, right: BinMatrix, first_column: int, file: int) -> None:
+        """
+        `left` is on pages, `right` says how the other features are stored. Column c of the
+        latter becomes first_column + c.
+        """
+
+    def write(
+        self,
+        values: Annotated[NDArray, dict(shape=(None, None), device="cpu", writable=False)],
+        n_threads: int,
+    ) -> None:
+        """The other features' values in all rows."""
+
+    def finish(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+        """The checksum of every page."""
+
+    def has_missing(self) -> Annotated[NDArray[numpy.int8], dict(shape=(None,))]: ...
+    @property
+    def layout(self) -> BinMatrix:
+        """An empty table that stores all features as the pages do."""
+
+    @property
+    def page_rows(self) -> int: ...
+
+class RowFile:
+    """An array by row in a file; little of it is in memory at a time."""
+
+    def __init__(self, file: int, n_bytes: int) -> None:
+        """`file` may be closed then."""
+
+    def array(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+        """The bytes, which may be changed."""
+
+def release_row_files() -> None:
+    """Gives back the resident memory of all row files, not their bytes."""
+
 def page_layout(
     like: BinMatrix,
     not_bundled: Annotated[
@@ -1562,6 +1601,11 @@ class Grower:
         Grows the trees of a round (arrays are output-major) and adds their values to the scores of
         their rows; with labels, leaf values are refitted.
         """
+
+    def use_row_values(
+        self, memory: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu")]
+    ) -> None:
+        """Rounded gradients go to this memory: a number for each row, or four."""
 
     def stats(self) -> dict:
         """Seconds per stage and amounts of work so far."""

@@ -21,8 +21,9 @@ from gossamer.data.categories.statistic_columns import choose_encoded, choose_so
 from gossamer.data.categories.target_statistics import TargetStatistics
 from gossamer.data.categories.target_sums import class_targets
 from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
-from gossamer.data.storage.on_disk import refuse_on_disk
-from gossamer.errors import DataError, ParameterError
+from gossamer.data.storage.on_disk import write_beside
+from gossamer.data.storage.row_files import blocks
+from gossamer.errors import DataError, ParameterError, message
 from gossamer.model.training.memory import check_statistics
 from gossamer.objectives import Objective
 from gossamer.params import Params
@@ -173,21 +174,20 @@ class DerivedTables:
         derived: How they are made.
         table: The training data, with all columns.
         own: The bins of the derived columns alone; it has no rows.
+        params: Where tables on disk go.
     """
 
     derived: Derived
     table: BinnedTable
     own: BinnedTable
+    params: Params
 
     def extend(self, binned: BinnedTable, n_threads: int) -> BinnedTable:
-        """Return the table of other data with its derived columns.
-
-        Raises:
-            NotSupportedError: If the bins of the other data are on disk.
-        """
-        refuse_on_disk(binned, "cat_target_statistics (other than off)")
+        """Return the table of other data with its derived columns."""
         features = np.flatnonzero(binned.binning.is_categorical)
         values = self.derived.statistics.transform(_codes_of_bins(binned, features)[1], n_threads)
+        if _native.on_disk(binned.bins) is not None:
+            return write_beside(binned, self.own, values, self.params, n_threads)
         right = BinnedTable(self.own.binning, _native.bin_like(self.own.bins, values, n_threads))
         return put_beside(binned, right, n_threads)
 
@@ -217,16 +217,16 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
             got="on",
             expected="auto or off",
         )
+    encoded = list(range(len(features)))
+    if wanted == "auto":
+        n_used = [_count_codes(binned, int(feature)) for feature in features]
+        encoded = choose_encoded(n_used, data.n_rows)
+    if not encoded:
+        return None
     check_statistics(params, data, objective, len(features), 0)
     categories, codes = _codes_of_bins(binned, features)
-    n_used = [len(np.unique(column)) for column in codes]
-    encoded = list(range(len(codes)))
-    if wanted == "auto":
-        encoded = choose_encoded(n_used, data.n_rows)
     n_codes = [len(known) + 1 for known in categories]
     sources = choose_sources(codes, n_codes, encoded, params.cat_combinations)
-    if not sources:
-        return None
     n_threads = resolve_threads(params.num_threads, data.n_rows, len(sources))
     targets = _targets(data, objective)
     n_statistics = 1 + (1 if targets.ndim == 1 else len(targets))
@@ -249,14 +249,17 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
         enable_bundle=False, is_enable_sparse=False, max_bin_by_feature=(), forcedbins_filename=""
     )
     right = bin_table(Table(values), plain, weight=data.targets.weight)
-    table = put_beside(binned, right, n_threads)
+    if _native.on_disk(binned.bins) is not None:
+        table = write_beside(binned, right, values, params, n_threads)
+    else:
+        table = put_beside(binned, right, n_threads)
     for i in encoded:  # both kinds of splits together are worse than either
         table.bins.hide(int(features[i]))
     for feature in range(binned.binning.n_features, table.binning.n_features):
         table.bins.set_l2(feature, params.cat_statistics_l2)
     bins = right.binning
     empty = _native.BinMatrix(bins.columns, bins.upper, bins.offsets, int(bins.missing_kind), 0)
-    return DerivedTables(derived, table, BinnedTable(bins, empty))
+    return DerivedTables(derived, table, BinnedTable(bins, empty), params)
 
 
 def check_options(params: Params) -> None:
@@ -281,13 +284,31 @@ def _codes_of_bins(
     categories: list[npt.NDArray[np.int32]] = []
     codes: list[npt.NDArray[np.int32]] = []
     for feature in features:
-        by_bin = binned.binning.categories_of(int(feature))
-        known = by_bin >= 0
-        categories.append(by_bin[known])
-        code = np.full(len(by_bin) + 1, int(known.sum()), dtype=np.int32)
-        code[:-1][known] = np.arange(known.sum(), dtype=np.int32)
+        known, code = _code_by_bin(binned, int(feature))
+        categories.append(known)
         codes.append(code[binned.copy_column(int(feature))])
     return categories, codes
+
+
+def _code_by_bin(
+    binned: BinnedTable, feature: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the categories of a feature, and the code of each of its bins."""
+    by_bin = binned.binning.categories_of(feature)
+    known = by_bin >= 0
+    code = np.full(len(by_bin) + 1, int(known.sum()), dtype=np.int32)
+    code[:-1][known] = np.arange(known.sum(), dtype=np.int32)
+    return by_bin[known], code
+
+
+def _count_codes(binned: BinnedTable, feature: int) -> int:
+    """Return how many codes of a feature occur in its rows."""
+    _, code = _code_by_bin(binned, feature)
+    bins = binned.copy_column(feature)
+    counts = np.zeros(len(code), dtype=np.int64)
+    for part in blocks(len(bins)):
+        counts += np.bincount(bins[part], minlength=len(code))
+    return len(np.unique(code[counts > 0]))
 
 
 def _targets(data: BuiltData, objective: Objective) -> npt.NDArray[Any]:

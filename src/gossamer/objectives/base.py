@@ -67,7 +67,13 @@ class Gradients:
 
     @classmethod
     def empty(
-        cls, n_rows: int, n_outputs: int, *, has_hessian: bool, weighable: bool = False
+        cls,
+        n_rows: int,
+        n_outputs: int,
+        *,
+        has_hessian: bool,
+        weighable: bool = False,
+        allocate: Callable[[int, npt.DTypeLike], npt.NDArray[Any]] = np.empty,
     ) -> Gradients:
         """Allocate the derivatives of `n_outputs` scores per row.
 
@@ -75,10 +81,12 @@ class Gradients:
             n_rows: Number of rows.
             n_outputs: Scores per row.
             has_hessian: Whether the objective fills in hessians.
-            weighable: Whether rows will be weighted, so that hessians need room in any case.
+            weighable: Whether rows will be weighted, so that hessians are allocated in any case.
+            allocate: Returns an array of some size and type.
         """
-        gradient = np.empty(n_rows * n_outputs, dtype=np.float32)
-        hessian = np.empty_like(gradient) if has_hessian or weighable else None
+        size = n_rows * n_outputs
+        gradient = allocate(size, np.float32)
+        hessian = allocate(size, np.float32) if has_hessian or weighable else None
         return cls(gradient, hessian, has_hessian)
 
     def split(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _MOST_STEPS = 200
+# Rows whose derivatives are in memory at a time.
+_MOST_ROWS = 2**19
 # Relative to the width of the bracket.
 _TOLERANCE = 1e-10
 
@@ -101,13 +103,21 @@ def best_constant(loss: _native.LossArgs, targets: Targets, low: float, high: fl
         >>> round(best_constant(loss, targets, -30, 30), 6) == round(math.log(3), 6)
         True
     """
-    gradient = np.empty(targets.n_rows, dtype=np.float32)
-    hessian = np.empty_like(gradient)
+    most = min(targets.n_rows, _MOST_ROWS)
+    gradients, hessians = np.empty(most, np.float32), np.empty(most, np.float32)
 
     def slope_at(score: float) -> tuple[float, float]:
-        scores = np.full(targets.n_rows, score)
-        _native.gradients_of(loss, scores, targets.label, targets.weight, gradient, hessian, 1)
-        return float(gradient.sum(dtype=np.float64)), float(hessian.sum(dtype=np.float64))
+        slope = curvature = 0.0
+        scores = np.full(most, score)
+        for begin in range(0, targets.n_rows, most):
+            label = targets.label[begin : begin + most]
+            weight = None if targets.weight is None else targets.weight[begin : begin + most]
+            n = len(label)
+            gradient, hessian = gradients[:n], hessians[:n]
+            _native.gradients_of(loss, scores[:n], label, weight, gradient, hessian, 1)
+            slope += float(gradient.sum(dtype=np.float64))
+            curvature += float(hessian.sum(dtype=np.float64))
+        return slope, curvature
 
     smallest = _TOLERANCE * max(high - low, math.ulp(max(abs(low), abs(high))))
     score = 0.5 * (low + high)

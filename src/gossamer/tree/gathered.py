@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.data.storage.row_files import put_rows, take_rows
 from gossamer.objectives import Gradients
 
 
@@ -39,21 +39,18 @@ class SampleGrower:
         """Grow the tree of each output, and add its values to the scores of the sample."""
         sample = self._bins.take_rows(rows, n_threads, as_sample=True)
         grower = _native.Grower(sample)
-        taken = self._take(score, rows)
+        n_rows, hessian = self._bins.n_rows, gradients.hessian
+        taken = take_rows(score, n_rows, rows)
         trees = grower.grow(
-            self._take(gradients.gradient, rows),
-            None if gradients.hessian is None else self._take(gradients.hessian, rows),
+            take_rows(gradients.gradient, n_rows, rows),
+            None if hessian is None else take_rows(hessian, n_rows, rows),
             None,
             settings,
-            None if label is None else self._take(label, rows),
+            None if label is None else take_rows(label, n_rows, rows),
             taken,
             n_threads,
         )
-        score.reshape(-1, self._bins.n_rows)[:, rows] = taken.reshape(-1, len(rows))
+        put_rows(taken, n_rows, rows, score)
         self.stats.update(grower.stats())
         self.stats["passes"] += 1
         return trees
-
-    def _take(self, values: npt.NDArray[Any], rows: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-        """The values of the sample, output after output."""
-        return np.ascontiguousarray(values.reshape(-1, self._bins.n_rows)[:, rows]).reshape(-1)

@@ -15,6 +15,7 @@ from gossamer.cuda.trainer import DeviceTrainer
 from gossamer.data import Targets
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.row_files import RowFiles
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import default_names
 from gossamer.errors import NotSupportedError, ParameterError
@@ -157,6 +158,11 @@ class TreeGrower:
         """Leave other memory to histograms and samples from now on, see `max_memory`."""
         self._held = held
         self.set_params(self._params)
+
+    def use_row_files(self, files: RowFiles) -> None:
+        """Keep gradients that are rounded for a tree in a file from now on."""
+        # A row takes four numbers where the largest gradient is far above the others.
+        self._native.use_row_values(files.zeros(4 * self._table.n_rows, np.uint32))
 
     def set_params(self, params: Params) -> None:
         """Take other settings for the trees to come; those before stay where they do not fit."""

@@ -30,6 +30,7 @@ from gossamer.data.request import Request
 from gossamer.data.storage.budget import Budget
 from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.files import model_file
+from gossamer.model.training.memory import Placement, may_be_in_files, place_rows
 from gossamer.model.training.pass_report import PassReport
 from gossamer.model.training.training import Training
 from gossamer.params import resolve
@@ -84,6 +85,104 @@ def test_bytes_are_those_of_memory(name: str, pages_of: PagesOf) -> None:
     for num_threads, page_rows in ((1, 8192), (2, 3 * 8192), (3, 1 << 16)):
         pages_of(page_rows)
         assert bytes_of(CASES[name], num_threads, max_memory="1GB") == expected, page_rows
+
+
+@pytest.fixture
+def rows_in_files(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Have scores and gradients in files wherever they may be; the list says where they were."""
+    were: list[bool] = []
+
+    def place(params: Any, objective: Any, data: Any, *rest: Any, **options: Any) -> Placement:
+        placed = place_rows(params, objective, data, *rest, **options)
+        were.append(may_be_in_files(params, objective, data))
+        return replace(placed, in_files=placed.in_files or were[-1])
+
+    monkeypatch.setattr("gossamer.model.training.training.place_rows", place)
+    return were
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_bytes_with_scores_in_files(
+    name: str, pages_of: PagesOf, rows_in_files: list[bool]
+) -> None:
+    expected = bytes_of(CASES[name], 1)
+    assert not any(rows_in_files)  # bins in memory
+    pages_of(8192)
+    assert bytes_of(CASES[name], 2, max_memory="1GB") == expected
+
+
+def test_most_objectives_may_have_scores_in_files(
+    pages_of: PagesOf, rows_in_files: list[bool]
+) -> None:
+    pages_of(8192)
+    for objective, may in {
+        **dict.fromkeys(("l2", "binary", "poisson", "gamma", "cross_entropy"), True),
+        **dict.fromkeys(("l1", "quantile", "huber"), False),  # values of leaves from residuals
+    }.items():
+        label = (Y > 0) + 0.5 * (objective in ("gamma", "poisson"))
+        train({"objective": objective, "max_memory": "1GB", "verbosity": -1}, Dataset(X, label), 1)
+        assert rows_in_files[-1] == may, objective
+    classes = Dataset(X, Y > 0)
+    params = {"objective": "multiclass", "num_class": 2, "max_memory": "1GB", "verbosity": -1}
+    train(params, classes, 1)
+    assert rows_in_files[-1]
+    for boosting in ("dart", "rf"):
+        more = {"boosting": boosting, "bagging_fraction": 0.5, "num_class": 1}
+        train({**params, **more, "objective": "binary"}, classes, 1)
+        assert not rows_in_files[-1]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"bagging_fraction": 0.3, "objective": "binary"},
+        {"data_sample_strategy": "goss", "learning_rate": 1.0},
+        {"data_sample_strategy": "mvs", "bagging_fraction": 0.3},
+    ],
+    ids=str,
+)
+def test_a_training_with_scores_in_files(
+    params: dict[str, Any], pages_of: PagesOf, rows_in_files: list[bool]
+) -> None:
+    """Validation sets, rounds taken back, other parameters, evaluation, other data."""
+
+    def run(**more: Any) -> tuple[Any, ...]:
+        settings = {"num_leaves": 15, "verbosity": -1, **params, **more}
+        data = Dataset(X[:20_000], Y[:20_000] > 0, params=more, free_raw_data=False)
+        booster = Booster(settings, data)
+        booster.update()
+        booster.add_valid(data.create_valid(X[20_000:], Y[20_000:] > 0), "other")
+        booster.update()
+        booster.rollback_one_iter()
+        booster.update()
+        booster.reset_parameter({"learning_rate": 0.3, "lambda_l2": 2.0})
+        booster.update()
+        scores = booster.eval_train(), booster.eval_valid()
+        booster.update(Dataset(X[5000:], Y[5000:] > 0, reference=data, params=more))
+        return booster.model_to_string(), *scores
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
+    assert rows_in_files[-1]
+
+
+def test_a_training_goes_on_with_scores_in_files(
+    pages_of: PagesOf, rows_in_files: list[bool]
+) -> None:
+    first = train({"verbosity": -1}, Dataset(X, Y), 2)
+
+    def run(**more: Any) -> str:
+        data = Dataset(X, Y, init_score=Y / 2, params=more, free_raw_data=False)
+        alone = train({"verbosity": -1, **more}, data, 2).model_to_string()
+        data = Dataset(X, Y, params=more, free_raw_data=False)
+        return alone + train({"verbosity": -1, **more}, data, 2, init_model=first).model_to_string()
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
+    assert rows_in_files[-1]
 
 
 def test_samples_that_do_not_fit_are_read_page_by_page(
@@ -151,6 +250,97 @@ def test_categories_and_rollback(pages_of: PagesOf) -> None:
     expected = run()
     pages_of(16384)
     np.testing.assert_array_equal(run(max_memory="1GB"), expected)
+
+
+# ---- target statistics ----
+
+TOWNS = np.array([f"town {i}" for i in range(250)])
+TOWN = RNG.integers(0, 250, N_ROWS)
+CITY = RNG.integers(0, 4, N_ROWS)
+
+
+def frame_of(rows: slice = slice(None)) -> pandas.DataFrame:
+    frame = pandas.DataFrame(X[rows], columns=list("abcdef"))
+    return frame.assign(town=TOWNS[TOWN[rows]], city=TOWNS[CITY[rows]])
+
+
+def statistics_bytes(params: dict[str, Any], **more: Any) -> tuple[bytes, Any]:
+    """The model's bytes, and the last values of metrics on validation data."""
+    label = Y + np.sin(TOWN)
+    if "objective" in params:
+        label = np.digitize(label, [-1, 1])
+    head, tail = slice(20_000), slice(20_000, None)
+    weight = 0.1 + np.abs(np.nan_to_num(X[head, 5]))
+    data = Dataset(frame_of(head), label[head], weight=weight)
+    valid = data.create_valid(frame_of(tail), label[tail])
+    settings = {"num_leaves": 15, "verbosity": -1, "num_threads": 2, **params, **more}
+    booster = train(settings, data, 3, [valid])
+    assert (on_disk(data) is not None) == (on_disk(valid) is not None) == bool(more)
+    assert booster.model.derived is not None
+    return model_file.to_bytes(booster.model), booster.best_score
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"cat_target_statistics": "on"},
+        {"cat_target_statistics": "auto"},
+        {"cat_target_statistics": "on", "cat_combinations": 2, "bagging_fraction": 0.4},
+        {"cat_target_statistics": "on", "objective": "multiclass", "num_class": 3},
+    ],
+    ids=str,
+)
+def test_target_statistics_on_pages(params: dict[str, Any], pages_of: PagesOf) -> None:
+    expected = statistics_bytes(params)
+    for page_rows in (8192, 3 * 8192):
+        pages_of(page_rows)
+        assert statistics_bytes(params, max_memory="1GB") == expected
+
+
+def test_columns_of_few_levels_have_no_statistics(parquet: Path, pages_of: PagesOf) -> None:
+    def run(**params: Any) -> str:
+        data = Dataset(parquet, label="y", params=params)
+        booster = train({"verbosity": -1, **params}, data, 2)
+        assert (on_disk(data) is not None) == bool(params)
+        assert booster.model.derived is None
+        return booster.model_to_string()
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
+
+
+def test_statistics_on_pages_that_do_not_fit(pages_of: PagesOf) -> None:
+    pages_of(8192)
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 900, (1_000_000, 2))
+    label = codes[:, 0] % 7 + codes[:, 1] % 5
+    data = Dataset(codes, label, categorical_feature=[0, 1], params={"max_memory": "80MB"})
+    data.construct()
+
+    def run(max_memory: str) -> Any:
+        params = {"max_memory": max_memory, "verbosity": -1, "cat_target_statistics": "on"}
+        return train(params, data, 1)
+
+    text = smallest(run, "60MB")
+    assert "for target statistics" in text
+    assert "cat_target_statistics=off" in text
+
+
+def test_a_full_disk_while_statistics_are_written(
+    pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages_of(8192)
+
+    class FullDisk:
+        def __init__(self, *_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    params = {"cat_target_statistics": "on", "max_memory": "1GB", "verbosity": -1}
+    data = Dataset(frame_of(), Y, params=params).construct()
+    monkeypatch.setattr(_native, "BesideWriter", FullDisk)
+    with pytest.raises(OSError, match="the disk is full"):
+        train(params, data, 1)
 
 
 # ---- passes ----
@@ -500,6 +690,38 @@ def test_a_cache_dir_that_is_a_file(parquet: Path, pages_of: PagesOf, tmp_path: 
         from_file(parquet, max_memory="1GB", cache_dir=str(tmp_path / "file")).construct()
 
 
+def test_a_disk_without_space_for_scores(
+    pages_of: PagesOf, rows_in_files: list[bool], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The system's answer is made up for the second file; nothing is left of the first."""
+    pages_of(8192)
+    row_file, made = _native.RowFile, []
+
+    def fill(descriptor: int, n_bytes: int) -> Any:
+        if made:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        made.append(n_bytes)
+        return row_file(descriptor, n_bytes)
+
+    params = {"max_memory": "1GB", "cache_dir": str(tmp_path / "cache"), "verbosity": -1}
+    data = Dataset(X, Y, params=params).construct()
+    monkeypatch.setattr(_native, "RowFile", fill)
+    with pytest.raises(OSError, match="the disk is full") as error:
+        train(params, data, 1)
+    assert error.value.errno == errno.ENOSPC
+    assert made and list((tmp_path / "cache").iterdir()) == []
+    monkeypatch.undo()
+    train(params, data, 1)
+
+
+def test_the_system_refuses_space_for_scores() -> None:
+    what = "scores and gradients could not be put on disk"
+    with open("/dev/full", "r+b", buffering=0) as file, pytest.raises(OSError, match=what):
+        _native.RowFile(file.fileno(), 1000)
+    with pytest.raises(ValueError, match="at least one byte"):
+        _native.RowFile(0, 0)
+
+
 SMALL_DISK = """
 import resource, sys
 import numpy as np
@@ -701,26 +923,6 @@ def test_a_training_on_pages_refuses_before_it_makes_scores(
         train({"multi_strategy": "multi_output_tree"}, data, 1)
 
 
-def test_target_statistics_of_validation_data_on_disk_are_refused(
-    parquet: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Budget, "holds_validation", lambda *_: False)
-    params = {"cat_target_statistics": "on", "max_memory": "1GB", "verbosity": -1}
-    data = from_file(parquet, **params)
-    valid = Dataset(parquet, label="y", reference=data)
-    with pytest.raises(NotSupportedError, match="cat_target_statistics"):
-        train(params, data, 1, valid_sets=[valid])
-
-
-def test_target_statistics_are_refused(parquet: Path, pages_of: PagesOf) -> None:
-    pages_of(8192)
-    with pytest.raises(NotSupportedError, match="cat_target_statistics=off"):
-        Dataset(parquet, label="y", params={"max_memory": "1GB"}).construct()
-    data = from_file(parquet, max_memory="1GB").construct()
-    with pytest.raises(NotSupportedError, match="cat_target_statistics"):
-        train({"cat_target_statistics": "on", "max_memory": "1GB"}, data, 1)
-
-
 def test_methods_that_need_memory_say_so(pages_of: PagesOf, tmp_path: Path) -> None:
     pages_of(8192)
     data = Dataset(X, Y, params={"max_memory": "1GB"}).construct()
@@ -787,13 +989,16 @@ def test_the_error_names_the_largest_terms() -> None:
 
     text = smallest(run, "40MB")
     assert "to train on 2,000,000 rows" in text
-    assert "rows of leaves (24MB), scores (16MB)" in text
-    # Binary log loss has hessians.
-    booster = run("90MB")
-    assert booster.training is not None
-    with pytest.raises(ParameterError, match=r"gradients \(16MB\)"):
-        binary = Dataset(table, label > 3, params={"max_memory": "76MB"}).construct()
-        train({"objective": "binary", "max_memory": "70MB"}, binary, 1)
+    assert "rows of leaves (16MB), parts of files (16MB), small buffers (12MB), labels" in text
+    # Scores and gradients of other boosting modes are in memory; binary log loss has hessians.
+    binary = Dataset(table, label > 3, params={"max_memory": "76MB"}).construct()
+    params = {"objective": "binary", "boosting": "dart", "num_leaves": 4, "verbosity": -1}
+
+    def run_dart(max_memory: str) -> Any:
+        return train({**params, "max_memory": max_memory}, binary, 1)
+
+    text = smallest(run_dart, "90MB")
+    assert "scores (48MB), rows of leaves (24MB), gradients (16MB)" in text
 
 
 def test_reading_is_refused_before_any_row_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def build(source: Source, request: Request, reference: BuiltData | None) -> Buil
     if reference is None and source.n_rows is not None:
         width = source.n_columns if columns is None else len(columns)
         n_file_columns = width if source.is_columnar else 0
-        check_before_reading(source.n_rows, width, params, n_file_columns=n_file_columns)
+        check_before_reading(source.n_rows, width, params, n_file_columns)
     known = None if reference is None else reference.columns.levels or NO_LEVELS
     pieces = ChunkedSource(source, columns, read, known)
     fields = request.with_fields(pieces.fields)

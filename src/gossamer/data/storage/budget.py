@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from gossamer import _native
-from gossamer.errors import ParameterError
+from gossamer.data.storage import row_files
+from gossamer.errors import ParameterError, message
 from gossamer.params import Params
 from gossamer.params.memory import write_memory
 
-# Reading and binning pieces of a table; and for each row, its label as it is read and checked.
+# Reading and binning pieces of a table.
 _READING: Final = 48 * 10**6
-_READ_BYTES: Final = 14
+# A row's label as it is read; and after that, while it is checked.
+_READ_LABEL, _CHECKED_LABEL = 8, 14
 # A Parquet file has a page of each column in memory.
 _COLUMN_PAGE: Final = 1_200_000
 # Small things in training.
@@ -25,6 +27,8 @@ _LARGE_LIMIT: Final = 300 * 10**6  # from here on pages are large
 # A histogram of a large leaf has two 64-bit sums and a 32-bit count in each cell.
 _CELL_BYTES: Final = 20
 _FEWEST_HISTOGRAMS: Final = 6
+# The parts of scores and gradients in files that are in memory at a time.
+_FILE_PARTS: Final = 16 * 10**6
 # Bytes of a row's label; of its number in its leaf, twice; of its rounded gradient.
 _LABEL, _IN_LEAF, _ROUNDED = 4, 8, 4
 
@@ -109,24 +113,38 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         steps = max(self.page_bytes // max(row_bytes * PAGE_STEP, 1), 1)
         return int(min(steps * PAGE_STEP, -(-max(n_rows, 1) // PAGE_STEP) * PAGE_STEP))
 
-    def check_reading(self, n_rows: int, n_file_columns: int, n_outputs: int = 0) -> None:
+    def check_reading(self, n_rows: int, n_file_columns: int) -> None:
         """Raise where a table cannot be read within the limit, wherever its bins go.
 
         Args:
             n_rows: Rows of the table.
             n_file_columns: Columns, where each has a buffer of its own while a file is read.
-            n_outputs: Of training data: scores of a row, or fewer. What training takes at least is
-                checked, too.
 
         Raises:
             ParameterError: With the smallest limit that works.
         """
-        needs = reading_needs(n_file_columns) | {"labels": n_rows * _READ_BYTES}
-        self.require(f"to read {n_rows:,} rows", needs)
-        if n_outputs:
-            needs = {"small buffers": _OVERHEAD}
-            needs |= row_needs(n_rows, n_outputs, has_hessian=False, has_weight=False)
-            self.require(f"to train on {n_rows:,} rows", needs)
+        what = f"to read {n_rows:,} rows"
+        self.require(what, reading_needs(n_file_columns) | {"labels": n_rows * _READ_LABEL})
+        self.require(what, {"small buffers": _OVERHEAD, "labels": n_rows * _CHECKED_LABEL})
+
+    def check_before_training(self, n_rows: int, params: Params) -> None:
+        """Raise where no training with these parameters would fit the limit.
+
+        Args:
+            n_rows: Rows of the training data.
+            params: Checked parameters.
+
+        Raises:
+            ParameterError: With a limit that is too small for every training.
+        """
+        k = max(params.num_class, 1)
+        every = [
+            {"small buffers": _OVERHEAD}
+            | row_needs(n_rows, k, has_hessian=False, has_weight=False, in_files=in_files)
+            for in_files in ((False, True) if files_fit(params) else (False,))
+        ]
+        least = min(every, key=lambda needs: sum(needs.values()))
+        self.require(f"to train on {n_rows:,} rows", least)
 
     def check_prediction(self, n_rows: int | None, n_file_columns: int, row_bytes: int) -> None:
         """Raise where the predictions of a file do not fit the limit.
@@ -197,6 +215,7 @@ def row_needs(
     has_weight: bool = True,
     has_start: bool = False,
     samples: bool = False,
+    in_files: bool = False,
 ) -> dict[str, int]:
     """Return what the rows of a training take, without their bins.
 
@@ -208,20 +227,37 @@ def row_needs(
         has_weight: Whether there are weights.
         has_start: Whether there are scores to start from.
         samples: Whether trees are grown on samples of the rows.
+        in_files: Whether scores and gradients are in files (see `RowFiles`).
 
     Example:
         >>> row_needs(1000, 1, has_hessian=False, has_weight=False)
         {'scores': 8000, 'gradients': 4000, 'labels': 4000, 'rows of leaves': 12000}
+        >>> row_needs(1000, 1, has_weight=False, in_files=True)
+        {'labels': 4000, 'rows of leaves': 8000, 'parts of files': 16000000}
     """
+    n_files = 1 if in_files else 0
     needs = {
-        "scores": 8 * n_outputs * (2 if has_start else 1),
-        "gradients": 4 * n_outputs * (2 if has_hessian else 1),
+        "scores": 8 * n_outputs * (has_start + 1 - n_files),
+        "gradients": 4 * n_outputs * (has_hessian + 1) * (1 - n_files),
         "labels": _LABEL * n_targets,
         "weights": 4 if has_weight else 0,
-        "rows of leaves": _IN_LEAF + _ROUNDED,
+        "rows of leaves": _IN_LEAF + _ROUNDED * (1 - n_files),
         "sampled rows": 12 if samples else 0,  # their numbers, and what they are chosen by
     }
-    return {name: n_rows * size for name, size in needs.items() if size}
+    found = {name: n_rows * size for name, size in needs.items() if size}
+    return found | {"parts of files": _FILE_PARTS} if in_files else found
+
+
+def files_fit(params: Params) -> bool:
+    """Whether scores and gradients may be in files, as far as parameters tell.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> files_fit(resolve({"boosting": "dart"}))
+        False
+    """
+    is_plain = params.boosting == "gbdt" and params.num_parallel_tree == 1
+    return row_files.AVAILABLE and is_plain
 
 
 def widest_row(n_columns: int) -> int:

@@ -75,7 +75,7 @@ class ChunkedMatrix(ChunkedTable):
         return self._table.take_rows(rows).values
 
 
-def check_supported(params: Params, has_categories: bool) -> None:
+def check_supported(params: Params) -> None:
     """Raise for what cannot be trained with bins on disk.
 
     Raises:
@@ -90,8 +90,6 @@ def check_supported(params: Params, has_categories: bool) -> None:
         asked.append(("multi_strategy", params.multi_strategy, "one_output_per_tree"))
     if params.max_conflict_rate > 0:
         asked.append(("max_conflict_rate", params.max_conflict_rate, "0"))
-    if has_categories and params.cat_target_statistics != "off":
-        asked.append(("cat_target_statistics", params.cat_target_statistics, "off"))
     for name, value, expected in asked:
         raise NotSupportedError.because(
             f"{name} needs the bins in memory, which may not fit max_memory",
@@ -105,8 +103,6 @@ def check_before_reading(
     n_rows: int,
     n_columns: int,
     params: Params,
-    *,
-    has_categories: bool = False,
     n_file_columns: int = 0,
 ) -> None:
     """Raise for limits that are too small, and what pages cannot do, before any row is read.
@@ -119,9 +115,10 @@ def check_before_reading(
         NotSupportedError: With the name of the parameter that needs memory.
     """
     budget = Budget.of(params)
-    budget.check_reading(n_rows, n_file_columns, max(params.num_class, 1))
+    budget.check_reading(n_rows, n_file_columns)
+    budget.check_before_training(n_rows, params)
     if budget.may_need_pages(n_rows, n_columns, params):
-        check_supported(params, has_categories)
+        check_supported(params)
 
 
 def check_training(params: Params, table: BinnedTable) -> None:
@@ -131,7 +128,7 @@ def check_training(params: Params, table: BinnedTable) -> None:
         NotSupportedError: With the name of the parameter.
     """
     if _native.on_disk(table.bins) is not None:
-        check_supported(params, bool(table.binning.is_categorical.any()))
+        check_supported(params)
 
 
 def refuse_on_disk(binned: BinnedTable, user: str) -> None:
@@ -175,17 +172,11 @@ def bin_training(
             return bin_table(table, params, names, categorical, weight)
         return table.bin(params, names, categorical, weight)
     pieces = ChunkedMatrix(table) if isinstance(table, Table) else table
-    check_before_reading(
-        pieces.n_rows,
-        pieces.n_columns,
-        params,
-        has_categories=len(categorical) > 0,
-        n_file_columns=pieces.n_file_columns,
-    )
+    check_before_reading(pieces.n_rows, pieces.n_columns, params, pieces.n_file_columns)
     store = PageStore(params.cache_dir, _source_key(pieces, params, categorical, names))
     stored = store.load(pieces.n_rows, pieces.n_columns)
     if stored is not None:
-        check_supported(params, len(categorical) > 0)
+        check_supported(params)
         return stored
     # Pages have no sparse columns.
     dense = replace(params, is_enable_sparse=False)
@@ -194,7 +185,7 @@ def bin_training(
         if isinstance(table, Table):
             return bin_table(table, params, names, categorical, weight)
         return fill_chunked(pieces, plan, params)
-    check_supported(params, len(categorical) > 0)
+    check_supported(params)
     return write_pages(pieces, plan.binning, plan.bins, params, store)
 
 
@@ -281,3 +272,33 @@ def write_pages(
         f"{pieces.n_rows / seconds:,.0f} rows per second."
     )
     return table
+
+
+def write_beside(
+    left: BinnedTable,
+    right: BinnedTable,
+    values: npt.NDArray[np.float32],
+    params: Params,
+    n_threads: int,
+) -> BinnedTable:
+    """Return a table on disk with more columns; its pages are written again.
+
+    Args:
+        left: A table on disk.
+        right: How the other columns are binned.
+        values: The other columns, in the same rows.
+        params: Checked parameters.
+        n_threads: Threads to use.
+
+    Raises:
+        OSError: If pages cannot be read or written.
+    """
+    binning = left.binning.beside(right.binning)
+    with PageStore(params.cache_dir, None).create() as file:
+        n_columns = left.binning.n_columns
+        writer = _native.BesideWriter(left.bins, right.bins, n_columns, file.start())
+        writer.write(values, n_threads)
+        checksums = writer.finish()
+        missing = writer.has_missing()
+        pages = Pages(binning, writer.layout, left.n_rows, writer.page_rows, checksums, missing)
+        return file.finish(pages)

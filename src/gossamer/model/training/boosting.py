@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data.built import BuiltData
+from gossamer.data.storage.row_files import blocks
 from gossamer.params import Params
 from gossamer.tree import Forest, Tree
 
@@ -98,9 +99,13 @@ class Boosting:
 
     def start_scores(self, training: Training, scored: ScoredSet) -> None:
         """Set scores to what they are before the first tree."""
-        scored.score[:] = 0.0 if scored.base is None else scored.base
+        score = scored.score
+        for part in blocks(len(score)):
+            score[part] = 0.0 if scored.base is None else scored.base[part]
         for k in range(training.n_outputs):
-            scored.output(k)[:] += training.start[k]
+            output = scored.output(k)
+            for part in blocks(len(output)):
+                output[part] += training.start[k]
 
     def add_rounds(self, training: Training, scored: ScoredSet) -> None:
         """Add all trees so far to scores."""

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from gossamer import _native
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold
-from gossamer.data.storage.budget import Budget, row_needs, table_needs
+from gossamer.data.storage.budget import Budget, files_fit, row_needs, table_needs
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
 # What sorting rows by category takes: numbers of rows, and keys before and after.
 _SORTED_BYTES: Final = 40
+_AFTER_STATISTICS: Final = ("rows of leaves", "parts of files", "sampled rows", "histograms")
+# Pages that are written again: as read, as a table, with more columns, and as written.
+_PAGES_BESIDE: Final = 4
 
 
 def training_needs(
@@ -23,6 +28,7 @@ def training_needs(
     valid: Iterable[BuiltData] = (),
     *,
     continues: bool = False,
+    in_files: bool = False,
 ) -> dict[str, int]:
     """Return the bytes that a training needs, by what they are for.
 
@@ -32,6 +38,7 @@ def training_needs(
         train: The training data.
         valid: The validation data.
         continues: Whether training continues from a model.
+        in_files: Whether scores and gradients of the training data are in files.
 
     Example:
         >>> import numpy as np
@@ -56,6 +63,7 @@ def training_needs(
             has_weight=targets.weight is not None,
             has_start=continues or train.rows.init_score is not None,
             samples=samples,
+            in_files=in_files,
         )
     )
     if params.boosting != "gbdt":  # scores of some trees, and of all of them
@@ -106,10 +114,15 @@ def check_statistics(
     """
     if params.max_memory == 0:
         return
+    is_on_disk = _native.on_disk(data.table.bins) is not None
     row_bytes = 4 * n_codes + 5 * n_derived
     if n_derived:  # rows are sorted by category, and the table with derived columns is a copy
-        row_bytes += _SORTED_BYTES + data.table.bins.row_bytes
-    needs = training_needs(params, objective, data) | {"statistics": data.n_rows * row_bytes}
+        row_bytes += _SORTED_BYTES + (0 if is_on_disk else data.table.bins.row_bytes)
+    needs = training_needs(params, objective, data, in_files=is_on_disk)
+    if is_on_disk:  # what follows is allocated when the statistics have been made
+        needs = {name: n for name, n in needs.items() if name not in _AFTER_STATISTICS}
+        needs["pages"] *= _PAGES_BESIDE
+    needs["statistics"] = data.n_rows * row_bytes
     hint = "Or use cat_target_statistics=off."
     Budget.of(params).require("for target statistics of categorical columns", needs, hint)
 
@@ -129,14 +142,29 @@ def check_folds(params: Params, data: BuiltData, folds: Sequence[Fold]) -> None:
     Budget.of(params).require(f"for {len(folds)} folds", needs, "All folds are in memory.")
 
 
-def held_bytes(
+@dataclass(frozen=True)
+class Placement:
+    """Where the rows of a training are.
+
+    Attributes:
+        held: Bytes of `max_memory` that are not for histograms and samples; 0: no limit.
+        in_files: Whether scores and gradients are in files, because memory is too small for them.
+    """
+
+    held: int
+    in_files: bool
+
+
+def place_rows(
     params: Params,
     objective: Objective,
     train: BuiltData,
-    valid: Iterable[BuiltData],
+    valid: Sequence[BuiltData],
     base: object | None,
-) -> int:
-    """Return the bytes of `max_memory` that are not for histograms and samples; 0: no limit.
+    *,
+    in_files: bool = False,
+) -> Placement:
+    """Choose where scores and gradients of the training data are.
 
     Args:
         params: Checked parameters.
@@ -144,11 +172,30 @@ def held_bytes(
         train: The training data.
         valid: The validation data.
         base: The model that training continues from; None: there is none.
+        in_files: Whether they are in files already, and stay there.
 
     Raises:
-        ParameterError: If the limit is too small.
+        ParameterError: If the limit is too small in either case.
     """
     if params.max_memory == 0:
-        return 0
-    needs = training_needs(params, objective, train, valid, continues=base is not None)
-    return check_training_memory(params, train, needs)
+        return Placement(0, in_files)
+    continues = base is not None
+    needs = training_needs(params, objective, train, valid, continues=continues, in_files=in_files)
+    if sum(needs.values()) > params.max_memory and not in_files:
+        in_files = may_be_in_files(params, objective, train)
+        if in_files:
+            needs = training_needs(
+                params, objective, train, valid, continues=continues, in_files=True
+            )
+    return Placement(check_training_memory(params, train, needs), in_files)
+
+
+def may_be_in_files(params: Params, objective: Objective, train: BuiltData) -> bool:
+    """Whether a training can do with a part of its scores and gradients in memory at a time.
+
+    Not so where something looks at the rows in another order than the table's: losses that compare
+    rows, leaf values that are found from residuals, and boosting modes with scores of their own.
+    """
+    is_on_disk = _native.on_disk(train.table.bins) is not None and train.table.window is None
+    refits = any(objective.leaf_refit_of(k) is not None for k in range(objective.n_outputs))
+    return is_on_disk and files_fit(params) and objective.by_row and not refits

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from gossamer.data import Targets
 from gossamer.data.storage.binned import RowWindow
-from gossamer.errors import GossamerError
+from gossamer.data.storage.row_files import RowFiles
+from gossamer.errors import GossamerError, message
 from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.scored_set import ScoredSet
 from gossamer.objectives import LARGEST_GRADIENT, Gradients, Objective
@@ -34,6 +35,7 @@ class Prepared:
         grower: Grows the trees.
         largest_leaf: Larger leaf values would lead to gradients that do not fit float32.
         window: Which of all workers' rows these are; None: all of them.
+        files: Where gradients are; None: in memory.
     """
 
     objective: Objective
@@ -44,6 +46,7 @@ class Prepared:
     grower: TreeGrower
     largest_leaf: float
     window: RowWindow | None = None
+    files: RowFiles | None = None
 
     @property
     def trees_per_set(self) -> int:
@@ -57,7 +60,7 @@ class Prepared:
         if any(params[name] != before[name] for name in names):
             sampler = make_row_sampler(params, self.targets, self.objective.n_outputs, self.window)
         if sampler.weighs_rows != self.sampler.weighs_rows:
-            gradients = _make_gradients(self.objective, self.targets, sampler)
+            gradients = _make_gradients(self.objective, self.targets, sampler, self.files)
         return replace(self, sampler=sampler, gradients=gradients)
 
     def with_function(self, objective: Objective, train: ScoredSet) -> Prepared:
@@ -66,9 +69,15 @@ class Prepared:
             self,
             objective=objective,
             targets=train.targets,
-            gradients=_make_gradients(objective, train.targets, self.sampler),
+            gradients=_make_gradients(objective, train.targets, self.sampler, self.files),
             grower=self.grower.with_fields(objective, train.data.columns.weights),
         )
+
+    def on_disk(self, files: RowFiles) -> Prepared:
+        """Return the same with gradients in files; those of the last round are forgotten."""
+        self.grower.use_row_files(files)
+        gradients = _make_gradients(self.objective, self.targets, self.sampler, files)
+        return replace(self, gradients=gradients, files=files)
 
     def grow(
         self, params: Params, train: ScoredSet, n_round: int, score: npt.NDArray[np.float64]
@@ -184,6 +193,7 @@ def prepare(
     objective: Objective,
     before: TreeGrower | None = None,
     held: int = 0,
+    files: RowFiles | None = None,
 ) -> Prepared:
     """Make sampler, gradients and grower of training data.
 
@@ -193,6 +203,7 @@ def prepare(
         objective: The loss, made for this data.
         before: A grower of the same table, whose sorted columns are used again.
         held: Of `max_memory`, the bytes that are not for histograms and samples.
+        files: Where gradients go; None: to memory.
     """
     data, labels = train.data, train.targets
     weights = data.columns.weights
@@ -206,15 +217,20 @@ def prepare(
     heaviest = 1.0 if weight is None or len(weight) == 0 else float(weight.max())
     window = train.table.window
     sampler = make_row_sampler(params, targets, objective.n_outputs, window)
-    gradients = _make_gradients(objective, targets, sampler)
+    if files is not None:
+        grower.use_row_files(files)
+    gradients = _make_gradients(objective, targets, sampler, files)
     largest = LARGEST_GRADIENT / heaviest
-    return Prepared(objective, labels, targets, sampler, gradients, grower, largest, window)
+    return Prepared(objective, labels, targets, sampler, gradients, grower, largest, window, files)
 
 
-def _make_gradients(objective: Objective, targets: Targets, sampler: RowSampler) -> Gradients:
+def _make_gradients(
+    objective: Objective, targets: Targets, sampler: RowSampler, files: RowFiles | None
+) -> Gradients:
     return Gradients.empty(
         targets.n_rows,
         objective.n_outputs,
         has_hessian=objective.has_hessian(targets),
         weighable=sampler.weighs_rows,
+        allocate=np.empty if files is None else files.zeros,
     )

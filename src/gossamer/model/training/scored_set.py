@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from gossamer.cuda.scores import DeviceScores
 from gossamer.data import Dataset, Targets
 from gossamer.data.built import BuiltData
 from gossamer.data.storage.binned import BinnedTable
+from gossamer.data.storage.row_files import RowFiles, blocks
 from gossamer.data.table.matrix import Values
 from gossamer.errors import DataError
 from gossamer.metrics import CustomMetric, EvalResult, Metric, evaluate_custom
@@ -35,6 +36,7 @@ class ScoredSet:
         raw: The user's values, where leaves are linear or splits are found by value.
         derived: The table with derived columns.
         on_device: The scores on a GPU.
+        files: Where the scores are; None: in memory.
     """
 
     name: str
@@ -46,6 +48,14 @@ class ScoredSet:
     raw: Values | None = None
     derived: BinnedTable | None = None
     on_device: DeviceScores = field(default_factory=DeviceScores)
+    files: RowFiles | None = None
+
+    def to_files(self, files: RowFiles) -> ScoredSet:
+        """Return the same with scores in a file."""
+        moved = files.zeros(len(self.host_score), np.float64)
+        for part in blocks(len(moved)):
+            moved[part] = self.host_score[part]
+        return replace(self, host_score=moved, files=files)
 
     @property
     def score(self) -> npt.NDArray[np.float64]:
