@@ -340,12 +340,10 @@ def check_callbacks(callbacks: Sequence[Callback], caller: str) -> None:
     """
     for callback in callbacks:
         if hasattr(callback, "attach"):
-            raise NotSupportedError(
-                message(
-                    f"{caller} cannot be resumed from a checkpoint",
-                    got=type(callback).__name__,
-                    hint="Leave the callback out, or use it in train().",
-                )
+            raise NotSupportedError.because(
+                f"{caller} cannot be resumed from a checkpoint",
+                got=type(callback).__name__,
+                hint="Leave the callback out, or use it in train().",
             )
 
 

@@ -152,12 +152,10 @@ def split_time(time: Any, n_rows: int, n_folds: int) -> list[Fold]:
         for begin, end in pairwise(begins)
     ]
     if any(len(fold.train) == 0 or len(fold.test) == 0 for fold in folds):
-        raise DataError(
-            message(
-                f"there are not enough different times for nfold={n_folds}",
-                got=len(np.unique(codes)),
-                expected="several in each stretch of rows",
-            )
+        raise DataError.because(
+            f"there are not enough different times for nfold={n_folds}",
+            got=len(np.unique(codes)),
+            expected="several in each stretch of rows",
         )
     return folds
 
@@ -182,18 +180,16 @@ def _codes(values: Any, n_rows: int, name: str) -> Rows:
     """Return a number for each value, in the order of the values."""
     found = np.asarray(values)
     if found.shape != (n_rows,):
-        raise DataError(
-            message(
-                f"{name} cannot be used",
-                got=f"shape {found.shape}",
-                expected=f"one value for each of the {n_rows} rows",
-            )
+        raise DataError.because(
+            f"{name} cannot be used",
+            got=f"shape {found.shape}",
+            expected=f"one value for each of the {n_rows} rows",
         )
     try:
         return np.unique(found, return_inverse=True)[1].reshape(-1).astype(np.int64)
     except TypeError:
-        raise DataError(
-            message(f"{name} cannot be sorted", expected="values of one type, none missing")
+        raise DataError.because(
+            f"{name} cannot be sorted", expected="values of one type, none missing"
         ) from None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gossamer.cv import make_folds
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold, read_folds, split_groups, split_queries, split_time
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params import Params
 
 
@@ -34,27 +34,23 @@ class FoldOptions:
         """
         n = self.repeats
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-            raise ParameterError(
-                message("repeats cannot be used", got=n, expected="an integer >= 1")
+            raise ParameterError.because(
+                "repeats cannot be used", got=n, expected="an integer >= 1"
             )
         is_divided = self.folds is not None or self.time is not None
         if is_divided and self.repeats > 1:
             other = "time" if self.folds is None else "folds"
-            raise ParameterError(
-                message(
-                    f"repeats cannot be combined with {other}, which says how rows are divided",
-                    got=self.repeats,
-                    expected="1",
-                    hint="List all folds in folds: a row may be held out several times.",
-                )
+            raise ParameterError.because(
+                f"repeats cannot be combined with {other}, which says how rows are divided",
+                got=self.repeats,
+                expected="1",
+                hint="List all folds in folds: a row may be held out several times.",
             )
         if self.time is not None and (self.groups is not None or self.folds is not None):
-            raise ParameterError(
-                message(
-                    "time cannot be combined with groups or folds",
-                    expected="one of them",
-                    hint="Pass pairs of rows as folds to divide rows by both.",
-                )
+            raise ParameterError.because(
+                "time cannot be combined with groups or folds",
+                expected="one of them",
+                hint="Pass pairs of rows as folds to divide rows by both.",
             )
 
 
@@ -71,11 +67,9 @@ def choose_folds(data: BuiltData, params: Params, options: FoldOptions) -> list[
         return read_folds(options.folds, data.n_rows, label, sizes, options.groups)
     is_ranking = data.rows.group is not None
     if is_ranking and (options.groups is not None or options.time is not None):
-        raise ParameterError(
-            message(
-                "groups and time cannot be combined with queries, which are held out as a whole",
-                hint="Pass pairs of rows as folds.",
-            )
+        raise ParameterError.because(
+            "groups and time cannot be combined with queries, which are held out as a whole",
+            hint="Pass pairs of rows as folds.",
         )
     if options.time is not None:
         return split_time(options.time, data.n_rows, options.n_folds)

@@ -20,7 +20,7 @@ from gossamer.data.folds import Fold
 from gossamer.data.labels.row_fields import check_fields
 from gossamer.ensemble.choose_folds import FoldOptions, choose_folds
 from gossamer.ensemble.member import Member, MemberTraining, Schedule
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.logger import show
 from gossamer.metrics import EvalResult, make_metrics
 from gossamer.metrics.custom import evaluate_custom
@@ -200,8 +200,8 @@ def check_seconds(time_limit: Any) -> float:
     """
     is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
     if not is_number or not time_limit > 0:
-        raise ParameterError(
-            message("time_limit cannot be used", got=time_limit, expected="a number of seconds > 0")
+        raise ParameterError.because(
+            "time_limit cannot be used", got=time_limit, expected="a number of seconds > 0"
         )
     return float(time_limit)
 
@@ -218,12 +218,10 @@ def _member_params(
     kinds = [resolve(as_dict(each)).to_dict(given_only=True) for each in members or ({},)]
     fixed = sorted({n for each in kinds for n in each if TABLE[n].bins or n in _SHARED})
     if fixed:
-        raise ParameterError(
-            message(
-                "members must share bins, objective, metrics and number of rounds",
-                got=f"members with {', '.join(fixed)}",
-                hint="Pass these in params, for all members.",
-            )
+        raise ParameterError.because(
+            "members must share bins, objective, metrics and number of rounds",
+            got=f"members with {', '.join(fixed)}",
+            hint="Pass these in params, for all members.",
         )
     found = []
     for i in range(n_members):

@@ -23,7 +23,7 @@ from gossamer.data.categories.target_sums import class_targets
 from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
 from gossamer.data.storage.on_disk import write_beside
 from gossamer.data.storage.row_files import blocks
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError
 from gossamer.model.training.memory import check_statistics
 from gossamer.objectives import Objective
 from gossamer.params import Params

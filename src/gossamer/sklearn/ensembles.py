@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.data import Dataset
 from gossamer.ensemble import train_folds, train_refit
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.sklearn.functions import LabelsFirst
@@ -58,20 +58,16 @@ class Ensembles(Parameters):
             )
         what = 'early_stopping="auto"' if folds is None else "folds"
         if folds is not None and stopping == _AUTO:
-            raise ParameterError(
-                message(
-                    'early_stopping="auto" cannot be combined with folds',
-                    hint="Every member of folds is stopped on the rows that it holds out.",
-                )
+            raise ParameterError.because(
+                'early_stopping="auto" cannot be combined with folds',
+                hint="Every member of folds is stopped on the rows that it holds out.",
             )
         given = {"eval_set": valid_sets, "init_model": base, "callbacks": callbacks}
         for name, value in given.items():
             if value is not None and (name == "init_model" or len(value)):
-                raise ParameterError(
-                    message(
-                        f"{name} cannot be combined with {what}, which holds rows out by itself",
-                        hint=f"Leave {name} out, or {what}.",
-                    )
+                raise ParameterError.because(
+                    f"{name} cannot be combined with {what}, which holds rows out by itself",
+                    hint=f"Leave {name} out, or {what}.",
                 )
         seed = max(resolve(params, context="dataset").seed or 0, 0)
         feval = metrics or None

@@ -118,12 +118,10 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         known = self.get_params(deep=False)
         for name in params:
             if name not in {*CANONICAL, *OWN} and name.partition("__")[0] not in known:
-                raise ParameterError(
-                    message(
-                        f"unknown parameter of {type(self).__name__}",
-                        got=name,
-                        hint=did_you_mean(name, {*CANONICAL, *OWN, *known}),
-                    )
+                raise ParameterError.because(
+                    f"unknown parameter of {type(self).__name__}",
+                    got=name,
+                    hint=did_you_mean(name, {*CANONICAL, *OWN, *known}),
                 )
         others = {
             name: value

@@ -155,13 +155,11 @@ class Booster(FittedModel):
         """
         n_there = self.num_boosted_rounds()
         if not 1 <= n_rounds <= n_there:
-            raise ParameterError(
-                message(
-                    "process_type='update' changes existing rounds",
-                    got=f"num_boost_round={n_rounds}",
-                    expected=f"1..{n_there}, the rounds of xgb_model",
-                    hint="" if n_there else "Pass the model to change as xgb_model.",
-                )
+            raise ParameterError.because(
+                "process_type='update' changes existing rounds",
+                got=f"num_boost_round={n_rounds}",
+                expected=f"1..{n_there}, the rounds of xgb_model",
+                hint="" if n_there else "Pass the model to change as xgb_model.",
             )
         params = params_for(self._params, data)
         take_start(params)

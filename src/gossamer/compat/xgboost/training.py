@@ -84,7 +84,7 @@ def train(
         standard_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize)
     )
     if early_stopping_rounds and not pairs:
-        raise DataError(message("early stopping needs data to evaluate", hint="Pass evals."))
+        raise DataError.because("early stopping needs data to evaluate", hint="Pass evals.")
     given = read_params(params)
     update = take_update(given)
     booster = Booster(given, [dtrain], model_file=xgb_model)

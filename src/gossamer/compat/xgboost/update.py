@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.prediction import fit_margin, leaf_numbers
 from gossamer.data.dataset import built_data
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.model import Model
 from gossamer.objectives import Gradients, make_objective
@@ -53,12 +53,10 @@ def take_update(given: dict[str, Any]) -> Update | None:
     updaters = tuple(name.strip() for name in str(given.pop("updater", "")).split(","))
     unknown = [name for name in updaters if name not in UPDATERS]
     if unknown:
-        raise ParameterError(
-            message(
-                "process_type='update' needs an updater that changes trees",
-                got=unknown[0],
-                expected="'refresh', 'prune' or 'refresh,prune'",
-            )
+        raise ParameterError.because(
+            "process_type='update' needs an updater that changes trees",
+            got=unknown[0],
+            expected="'refresh', 'prune' or 'refresh,prune'",
         )
     return Update(updaters, str(given.pop("refresh_leaf", True)).lower() in ("1", "true"))
 
@@ -77,12 +75,10 @@ def update_model(model: Model, params: dict[str, Any], data: DMatrix, update: Up
     """
     forest = model.forest
     if forest.n_values > 1 or forest.linear is not None or model.average_output:
-        raise NotSupportedError(
-            message(
-                "process_type='update' cannot change these trees",
-                got="a random forest" if model.average_output else "leaves of several values",
-                hint="Train a new model on the new data.",
-            )
+        raise NotSupportedError.because(
+            "process_type='update' cannot change these trees",
+            got="a random forest" if model.average_output else "leaves of several values",
+            hint="Train a new model on the new data.",
         )
     resolved, n_rows = resolve(params), data.num_row()
     train_set = data.as_train_set(params)
@@ -90,8 +86,8 @@ def update_model(model: Model, params: dict[str, Any], data: DMatrix, update: Up
     objective = make_objective(resolved, built.targets, train_set)
     k = objective.n_outputs
     if update.changes_leaves and any(objective.leaf_refit_of(o) is not None for o in range(k)):
-        raise NotSupportedError(
-            message("refresh cannot fit leaves to residuals", got=f"objective={objective.name}")
+        raise NotSupportedError.because(
+            "refresh cannot fit leaves to residuals", got=f"objective={objective.name}"
         )
     targets = objective.prepare(built.targets)
     n_threads = resolve_threads(resolved.num_threads, n_rows, forest.n_columns)

@@ -119,11 +119,9 @@ def _params_of(path: Path, asked: Params, made_with: Params) -> Params:
 
 
 def _refuse(user: str) -> Values:
-    raise DataError(
-        message(
-            f"{user} needs raw values, and a file of save_binary() has bins only",
-            expected="the table itself",
-            hint="Make the Dataset from the table, or write the file from a Dataset with this "
-            "parameter in its params.",
-        )
+    raise DataError.because(
+        f"{user} needs raw values, and a file of save_binary() has bins only",
+        expected="the table itself",
+        hint="Make the Dataset from the table, or write the file from a Dataset with this "
+        "parameter in its params.",
     )

@@ -8,7 +8,7 @@ from typing import Final
 
 from gossamer import _native
 from gossamer.data.storage import row_files
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params import Params
 from gossamer.params.memory import write_memory
 

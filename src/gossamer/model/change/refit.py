@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.built import BuiltData
 from gossamer.data.dataset import built_data
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.change.refit_linear import LeafData, refit_linear
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import fitting_table
@@ -63,12 +63,10 @@ def refit(
             hint="Pass it: refit(..., objective=...). A model file does not keep it.",
         )
     if model.average_output or model.derived is not None:
-        raise NotSupportedError(
-            message(
-                "refit() does not know how to change this model",
-                got="a random forest" if model.average_output else "target statistics",
-                hint="Train a new model on the new data.",
-            )
+        raise NotSupportedError.because(
+            "refit() does not know how to change this model",
+            got="a random forest" if model.average_output else "target statistics",
+            hint="Train a new model on the new data.",
         )
     if has_monotone(params):
         raise NotSupportedError.because(

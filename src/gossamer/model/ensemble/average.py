@@ -51,21 +51,17 @@ def average_models(
     first = models[0]
     kinds_of_scores = {(model.objective.name, model.objective.n_outputs) for model in models}
     if len(kinds_of_scores) > 1:
-        raise NotSupportedError(
-            message(
-                "members of an ensemble must have the same objective",
-                got=f"(objective, outputs): {sorted(kinds_of_scores)}",
-            )
+        raise NotSupportedError.because(
+            "members of an ensemble must have the same objective",
+            got=f"(objective, outputs): {sorted(kinds_of_scores)}",
         )
     grown = [model.forest for model in models if model.forest.n_trees]
     kinds = {(forest.n_values, forest.n_parallel) for forest in grown}
     if len(kinds) > 1:
-        raise NotSupportedError(
-            message(
-                "members of an ensemble must have the same trees in a round",
-                got=f"(values of a leaf, parallel trees): {sorted(kinds)}",
-                hint="Use the same multi_strategy and num_parallel_tree for all members.",
-            )
+        raise NotSupportedError.because(
+            "members of an ensemble must have the same trees in a round",
+            got=f"(values of a leaf, parallel trees): {sorted(kinds)}",
+            hint="Use the same multi_strategy and num_parallel_tree for all members.",
         )
     derived, begins = Derived.join([model.derived for model in models])
     n_columns = first.n_columns + (0 if derived is None else derived.n_columns)

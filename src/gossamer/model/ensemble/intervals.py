@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import DataError, NotSupportedError, ParameterError, message
+from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.ensemble.average import member_model
 from gossamer.model.ensemble.conformal import Floats, Misfits
 from gossamer.model.ensemble.fold_record import FoldRecord
@@ -183,28 +183,24 @@ def _record(model: Model, action: str, kinds: tuple[Kind, ...], hint: str) -> Fo
     if model.objective.traits.kind not in kinds or record.has_queries or len(record.label) > 1:
         raise _wrong_kind(model, action, hint)
     if record.has_init_score:
-        raise NotSupportedError(
-            message(
-                f"{action} cannot be used: the training data had init_score, which new rows lack",
-                hint="Train without init_score.",
-            )
+        raise NotSupportedError.because(
+            f"{action} cannot be used: the training data had init_score, which new rows lack",
+            hint="Train without init_score.",
         )
     return record
 
 
 def _wrong_kind(model: Model, action: str, hint: str) -> NotSupportedError:
-    return NotSupportedError(
-        message(
-            f"{action} does not fit the model", got=f"objective={model.objective.name}", hint=hint
-        )
+    return NotSupportedError.because(
+        f"{action} does not fit the model", got=f"objective={model.objective.name}", hint=hint
     )
 
 
 def _check_coverage(coverage: Any) -> float:
     is_number = isinstance(coverage, (int, float, np.number)) and not isinstance(coverage, bool)
     if not is_number or not 0 < coverage < 1:
-        raise ParameterError(
-            message("coverage cannot be used", got=coverage, expected="a number between 0 and 1")
+        raise ParameterError.because(
+            "coverage cannot be used", got=coverage, expected="a number between 0 and 1"
         )
     return float(coverage)
 
@@ -273,8 +269,8 @@ def _parts(
         weight *= _numbers(given.train_weight, record.n_rows, "train_weight")[record.row]
     own = np.ones(n_rows) if given.weight is None else _numbers(given.weight, n_rows, "weight")
     if (given.groups is None) != (given.train_groups is None):
-        raise ParameterError(
-            message("only one of groups and train_groups is given", expected="both, or neither")
+        raise ParameterError.because(
+            "only one of groups and train_groups is given", expected="both, or neither"
         )
     used = np.ones(len(misfit), dtype=np.bool_) if counts is None else counts
     member = record.member_of_pair
@@ -293,12 +289,10 @@ def _parts(
 def _values(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
     found = np.asarray(values)
     if found.shape != (n_rows,):
-        raise DataError(
-            message(
-                f"{name} cannot be used",
-                got=f"shape {found.shape}",
-                expected=f"one value for each of {n_rows} rows",
-            )
+        raise DataError.because(
+            f"{name} cannot be used",
+            got=f"shape {found.shape}",
+            expected=f"one value for each of {n_rows} rows",
         )
     return found
 
@@ -309,5 +303,5 @@ def _numbers(values: Any, n_rows: int, name: str) -> Floats:
     except (TypeError, ValueError):
         found = np.array([np.nan])
     if not (np.isfinite(found) & (found >= 0)).all():
-        raise DataError(message(f"{name} cannot be used", expected="finite numbers >= 0"))
+        raise DataError.because(f"{name} cannot be used", expected="finite numbers >= 0")
     return found

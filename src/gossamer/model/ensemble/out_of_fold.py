@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.model import Model
 
@@ -20,12 +20,10 @@ def record_of(model: Model, action: str) -> FoldRecord:
         NotSupportedError: If the model is not one; `action` names what needed it.
     """
     if model.folds is None:
-        raise NotSupportedError(
-            message(
-                f"{action} needs out-of-fold predictions, and this model has none",
-                got="a model that was not trained over folds, or that was changed since",
-                hint="Train with gossamer.train_folds(), or folds=8 of an estimator.",
-            )
+        raise NotSupportedError.because(
+            f"{action} needs out-of-fold predictions, and this model has none",
+            got="a model that was not trained over folds, or that was changed since",
+            hint="Train with gossamer.train_folds(), or folds=8 of an estimator.",
         )
     return model.folds
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer.data import Targets
 from gossamer.data.storage.binned import RowWindow
 from gossamer.data.storage.row_files import RowFiles
-from gossamer.errors import GossamerError, message
+from gossamer.errors import GossamerError
 from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.scored_set import ScoredSet
 from gossamer.objectives import LARGEST_GRADIENT, Gradients, Objective
