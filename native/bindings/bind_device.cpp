@@ -11,6 +11,7 @@
 #include "core/column_sampler.h"
 #include "core/device_evaluator.h"
 #include "core/grower.h"
+#include "cuda/predict.h"
 
 namespace gossamer::bindings {
 
@@ -152,6 +153,13 @@ nb::dict record_sizes() {
   d["TreeNode"] = sizeof(cuda::TreeNode);
   d["ScoreArgs"] = sizeof(cuda::ScoreArgs);
   d["GradientArgs"] = sizeof(cuda::GradientArgs);
+  d["DeviceMatrix"] = sizeof(cuda::DeviceMatrix);
+  d["PlainNode"] = sizeof(cuda::PlainNode);
+  d["PlainTree"] = sizeof(cuda::PlainTree);
+  d["PackedColumn"] = sizeof(cuda::PackedColumn);
+  d["PackedTree"] = sizeof(cuda::PackedTree);
+  d["PredictArgs"] = sizeof(cuda::PredictArgs);
+  d["FinishArgs"] = sizeof(cuda::FinishArgs);
   return d;
 }
 

@@ -1,6 +1,7 @@
-// The kernels that train on a GPU. See device.h for what they do and in which order.
+// The kernels that train and predict on a GPU. See device.h and predict.h for what they do and in which order.
 #include "cuda/device.h"
 #include "cuda/grid.h"
+#include "cuda/predict.h"
 
 #include "core/random.h"
 #include "kernels/kernels.h"
@@ -26,6 +27,8 @@ namespace {
 
 #include "kernels/pointwise.inl"
 
+#include "kernels/bin_values.inl"
+
 #include "cuda/warp.inl"
 
 #include "cuda/rows.inl"
@@ -35,6 +38,8 @@ namespace {
 #include "cuda/search.inl"
 
 #include "cuda/choose.inl"
+
+#include "cuda/predict.inl"
 
 // The gradients of one row: the loops of the host over a single row.
 inline void fill_gradients(const GradientArgs& g) {
@@ -98,4 +103,16 @@ GOSSAMER_KERNEL(search_any, 128, 4)(const __grid_constant__ Args a) { gossamer::
 
 GOSSAMER_KERNEL(add_scores, 256, 8)(const __grid_constant__ gossamer::cuda::ScoreArgs s) {
   gossamer::cuda::add_scores(s);
+}
+
+GOSSAMER_KERNEL(predict_packed, 256, 3)(const __grid_constant__ gossamer::cuda::PredictArgs p) {
+  gossamer::cuda::predict_packed(p);
+}
+
+GOSSAMER_KERNEL(predict_plain, 256, 4)(const __grid_constant__ gossamer::cuda::PredictArgs p) {
+  gossamer::cuda::predict_plain(p);
+}
+
+GOSSAMER_KERNEL(finish_scores, 256, 4)(const __grid_constant__ gossamer::cuda::FinishArgs f) {
+  gossamer::cuda::finish_scores(f);
 }

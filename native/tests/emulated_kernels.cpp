@@ -12,7 +12,9 @@ void call(const void* args) {
   kernel(*static_cast<const Arguments*>(args));
 }
 
+using gossamer::cuda::FinishArgs;
 using gossamer::cuda::GradientArgs;
+using gossamer::cuda::PredictArgs;
 using gossamer::cuda::ScoreArgs;
 
 struct Kernel {
@@ -35,6 +37,9 @@ constexpr Kernel kKernels[] = {
     {"search", call<Args, search>},
     {"search_any", call<Args, search_any>},
     {"add_scores", call<ScoreArgs, add_scores>},
+    {"predict_packed", call<PredictArgs, predict_packed>},
+    {"predict_plain", call<PredictArgs, predict_plain>},
+    {"finish_scores", call<FinishArgs, finish_scores>},
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.cuda import supported
+from gossamer.cuda import driver, supported
 from gossamer.cuda.driver import open_device
 from tests.cuda.emulated import EmulatedDevice
 
@@ -50,5 +50,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
     if ON_GPU:
         return open_device(0)
     emulated = EmulatedDevice(str(request.getfixturevalue("emulated_kernels")))
-    monkeypatch.setattr(supported, "open_device", lambda number=0: emulated)
+    for module in (supported, driver):
+        monkeypatch.setattr(module, "open_device", lambda number=0: emulated)
+    monkeypatch.setattr(driver, "number_of_gpu", lambda address: 0)
     return emulated

@@ -72,5 +72,28 @@ class EmulatedDevice:
     def wait(self) -> None:
         pass
 
+    def settle(self) -> None:
+        pass
+
     def free_bytes(self) -> int:
         return self.room
+
+
+class FakeArray:
+    """An array of another library in the memory of the emulated device."""
+
+    def __init__(self, device: EmulatedDevice, values: npt.NDArray[Any], order: str = "C") -> None:
+        self.values = values = np.array(values, order=order)
+        self.address = device.allocate(max(values.nbytes, 1))
+        stored = values.ravel(order="K")
+        ctypes.memmove(self.address, stored.ctypes.data, stored.nbytes)
+        self.__cuda_array_interface__ = {
+            "shape": values.shape,
+            "typestr": values.dtype.str,
+            "data": (self.address, False),
+            "strides": values.strides,
+            "version": 3,
+        }
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        raise TypeError("this array is on the GPU")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gossamer import Dataset, _native
-from gossamer.cuda import records
+from gossamer.cuda import predict_records, records
 from gossamer.cuda.device import Buffer
 from gossamer.cuda.grower import DeviceGrower
 from gossamer.cuda.table import DeviceTable
@@ -116,6 +116,13 @@ def test_records_have_the_size_of_the_native_ones() -> None:
         "TreeNode": records.TREE_NODE,
         "ScoreArgs": records.SCORE_ARGS,
         "GradientArgs": records.GRADIENT_ARGS,
+        "DeviceMatrix": predict_records.MATRIX,
+        "PlainNode": predict_records.PLAIN_NODE,
+        "PlainTree": predict_records.PLAIN_TREE,
+        "PackedColumn": predict_records.PACKED_COLUMN,
+        "PackedTree": predict_records.PACKED_TREE,
+        "PredictArgs": predict_records.PREDICT_ARGS,
+        "FinishArgs": predict_records.FINISH_ARGS,
     }
     assert _native.record_sizes() == {name: kind.itemsize for name, kind in names.items()}
 

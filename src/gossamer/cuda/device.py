@@ -80,6 +80,9 @@ class Device(Protocol):
     def wait(self) -> None:
         """Wait until all work is done."""
 
+    def settle(self) -> None:
+        """Wait for all work on the GPU, other libraries' work too: their arrays are then ready."""
+
     def free_bytes(self) -> int:
         """Return how much memory is left."""
 

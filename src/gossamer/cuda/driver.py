@@ -36,6 +36,14 @@ def open_device(number: int = 0) -> CudaDevice:
     return CudaDevice(_open_gpu(number))
 
 
+def number_of_gpu(address: int) -> int:
+    """Return the number of the GPU that memory of another library belongs to."""
+    gpu = _open_gpu(0)
+    gpu.enter()
+    what = gpu.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(gpu.do("cuPointerGetAttribute", what, address))
+
+
 def find_driver() -> Any:
     """Return the bindings of the driver, ready to use.
 
@@ -254,6 +262,11 @@ class CudaDevice:
         """See `Device`."""
         self._enter()
         self._do("cuStreamSynchronize", self._stream)
+
+    def settle(self) -> None:
+        """See `Device`."""
+        self._enter()
+        self._do("cuCtxSynchronize")
 
 
 def _destroy_stream(gpu: _Gpu, stream: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.cuda.arrays import DeviceArray, find_device_array
 from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
 from gossamer.data.storage.budget import Budget
@@ -33,6 +34,7 @@ from gossamer.model.inspection.shap_values import shap_values
 from gossamer.model.inspection.split_values import split_value_histogram
 from gossamer.model.model import Model
 from gossamer.model.prediction.arguments import n_rounds_of, predict_options
+from gossamer.model.prediction.on_device import open_device_of, refusal, upload_like
 from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
 from gossamer.model.prediction.predict_chunks import find_chunks_of, predict_source
@@ -314,6 +316,7 @@ class TrainedModel(OutOfFold):
                 None: they are found by name, in any order. True: they must be in the order of the
                 training data as well. False: they are taken by position, whatever their names.
             **kwargs: Parameters: `num_threads`, `predict_disable_shape_check`, ...
+                `device="cuda"` predicts on a GPU; arrays that are on one are predicted there.
 
         Returns:
             (rows,); (rows, classes) with several classes; (rows, trees) with `pred_leaf`; with
@@ -332,7 +335,8 @@ class TrainedModel(OutOfFold):
             self, start_iteration, num_iteration, kwargs, raw_score, pred_leaf
         )
         options = replace(options, validate_features=validate_features)
-        source = find_chunks_of(model, data, data_has_header or None)
+        array = find_device_array(data)
+        source = None if array else find_chunks_of(model, data, data_has_header or None)
         if source is not None:
             wants = pred_contrib or options.pred_contrib
             row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
@@ -343,12 +347,18 @@ class TrainedModel(OutOfFold):
                 return self._predict_table(table, options, pred_contrib=wants)
 
             return predict_source(model, source, predict_part, options.disable_shape_check)
-        return self._predict_table(data, options, pred_contrib=pred_contrib or options.pred_contrib)
+        wants = pred_contrib or options.pred_contrib
+        return self._predict_table(array or data, options, pred_contrib=wants)
 
     def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:
         model = self.model
         if not pred_contrib:
             return predict(model, data, options)
+        if options.device_type == "cuda":
+            raise refusal("pred_contrib")
+        if isinstance(data, DeviceArray):
+            host = data.to_host(open_device_of(data))
+            return upload_like(data, self._predict_table(host, options, pred_contrib=True))
         values = shap_values(model, data, options)
         if isinstance(values, list):
             if getattr(data, "format", None) == "csc":  # as it came

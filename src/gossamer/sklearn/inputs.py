@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from gossamer.cuda.arrays import find_device_array
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS, Levels
 from gossamer.data.table.frames import frame_names, is_frame, is_numeric
@@ -51,6 +52,9 @@ def check_rows(
     """
     if not levels and _is_fitting(estimator, x):
         return x
+    array = find_device_array(x)
+    if array is not None:
+        return array  # the booster checks its columns
     refuse_row(x)
     x = as_frame(leave_out(x, getattr(estimator, "_named_columns", ())))
     if validate_features is False and is_frame(x):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.cuda.arrays import DeviceArray, find_device_array, in_kind_of
+from gossamer.cuda.predictor import LINKS
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.chunked_frame import row_blocks
@@ -24,8 +26,16 @@ from gossamer.data.table.sparse import by_row, is_sparse, read_sparse, to_dense
 from gossamer.data.table.table_kinds import as_known
 from gossamer.errors import DataError, DataTypeError, NotSupportedError, ParameterError
 from gossamer.model.model import Model
+from gossamer.model.prediction.on_device import (
+    device_predictor,
+    open_device_of,
+    predict_array,
+    refusal,
+    upload_like,
+    why_not,
+)
 from gossamer.model.prediction.predict_chunks import by_chunks, find_chunks_of
-from gossamer.params import Params
+from gossamer.params import CANONICAL, Params
 from gossamer.threads import resolve_threads
 
 # Rows that are predicted together where the result is laid out in another way.
@@ -73,6 +83,8 @@ class PredictOptions:
     pred_contrib: bool = False
     validate_features: bool | None = None
     max_memory: int = 0
+    device_type: str = ""  # empty: where the table is
+    gpu_device_id: int = 0
 
     @classmethod
     def from_arguments(
@@ -108,6 +120,9 @@ class PredictOptions:
             else None,
             params.predict_contrib,
             max_memory=params.max_memory,
+            # Not where the model was trained: by default, tables are predicted where they are.
+            device_type=params.device_type if _names_device(kwargs) else "",
+            gpu_device_id=max(params.gpu_device_id, 0),
         )
 
     def table_of(self, model: Model, data: object) -> Table:
@@ -157,8 +172,13 @@ def predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray[
     """Predict a table.
 
     Returns:
-        (rows,); with several outputs (rows, outputs); for leaves (rows, trees).
+        (rows,); with several outputs (rows, outputs); for leaves (rows, trees). Of an array on a
+        GPU, an array of the same library there.
     """
+    array = find_device_array(data)
+    if array is not None:
+        on_gpu: npt.NDArray[Any] = _predict_array(model, array, options)
+        return on_gpu
     refuse_row(data)
     data = whole_table(data)
     blocks = row_blocks(data)
@@ -175,11 +195,18 @@ def _predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray
     first_tree, last_tree = tree_range(model, options)
     n_trees = last_tree - first_tree
     n_threads = resolve_threads(options.num_threads, n_rows, n_trees)
+    is_sparse_table = isinstance(values, _native.SparseMatrix)
+    on_gpu = device_predictor(
+        model, options, (first_tree, last_tree), n_rows, is_sparse=is_sparse_table
+    )
     if options.pred_leaf:
         leaves = np.empty(n_rows * n_trees, dtype=np.int32)
         for part, at in with_derived(model, values, n_threads):
             found = leaves[at.start * n_trees : at.stop * n_trees]
-            model.forest.native.predict_leaves(part, first_tree, last_tree, found, n_threads)
+            if on_gpu is not None:
+                on_gpu.find_host_leaves(np.asarray(part), found)
+            else:
+                model.forest.native.predict_leaves(part, first_tree, last_tree, found, n_threads)
         return leaves.reshape(n_rows, n_trees)
     start = model.start_from(first)
     score = np.tile(np.zeros_like(start) if model.average_output else start, n_rows)
@@ -190,7 +217,9 @@ def _predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray
         stop = None
     for part, at in with_derived(model, values, n_threads):
         out = score[at.start * k : at.stop * k]
-        if stop is None:
+        if on_gpu is not None:
+            on_gpu.add_host_scores(np.asarray(part), out)
+        elif stop is None:
             model.forest.native.predict(part, first_tree, last_tree, out, n_threads)
         else:
             _predict_until_clear(model, part, (first_tree, last_tree), stop, out, n_threads)
@@ -199,9 +228,39 @@ def _predict(model: Model, data: object, options: PredictOptions) -> npt.NDArray
     rows = score.reshape(n_rows, k) if k > 1 else score
     if options.raw_score or not model.objective.has_link:
         return rows
+    return _apply_link(model, rows, n_threads)
+
+
+def _apply_link(model: Model, rows: npt.NDArray[np.float64], n_threads: int) -> npt.NDArray[Any]:
     # Objectives take scores class after class.
-    class_major = np.ascontiguousarray(rows.T).ravel() if k > 1 else score
+    class_major = np.ascontiguousarray(rows.T).ravel() if rows.ndim > 1 else rows
     return model.objective.to_predictions(class_major, n_threads)
+
+
+def _predict_array(model: Model, array: DeviceArray, options: PredictOptions) -> Any:
+    """Predict an array on its GPU, or on the host where the GPU cannot do it."""
+    if not options.disable_shape_check:
+        _check_width(int(array.as_record()["n_columns"]), model)
+    is_plain = model.levels is None and model.derived is None and why_not(model, options) is None
+    if options.device_type == "cpu" or not is_plain:
+        if options.device_type == "cuda":
+            raise refusal(why_not(model, options) or "text columns or target statistics")
+        host = array.to_host(open_device_of(array))
+        found = _predict(model, host, replace(options, device_type="cpu"))
+        return upload_like(array, found)
+    objective = model.objective
+    if options.pred_leaf or options.raw_score or not objective.has_link:
+        return in_kind_of(array.owner, predict_array(model, array, options))
+    if objective.traits.link in LINKS:
+        link = (objective.traits.link, float(objective.sigmoid))
+        return in_kind_of(array.owner, predict_array(model, array, options, link))
+    raw = np.asarray(predict_array(model, array, options))
+    n_threads = resolve_threads(options.num_threads, array.n_rows, model.objective.n_outputs)
+    return upload_like(array, _apply_link(model, raw, n_threads))
+
+
+def _names_device(kwargs: Mapping[str, Any]) -> bool:
+    return any(CANONICAL.get(name) == "device_type" for name in kwargs)
 
 
 def tree_range(model: Model, options: PredictOptions) -> tuple[int, int]:
