@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gossamer.cuda.device import Buffer, Device
 from gossamer.cuda.predict_records import MATRIX, VALUE_KINDS
-from gossamer.errors import DataError, DataTypeError, message
+from gossamer.errors import DataError, DataTypeError
 
 _CUDA: Final = (2, 13)  # of DLDeviceType: memory of a GPU, and memory that it shares with the host
 _DLPACK_KINDS: Final = {0: "i", 1: "u", 2: "f", 6: "b"}
@@ -52,21 +52,17 @@ class DeviceArray:
             DataTypeError: If its elements are not numbers.
         """
         if len(self.shape) != 2:
-            raise DataError(
-                message(
-                    "an array on the GPU must have rows and columns",
-                    got=f"shape {self.shape}",
-                    expected="two dimensions",
-                )
+            raise DataError.because(
+                "an array on the GPU must have rows and columns",
+                got=f"shape {self.shape}",
+                expected="two dimensions",
             )
         kind = VALUE_KINDS.get(self.dtype.str[1:])
         if kind is None:
-            raise DataTypeError(
-                message(
-                    "this type cannot be read on the GPU",
-                    got=str(self.dtype),
-                    expected="floats of 16 to 64 bits, integers or booleans",
-                )
+            raise DataTypeError.because(
+                "this type cannot be read on the GPU",
+                got=str(self.dtype),
+                expected="floats of 16 to 64 bits, integers or booleans",
             )
         record = np.zeros((), MATRIX)
         record["values"] = self.address
@@ -173,14 +169,14 @@ def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceArray:
     dtype = np.dtype(interface["typestr"])
     shape = tuple(int(n) for n in interface["shape"])
     if interface.get("mask") is not None:
-        raise DataError(
-            message("a masked array on the GPU cannot be read", hint="Set missing values to NaN.")
+        raise DataError.because(
+            "a masked array on the GPU cannot be read", hint="Set missing values to NaN."
         )
     strides = interface.get("strides")
     if strides is None:
         strides = [dtype.itemsize * int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
     if any(step % dtype.itemsize for step in strides):
-        raise DataError(message("elements of an array on the GPU overlap", got=tuple(strides)))
+        raise DataError.because("elements of an array on the GPU overlap", got=tuple(strides))
     steps = tuple(int(step) // dtype.itemsize for step in strides)
     return DeviceArray(int(interface["data"][0]), shape, steps, dtype, owner)
 
@@ -208,12 +204,10 @@ def _from_dlpack(data: Any) -> DeviceArray:
     tensor = _DlTensor.from_address(cast(int, get(capsule, b"dltensor")))
     kind = _DLPACK_KINDS.get(tensor.code)
     if kind is None or tensor.lanes != 1:
-        raise DataTypeError(
-            message(
-                "this type of DLPack cannot be read",
-                got=f"code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes",
-                expected="floats, integers or booleans",
-            )
+        raise DataTypeError.because(
+            "this type of DLPack cannot be read",
+            got=f"code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes",
+            expected="floats, integers or booleans",
         )
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     if tensor.strides:

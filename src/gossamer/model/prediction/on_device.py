@@ -13,7 +13,7 @@ from gossamer.cuda import driver
 from gossamer.cuda.arrays import DeviceArray, OwnArray, in_kind_of
 from gossamer.cuda.device import Buffer, Device
 from gossamer.cuda.predictor import DevicePredictor, DeviceScoring
-from gossamer.errors import DeviceError, NotSupportedError, message
+from gossamer.errors import DeviceError, NotSupportedError
 from gossamer.model.model import Model
 from gossamer.tree import Forest
 
@@ -84,11 +84,9 @@ def why_not(model: Model, options: PredictOptions) -> str | None:
 
 def refusal(what: str) -> NotSupportedError:
     """Return the error for what a GPU cannot predict with."""
-    return NotSupportedError(
-        message(
-            f"device_type=cuda cannot predict with {what}",
-            hint="Use device_type=cpu: predictions are the same.",
-        )
+    return NotSupportedError.because(
+        f"device_type=cuda cannot predict with {what}",
+        hint="Use device_type=cpu: predictions are the same.",
     )
 
 
