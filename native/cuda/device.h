@@ -37,8 +37,8 @@ struct DeviceFeature {
 struct LaneGroup {
   std::int32_t first_lane;
   std::int32_t n_lanes;
-  std::int32_t stride;  // cells from lane to lane in shared memory
-  std::int32_t unused;
+  std::int32_t stride;   // cells from lane to lane in shared memory
+  std::int32_t is_even;  // 1: all bins of a lane are about equally frequent
 };
 
 struct Node {

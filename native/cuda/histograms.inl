@@ -2,8 +2,9 @@
 //
 // A tile is some rows of one node and one group of lanes. Its cells are in shared memory: packed ones in two planes of
 // 32 bits, the low words and the high words, since two additions of 32 bits with a carry are three times as fast as one
-// of 64. Threads of a warp begin at different lanes, so that they do not wait for one another where most rows have the
-// same bin. A tile has few enough rows that no field of a cell overflows; it is then added to the sums of the node.
+// of 64. Where most rows may have the same bin, threads of a warp begin at different lanes, so that they do not wait
+// for one another. A tile has few enough rows that no field of a cell overflows; it is then added to the sums of the
+// node.
 
 constexpr int kBuildThreads = 512;
 
@@ -71,7 +72,39 @@ struct TileOfRows {
   const uint32_t* list;  // nullptr: the rows from `first_row` on
   uint32_t first_row;
   int n;
+
+  uint32_t row(int i) const { return list != nullptr ? list[i] : first_row + static_cast<uint32_t>(i); }
 };
+
+// Adds a row to the cells of a lane; the high words of all cells follow the low ones.
+inline void add_packed(uint32_t* at, int n_cells, uint32_t low, uint32_t high) {
+  const uint32_t before = atomicAdd(at, low);
+  atomicAdd(at + n_cells, high + (before + low < before ? 1u : 0u));
+}
+
+// The rows of a tile, lane by lane: all threads of a warp are at the same lane.
+inline void add_rows_evenly(const Args& a, const TileOfRows& tile, const LaneGroup& group, const CellLayout& layout,
+                            uint32_t* low, int n_cells) {
+  const int n_words = (group.n_lanes + 3) / 4;
+  for (int i = static_cast<int>(threadIdx.x); i < tile.n; i += kBuildThreads) {
+    const uint32_t row = tile.row(i);
+    const auto* const bins =
+        reinterpret_cast<const uint4*>(a.rows8 + static_cast<int64_t>(row) * a.stride8 + group.first_lane);
+    const uint64_t value = packed_of(a.row_values[row], layout);
+    uint32_t* cells = low;
+    for (int k = 0; k < n_words; k += 4) {
+      const uint4 loaded = bins[k / 4];
+      const uint32_t words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
+#pragma unroll
+      for (int lane = 0; lane < 16; ++lane) {
+        if (4 * k + lane >= group.n_lanes) break;
+        add_packed(cells + (words[lane / 4] >> (lane % 4 * 8) & 255u), n_cells, static_cast<uint32_t>(value),
+                   static_cast<uint32_t>(value >> 32));
+        cells += group.stride;
+      }
+    }
+  }
+}
 
 // The lanes [first, end) of a group, whose cells all fit into shared memory.
 template <bool kWide>
@@ -91,8 +124,10 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
   __syncthreads();
   const int n_loads = (group.n_lanes + 15) / 16;
   const int start = lane_of_thread() % n_lanes;
-  for (int i = static_cast<int>(threadIdx.x); i < tile.n; i += kBuildThreads) {
-    const uint32_t row = tile.list != nullptr ? tile.list[i] : tile.first_row + static_cast<uint32_t>(i);
+  const bool is_even = !kWide && group.is_even != 0;
+  if (is_even) add_rows_evenly(a, tile, group, layout, low, n_cells);
+  for (int i = static_cast<int>(threadIdx.x); i < tile.n && !is_even; i += kBuildThreads) {
+    const uint32_t row = tile.row(i);
     const auto* const bins =
         reinterpret_cast<const uint4*>(a.rows8 + static_cast<int64_t>(row) * a.stride8 + group.first_lane);
     for (int k = 0; k < n_loads; ++k) {
@@ -120,9 +155,7 @@ inline void build_lanes(const Args& a, const TileOfRows& tile, const LaneGroup& 
       const auto value_high = static_cast<uint32_t>(value >> 32);
 #pragma unroll 4
       for (int k = 0; k < n_lanes; ++k) {
-        uint32_t* const at = low + cell + staged[lane];
-        const uint32_t before = atomicAdd(at, value_low);
-        atomicAdd(at + n_cells, value_high + (before + value_low < before ? 1u : 0u));
+        add_packed(low + cell + staged[lane], n_cells, value_low, value_high);
         ++lane;
         cell += stride;
         if (lane == n_lanes) lane = cell = 0;

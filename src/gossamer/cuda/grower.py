@@ -121,6 +121,7 @@ class DeviceGrower:
         self._recorded: dict[bytes, Any] = {}
         self._is_wide: dict[int, bool] = {}  # by output: the cells of its last tree
         self._n_batches = _FIRST_BATCHES
+        self._n_expected = self._max_nodes  # nodes of the next tree
         self.n_batches = 0  # of all trees
 
     @property
@@ -190,12 +191,13 @@ class DeviceGrower:
             self._args["row_values"] = self._buffers["row_values"].address
         self._args["wide"] = is_wide
 
-    def _launch(self, n_batches: int) -> None:
+    def _launch(self, n_batches: int, before: Sequence[Launch] = ()) -> None:
         key = as_bytes(self._args).tobytes() + n_batches.to_bytes(4, "little", signed=True)
+        key += b"".join(as_bytes(launch.args).tobytes() for launch in before)
         if key not in self._recorded:
             if len(self._recorded) >= _MOST_RECORDED:  # settings that change from tree to tree
                 self._recorded.clear()
-            self._recorded[key] = self._device.record(self._kernels(n_batches))
+            self._recorded[key] = self._device.record([*before, *self._kernels(n_batches)])
         self._device.replay(self._recorded[key])
 
     def use_rows(self, rows: npt.NDArray[np.uint32] | None) -> None:
@@ -233,25 +235,51 @@ class DeviceGrower:
         gradient: Buffer,
         hessian: Buffer | None,
         settings: Sequence[_native.GrowParams],
+        before: Sequence[Launch] = (),
     ) -> list[_native.Tree]:
-        """Grow a tree for each output from gradients that are on the device."""
-        return [self._grow_one(gradient, hessian, own, k) for k, own in enumerate(settings)]
+        """Grow a tree for each output from gradients that are on the device.
+
+        Args:
+            gradient: The gradients.
+            hessian: The hessians; None: all are 1.
+            settings: Of the tree of each output.
+            before: Kernels that come first.
+        """
+        trees = []
+        for k, own in enumerate(settings):
+            trees.append(self._grow_one(gradient, hessian, own, k, before if k == 0 else ()))
+        return trees
+
+    def _read_tree(self) -> np.void:
+        """Read what the device has found; return its state."""
+        device = self._device
+        device.read_later(self._buffers["state"].address, self._found[: STATE.itemsize])
+        # Most trees have about as many nodes as the one before.
+        n_read = min(self._n_expected + self._n_expected // 4, self._max_nodes)
+        nodes = self._found[STATE.itemsize :]
+        device.read_later(self._buffers["nodes"].address, nodes[: n_read * NODE.itemsize])
+        if self._args["category_words"]:
+            device.read_later(self._buffers["category_sets"].address, self._sets)
+        device.wait()
+        state: np.void = self._found[: STATE.itemsize].view(STATE)[0]
+        if state["n_nodes"] > n_read:
+            device.read(self._buffers["nodes"].address, nodes)
+        return state
 
     def _grow_one(
-        self, gradient: Buffer, hessian: Buffer | None, settings: _native.GrowParams, output: int
+        self,
+        gradient: Buffer,
+        hessian: Buffer | None,
+        settings: _native.GrowParams,
+        output: int,
+        before: Sequence[Launch],
     ) -> _native.Tree:
-        device = self._device
         self._set_task(settings, output)
         self._take(settings, gradient.address, None if hessian is None else hessian.address)
         self._use_width(self._is_wide.get(output, False))
-        self._launch(self._n_batches)
+        self._launch(self._n_batches, before)
         while True:
-            device.read_later(self._buffers["state"].address, self._found[: STATE.itemsize])
-            device.read_later(self._buffers["nodes"].address, self._found[STATE.itemsize :])
-            if self._args["category_words"]:
-                device.read_later(self._buffers["category_sets"].address, self._sets)
-            device.wait()
-            state = self._found[: STATE.itemsize].view(STATE)[0]
+            state = self._read_tree()
             if state["error"] == _OTHER_WIDTH:
                 self._is_wide[output] = not self._args["wide"]
                 self._use_width(self._is_wide[output])
@@ -266,6 +294,7 @@ class DeviceGrower:
             self._launch(-_MORE_BATCHES)
         n_batches = int(state["n_batches"])
         self.n_batches += n_batches
+        self._n_expected = int(state["n_nodes"])
         # As many as the last trees needed, and one that finds them complete. Of a forest, some will
         # need more: numbers that fall slowly keep them few.
         wanted = -(-(n_batches + 1) // _MORE_BATCHES) * _MORE_BATCHES

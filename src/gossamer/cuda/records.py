@@ -60,7 +60,7 @@ FEATURE: Final = np.dtype(
 )
 
 GROUP: Final = np.dtype(
-    [("first_lane", "i4"), ("n_lanes", "i4"), ("stride", "i4"), ("unused", "i4")], align=True
+    [("first_lane", "i4"), ("n_lanes", "i4"), ("stride", "i4"), ("is_even", "i4")], align=True
 )
 
 NODE: Final = np.dtype(

@@ -16,12 +16,42 @@ BUILD_THREADS: Final = 512
 
 _LANES_OF_GROUP: Final = 32
 _BYTES_AT_ONCE: Final = 2**26
+# Blocks of rows, and the rows of each, that tell how even the bins of a lane are.
+_SAMPLES: Final = 32
+_SAMPLED_ROWS: Final = 1024
+# Threads that add to the same one of 32 banks if bins are even; and what it costs to avoid that
+# others do, in the same unit.
+_WAITS_BY_CHANCE: Final = 3.4
+_WAITS_IN_TURN: Final = 4.8
 # Shared memory of `copy_lanes` in native/cuda/rows.inl.
 _COPY_BYTES: Final = 256 * 36
 
 
 def _rounded(n: int, to: int) -> int:
     return -(-n // to) * to
+
+
+def _largest_shares(
+    bins: _native.BinMatrix, lanes: npt.NDArray[np.int32], n_threads: int
+) -> npt.NDArray[np.float64]:
+    """Return the share of the rows that each lane's most frequent bin has, in a sample of rows."""
+    n_rows, n_lanes = bins.n_rows, len(lanes)
+    size = min(_SAMPLED_ROWS, n_rows)
+    if not size or not n_lanes:
+        return np.zeros(n_lanes)
+    step = max(n_rows // _SAMPLES, size)
+    counts = np.zeros((n_lanes, 256), np.int64)
+    rows = np.empty(size * n_lanes, np.uint8)
+    for first in range(0, n_rows - size + 1, step):
+        _native.copy_rows(bins, lanes, first, size, n_lanes, rows, n_threads)
+        for k, lane in enumerate(rows.reshape(size, n_lanes).T):
+            counts[k] += np.bincount(lane, minlength=256)
+    return counts.max(1) / counts.sum(1)
+
+
+def _waits(shares: npt.NDArray[np.float64]) -> float:
+    """Return how many threads of a warp add to the same bank of memory, on average over lanes."""
+    return float(np.maximum(32 * shares + 2, _WAITS_BY_CHANCE).mean())
 
 
 class DeviceTable:
@@ -52,7 +82,7 @@ class DeviceTable:
         lanes16 = np.flatnonzero(~is_byte).astype(np.int32)
         self._device = device
         self._features = self._describe(found, lanes8, lanes16)
-        self._make_groups(n_bins, lanes8)
+        self._make_groups(n_bins, lanes8, _largest_shares(bins, lanes8, n_threads))
         lane, wide = self._features["lane"], self._features["two_bytes"] != 0
         self.lanes = np.where(wide, ~lane, lane).astype(np.int32)
         self.is_searched = self._features["searched"] != 0
@@ -112,14 +142,24 @@ class DeviceTable:
         features["known"] = np.cumsum(n_known, dtype=np.int64) - n_known
         return features
 
-    def _make_groups(self, n_bins: npt.NDArray[np.int32], lanes8: npt.NDArray[np.int32]) -> None:
+    def _make_groups(
+        self,
+        n_bins: npt.NDArray[np.int32],
+        lanes8: npt.NDArray[np.int32],
+        shares: npt.NDArray[np.float64],
+    ) -> None:
         # An odd number of cells: neighbouring lanes then use different banks of shared memory.
         cells = n_bins[lanes8] | 1
         most = _LANES_OF_GROUP
         while most > 16 and self._bytes_of(cells[:most]) > self._device.shared_bytes:
             most -= 16
         parts = [cells[first : first + most] for first in range(0, len(lanes8), most)]
-        groups = [(most * i, len(own), int(own.max()), 0) for i, own in enumerate(parts)]
+        first = range(0, len(lanes8), most)
+        is_even = [_waits(shares[i : i + most]) < _WAITS_IN_TURN for i in first]
+        groups = [
+            (i, len(own), int(own.max()), even)
+            for i, own, even in zip(first, parts, is_even, strict=True)
+        ]
         self._groups = np.array(groups, GROUP)
         self.build_bytes = max((self._bytes_of(own) for own in parts), default=0)
 

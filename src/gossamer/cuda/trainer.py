@@ -63,7 +63,7 @@ class DeviceTrainer:
         if gradients.hessian is not None:
             hessian = self._room_for_hessians()
             hessian.write(gradients.hessian)
-        return self._grow(hessian, rows, settings)
+        return self._grow(hessian, rows, settings, ())
 
     def train(
         self,
@@ -90,8 +90,8 @@ class DeviceTrainer:
         self._use_targets(targets)
         score = scores.to_device(self._device, host)
         hessian = self._room_for_hessians() if has_hessian else None
-        self._fill_gradients(loss, score, hessian)
-        trees = self._grow(hessian, rows, settings)
+        first = self._gradients_of(loss, score, hessian)
+        trees = self._grow(hessian, rows, settings, [first])
         scores.change()
         for k, tree in enumerate(trees):
             if tree.n_leaves > 1:
@@ -99,12 +99,16 @@ class DeviceTrainer:
         return trees
 
     def _grow(
-        self, hessian: Buffer | None, rows: Rows, settings: Sequence[_native.GrowParams]
+        self,
+        hessian: Buffer | None,
+        rows: Rows,
+        settings: Sequence[_native.GrowParams],
+        before: Sequence[Launch],
     ) -> list[_native.Tree]:
         if settings[0].num_leaves != self._grower.num_leaves:  # changed during the training
             self._grower = DeviceGrower(self._device, self._table, self._bins, settings[0])
         self._grower.use_rows(rows)
-        return self._grower.grow(self._gradient, hessian, settings)
+        return self._grower.grow(self._gradient, hessian, settings, before)
 
     def _room_for_hessians(self) -> Buffer:
         if self._hessian is None:
@@ -120,7 +124,7 @@ class DeviceTrainer:
             self._weight = Buffer.holding(self._device, targets.weight)
         self._targets = targets
 
-    def _fill_gradients(self, loss: DeviceLoss, score: Buffer, hessian: Buffer | None) -> None:
+    def _gradients_of(self, loss: DeviceLoss, score: Buffer, hessian: Buffer | None) -> Launch:
         assert self._label is not None
         args = np.zeros((), GRADIENT_ARGS)
         args["n_rows"] = self._n_rows
@@ -137,7 +141,7 @@ class DeviceTrainer:
             for name in "abc":
                 args["loss"][name] = getattr(loss.loss, name)
         n_blocks = min(-(-self._n_rows // 256), 16 * self._device.n_processors)
-        self._device.run([Launch("fill_gradients", n_blocks, 256, args)])
+        return Launch("fill_gradients", n_blocks, 256, args)
 
     @property
     def n_batches(self) -> int:
