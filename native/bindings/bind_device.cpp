@@ -111,6 +111,12 @@ nb::dict describe_features(const BinMatrix& matrix) {
   return d;
 }
 
+ColumnSampler sampler_of(const GrowParams& settings, std::int64_t n_features) {
+  const FeatureLimits* const limits = settings.search.limits.get();
+  return {n_features, settings.search.fractions, settings.search.column_key,
+          limits != nullptr ? limits->sampling_weights : std::vector<double>{}};
+}
+
 // A tree as the device walks through it: records, and the words of its sets. `lanes` are those of the features in the
 // table of the device.
 auto score_nodes(const Tree& tree, const BinMatrix& matrix, const In<std::int32_t>& lanes) {
@@ -181,12 +187,22 @@ void bind_device(nb::module_& m) {
   m.def(
       "tree_features",
       [](const GrowParams& settings, std::int64_t n_features) {
-        const FeatureLimits* const limits = settings.search.limits.get();
-        const ColumnSampler sampler(n_features, settings.search.fractions, settings.search.column_key,
-                                    limits != nullptr ? limits->sampling_weights : std::vector<double>{});
-        return to_numpy(std::vector(sampler.tree_features()));
+        return to_numpy(std::vector(sampler_of(settings, n_features).tree_features()));
       },
       "settings"_a, "n_features"_a, "The features that a tree may use.");
+  m.def(
+      "sampling_weights",
+      [](const GrowParams& settings, std::int64_t n_features) {
+        return to_numpy(std::vector(sampler_of(settings, n_features).weights()));
+      },
+      "settings"_a, "n_features"_a, "The weights with which features are drawn; empty: all the same.");
+  m.def(
+      "feature_groups",
+      [](const GrowParams& settings) {
+        const FeatureLimits* const limits = settings.search.limits.get();
+        return to_numpy(limits != nullptr ? std::vector(limits->groups.of_features()) : std::vector<std::uint64_t>{});
+      },
+      "settings"_a, "The groups of interaction constraints that each feature is in, a bit each; empty: none.");
 }
 
 }  // namespace gossamer::bindings

@@ -1,11 +1,12 @@
 #include "core/column_sampler.h"
 
+#include <math.h>
+#include <string.h>
+
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -14,27 +15,9 @@
 namespace gossamer {
 namespace {
 
-// -log(1 - u) for the uniform u given by 64 random bits, by + - * / alone: the same on every machine.
-double exponential(std::uint64_t bits) {
-  int exponent = 0;
-  double m = std::frexp(static_cast<double>(~bits >> 11) * 0x1.0p-53 + 0x1.0p-54, &exponent);  // 1 - u
-  if (m < 0.70710678118654752) {
-    m *= 2.0;
-    --exponent;
-  }
-  const double s = (m - 1.0) / (m + 1.0);
-  double sum = 0.0;
-  for (int k = 19; k >= 1; k -= 2) sum = sum * s * s + 1.0 / k;             // log(m) = 2 artanh(s)
-  return std::max(0.0, -(2.0 * s * sum + exponent * 0.69314718055994531));  // never -0
-}
+using std::uint64_t;
 
-// The arrival time of a feature of this weight, as an integer of the same order. Features of weight 0 come after all
-// others, in random order.
-std::uint64_t arrival(std::uint64_t bits, double weight) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  const double time = weight > 0.0 ? exponential(bits) / weight : kNever;
-  return std::bit_cast<std::uint64_t>(time) + (time == kNever ? bits >> 12 : 0);
-}
+#include "kernels/column_draw.inl"
 
 // Keeps round(fraction * n) features, at least one: the ones with the smallest random numbers, or with weights the ones
 // that arrive first at rates equal to their weights.
@@ -56,9 +39,6 @@ std::vector<std::int32_t> draw(const std::vector<std::int32_t>& from, double fra
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
-
-constexpr std::uint64_t kLevelStream = 0x6c6576656cull;
-constexpr std::uint64_t kNodeStream = 0x6e6f6465ull;
 
 }  // namespace
 

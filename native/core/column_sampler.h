@@ -21,6 +21,8 @@ class ColumnSampler {
                 std::vector<double> weights = {});
 
   const std::vector<std::int32_t>& tree_features() const { return tree_; }
+  // Empty: all the same.
+  const std::vector<double>& weights() const { return weights_; }
   // Features in increasing order. `node_key` names the node by its path from the root; a node draws from the
   // features for which allowed(feature) holds.
   std::vector<std::int32_t> node_features(int depth, std::uint64_t node_key,

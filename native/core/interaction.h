@@ -22,6 +22,8 @@ class InteractionGroups {
   }
 
   bool empty() const { return n_words_ == 0; }
+  // The groups of each feature, n_words a feature.
+  const std::vector<std::uint64_t>& of_features() const { return of_feature_; }
   std::size_t n_features() const { return empty() ? 0 : of_feature_.size() / n_words_; }
   Open all() const { return Open(n_words_, ~std::uint64_t{0}); }
   // The groups that stay open below a split on the feature.

@@ -131,11 +131,12 @@ struct State {
 
 // What differs from tree to tree.
 struct Task {
-  std::int64_t n_rows;      // of the tree
-  std::uint64_t extra_key;  // extra_trees: of this tree
-  std::int32_t output;      // whose gradients it is grown on
-  std::int32_t is_sampled;  // 0: all rows
-  std::int32_t n_allowed;   // features that it may use
+  std::int64_t n_rows;       // of the tree
+  std::uint64_t extra_key;   // extra_trees: of this tree
+  std::uint64_t column_key;  // of the features that levels and nodes draw
+  std::int32_t output;       // whose gradients it is grown on
+  std::int32_t is_sampled;   // 0: all rows
+  std::int32_t n_allowed;    // features that it may use
   std::int32_t unused;
 };
 
@@ -171,10 +172,14 @@ struct Args {
   Node* nodes;
   Job* jobs;
   Waiting* waiting;
-  Best* bests;                   // by job, side and feature
-  std::uint32_t* category_sets;  // by node: bins that go left
-  std::int64_t* histograms;      // by slot: gradients, hessians, then counts of 32 bits
-  const std::uint8_t* allowed;   // by feature: whether this tree may use it; nullptr: all
+  Best* bests;                          // by job, side and feature
+  std::uint32_t* category_sets;         // by node: bins that go left
+  std::int64_t* histograms;             // by slot: gradients, hessians, then counts of 32 bits
+  const std::uint8_t* allowed;          // by feature: whether this tree may use it; nullptr: all
+  const double* feature_weights;        // by feature: how likely it is drawn; nullptr: all the same
+  std::uint32_t* node_features;         // by node: a bit for each feature that it may use; nullptr: all of the tree
+  std::uint64_t* open_groups;           // by node: a bit for each group of interaction constraints that its path allows
+  const std::uint64_t* feature_groups;  // by feature: the groups that it is in
   std::int64_t slot_words;
   std::int32_t max_nodes;
   std::int32_t build_blocks;  // that run at the same time
@@ -182,7 +187,9 @@ struct Args {
   std::int32_t max_depth;  // 0: no limit
   std::int32_t depthwise;
   std::int32_t extra_trees;
-  std::int32_t unused2;
+  std::int32_t group_words;  // of the groups of a node or feature; 0: no constraints
+  double fraction_by_level;
+  double fraction_by_node;
   std::uint8_t* category_scratch;
   std::int64_t category_scratch_bytes;  // of a warp
   std::int64_t num_leaves;

@@ -39,6 +39,8 @@ namespace {
 
 #include "cuda/choose.inl"
 
+#include "cuda/features.inl"
+
 #include "cuda/predict.inl"
 
 // The gradients of one row: the loops of the host over a single row.
@@ -88,6 +90,8 @@ GOSSAMER_KERNEL(start, 32, 1)(const __grid_constant__ Args a) {
 }
 
 GOSSAMER_KERNEL(choose, 1024, 1)(const __grid_constant__ Args a) { gossamer::cuda::choose_nodes(a); }
+
+GOSSAMER_KERNEL(draw_features, 32, 16)(const __grid_constant__ Args a) { gossamer::cuda::draw_all(a); }
 
 GOSSAMER_KERNEL(split_rows, 512, 4)(const __grid_constant__ Args a) { gossamer::cuda::split_all(a); }
 

@@ -185,6 +185,12 @@ inline bool is_allowed(const Args& a, int f) {
   return a.features[f].searched != 0 && (a.allowed == nullptr || a.allowed[f] != 0);
 }
 
+// Nodes below may use features that this one may not: their cells are needed all the same.
+inline bool node_allows(const Args& a, int32_t number, int f) {
+  if (a.node_features == nullptr) return true;
+  return in_set(a.node_features + static_cast<int64_t>(number) * ((a.n_features + 31) / 32), static_cast<uint32_t>(f));
+}
+
 // ---- the best feature ----
 
 struct Winner {
@@ -262,7 +268,7 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
   const int64_t first = feature.first_cell;
   const int n_bins = feature.n_value_bins + feature.has_missing;
   const bool is_category = kAny && feature.n_categories >= 0;
-  const bool is_searched = may_split(a, node);
+  const bool is_searched = may_split(a, node) && node_allows(a, number, f);
   const auto read = [&](int64_t cell) {
     const Sums sums = before.read(cell);
     return subtracts ? sums - less.read(cell) : sums;
@@ -286,7 +292,10 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
     if (is_searched && !is_category) search.add(cells, bin);
   }
   __syncwarp();
-  if (!is_searched) return;
+  if (!is_searched) {
+    if (lane_of_thread() == 0) out.threshold = -1;
+    return;
+  }
   if constexpr (kAny) {
     if (is_category) {
       search_categories(a, node, f, own, nullptr, out);

@@ -30,6 +30,7 @@ constexpr Kernel kKernels[] = {
     {"quantise", call<Args, quantise>},
     {"start", call<Args, start>},
     {"choose", call<Args, choose>},
+    {"draw_features", call<Args, draw_features>},
     {"split_rows", call<Args, split_rows>},
     {"histograms", call<Args, histograms>},
     {"histograms_wide", call<Args, histograms_wide>},

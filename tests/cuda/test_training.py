@@ -57,6 +57,20 @@ CASES: dict[str, dict[str, Any]] = {
         "bagging_freq": 1,
         "feature_fraction": 0.5,
     },
+    "columns by node": {"label": SIGNAL, "feature_fraction_bynode": 0.5},
+    "columns by tree, level and node": {
+        "label": SIGNAL,
+        "feature_fraction": 0.8,
+        "feature_fraction_bylevel": 0.7,
+        "feature_fraction_bynode": 0.6,
+    },
+    "interactions": {"label": SIGNAL, "interaction_constraints": [[0, 1], [1, 2], [3]]},
+    "interactions, columns by node": {
+        "label": SIGNAL,
+        "interaction_constraints": [[0, 1], [1, 2, 3]],
+        "feature_fraction_bynode": 0.5,
+        "extra_trees": True,
+    },
     "parallel trees": {"label": SIGNAL, "num_parallel_tree": 2, "bagging_fraction": 0.5},
     "queries": {"label": CLASSES, "objective": "lambdarank", "group": [10] * (N_ROWS // 10)},
     "several targets": {"label": np.column_stack([SIGNAL, POSITIVE])},
@@ -74,6 +88,26 @@ def model_of(device_type: str, n_rounds: int = 3, **case: Any) -> bytes:
 @pytest.mark.parametrize("name", CASES)
 def test_the_model_is_that_of_the_cpu(name: str, device: Any) -> None:
     assert model_of("cuda", **CASES[name]) == model_of("cpu", **CASES[name])
+
+
+def test_columns_are_drawn_by_their_weights(device: Any) -> None:
+    models = []
+    for device_type in ("cpu", "cuda"):
+        data = Dataset(TABLE, SIGNAL, feature_weights=[1.0, 0.1, 3.0, 0.0])
+        params = {**SMALL, "feature_fraction_bynode": 0.5, "device_type": device_type}
+        models.append(model_file.to_bytes(train(params, data, 4).model))
+    assert models[0] == models[1]
+
+
+def test_drawn_columns_may_change_during_a_training(device: Any) -> None:
+    models = []
+    for device_type in ("cpu", "cuda"):
+        booster = Booster({**SMALL, "device_type": device_type}, Dataset(TABLE, SIGNAL))
+        for fraction in (1.0, 0.5, 1.0, 0.25):
+            booster.reset_parameter({"feature_fraction_bynode": fraction})
+            booster.update()
+        models.append(model_file.to_bytes(booster.model))
+    assert models[0] == models[1]
 
 
 def test_metrics_and_early_stopping_see_the_same_scores(device: Any) -> None:
@@ -163,10 +197,8 @@ def test_auto_uses_a_device_for_large_tables(device: Any, monkeypatch: pytest.Mo
 REFUSED: dict[str, dict[str, Any]] = {
     "linear_tree": {"linear_tree": True},
     "tree_method": {"tree_method": "exact"},
-    "interaction_constraints": {"interaction_constraints": [[0, 1], [2, 3]]},
     "monotone_constraints": {"monotone_constraints": [1, 0, 0, 0]},
     "feature_contri": {"feature_contri": [1, 1, 1, 0.5]},
-    "feature_fraction_bynode": {"feature_fraction_bynode": 0.5},
     "cegb_penalty_split": {"cegb_penalty_split": 1e-3},
     "objective": {"objective": "quantile"},
     "num_leaves": {"num_leaves": 100_000},
@@ -182,8 +214,8 @@ def test_what_only_the_cpu_can_do_is_refused_by_name(name: str, device: Any) -> 
 def test_what_only_the_cpu_can_do_is_refused_during_a_training(device: Any) -> None:
     booster = Booster({**SMALL, "device_type": "cuda"}, Dataset(TABLE, SIGNAL))
     booster.update()
-    with pytest.raises(NotSupportedError, match="feature_fraction_bynode"):
-        booster.reset_parameter({"feature_fraction_bynode": 0.5})
+    with pytest.raises(NotSupportedError, match="cegb_penalty_split"):
+        booster.reset_parameter({"cegb_penalty_split": 0.5})
     booster.update()
     assert booster.current_iteration() == 2
 

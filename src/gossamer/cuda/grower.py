@@ -118,6 +118,7 @@ class DeviceGrower:
         self._sets = device.host_memory(max(4 * words * self._max_nodes, 4))
         self._tree = Buffer(device, 0)  # that is added to scores
         self._task = b""  # what the device knows of it
+        self._limits: _native.FeatureLimits | None = None
         self._recorded: dict[bytes, Any] = {}
         self._is_wide: dict[int, bool] = {}  # by output: the cells of its last tree
         self._n_batches = _FIRST_BATCHES
@@ -148,9 +149,38 @@ class DeviceGrower:
         args["extra_trees"] = settings.extra_trees
         args["num_leaves"] = settings.num_leaves
         args["damp_from"] = settings.damp_from
+        self._limit_features(settings)
         args["min_gain_to_split"] = settings.min_gain_to_split
         for name in _RULES:
             args["given_rules"][name] = getattr(settings, name)
+
+    def _limit_features(self, settings: _native.GrowParams) -> None:
+        """Let levels and nodes draw their features, and paths limit them."""
+        args, n_features = self._args, self._table.n_features
+        args["fraction_by_level"] = settings.fraction_by_level
+        args["fraction_by_node"] = settings.fraction_by_node
+        draws = min(settings.fraction_by_level, settings.fraction_by_node) < 1
+        if settings.limits is not self._limits:
+            self._limits = settings.limits
+            groups = _native.feature_groups(settings)
+            weights = _native.sampling_weights(settings, n_features)
+            args["group_words"] = len(groups) // n_features
+            self._keep("feature_groups", groups)
+            self._keep("feature_weights", weights)
+            self._room("open_groups", self._max_nodes * len(groups) // n_features * 8)
+        is_limited = draws or args["group_words"] > 0
+        self._room("node_features", 4 * self._max_nodes * -(-n_features // 32) * is_limited)
+
+    def _room(self, name: str, n_bytes: int) -> None:
+        """Give the kernels memory; none if there are no bytes."""
+        if n_bytes and self._buffers.get(name, self._tree).n_bytes < n_bytes:
+            self._buffers[name] = Buffer(self._device, n_bytes)
+        self._args[name] = self._buffers[name].address if n_bytes else 0
+
+    def _keep(self, name: str, values: npt.NDArray[Any]) -> None:
+        self._room(name, values.nbytes)
+        if values.nbytes:
+            self._buffers[name].write(values)
 
     def _kernels(self, n_batches: int) -> list[Launch]:
         """Return the kernels of a tree, or of more batches of it (`n_batches` below 0)."""
@@ -159,6 +189,10 @@ class DeviceGrower:
         limits = [rules[name] > 0 for name in ("lambda_l1", "max_delta_step", "path_smooth")]
         name = "search_any" if any(limits) or int(args["category_words"]) else "search"
         find = [Launch(name, self._search_blocks, _SEARCH_THREADS, args)]
+        if args["node_features"]:
+            find.insert(
+                0, Launch("draw_features", 4 * grid, 32, args, draw_size(args["n_features"]))
+            )
         build = []
         if int(args["n_lanes8"]):
             shared = self._table.build_bytes
@@ -215,6 +249,8 @@ class DeviceGrower:
         rows, task = self._rows, np.zeros((), TASK)
         task["n_rows"] = self._table.n_rows if rows is None else len(rows)
         task["extra_key"] = settings.extra_key
+        if self._args["node_features"]:
+            task["column_key"] = settings.column_key
         task["output"] = output
         task["is_sampled"] = rows is not None
         task["n_allowed"] = self._table.n_searched
@@ -274,8 +310,8 @@ class DeviceGrower:
         output: int,
         before: Sequence[Launch],
     ) -> _native.Tree:
-        self._set_task(settings, output)
         self._take(settings, gradient.address, None if hessian is None else hessian.address)
+        self._set_task(settings, output)
         self._use_width(self._is_wide.get(output, False))
         self._launch(self._n_batches, before)
         while True:
@@ -340,6 +376,12 @@ def max_nodes(num_leaves: int) -> int:
 def choose_size(num_leaves: int) -> int:
     """Return the shared memory that choosing nodes takes."""
     return _CHOOSE_BYTES + _KNOWN_BYTES * max_nodes(num_leaves) + _WAITING_BYTES * (num_leaves + 1)
+
+
+def draw_size(n_features: int) -> int:
+    """Return the shared memory that drawing features takes."""
+    n_words = -(-int(n_features) // 32)
+    return 8 * (int(n_features) + n_words) + 4 * n_words
 
 
 def slot_size(n_cells: int) -> int:

@@ -18,14 +18,11 @@ from gossamer.params import Params
 ON_CPU_ONLY: Final[dict[str, Any]] = {
     "linear_tree": False,
     "forcedsplits_filename": "",
-    "interaction_constraints": (),
     "monotone_constraints": (),
     "feature_contri": (),
     "cegb_penalty_split": 0.0,
     "cegb_penalty_feature_lazy": (),
     "cegb_penalty_feature_coupled": (),
-    "feature_fraction_bylevel": 1.0,
-    "feature_fraction_bynode": 1.0,
     "max_memory": 0,
 }
 # Tables with fewer values than this are trained on the CPU by device_type=auto: a tree takes a GPU
@@ -100,8 +97,8 @@ def _refusal(name: str, got: Any, expected: str) -> NotSupportedError:
 def bytes_needed(params: Params, objective: Objective, bins: _native.BinMatrix) -> int:
     """Return how much memory of the GPU a training takes.
 
-    Rows take their bins, 16 bytes of gradients as integers, two lists of rows, a sample of rows;
-    and for each output a score, a gradient and a hessian; a label and a weight.
+    Rows take their bins, up to 16 bytes of gradients as integers, two lists of rows, a sample of
+    rows; and for each output a score, a gradient and a hessian; a label and a weight.
     """
     n_outputs = objective.n_outputs
     by_row = DeviceTable.bytes_per_row(bins) + 16 + 3 * 4 + n_outputs * (8 + 4 + 4) + 4 + 4

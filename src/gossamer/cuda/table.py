@@ -46,7 +46,8 @@ def _largest_shares(
         _native.copy_rows(bins, lanes, first, size, n_lanes, rows, n_threads)
         for k, lane in enumerate(rows.reshape(size, n_lanes).T):
             counts[k] += np.bincount(lane, minlength=256)
-    return counts.max(1) / counts.sum(1)
+    found: npt.NDArray[np.float64] = counts.max(1) / counts.sum(1)
+    return found
 
 
 def _waits(shares: npt.NDArray[np.float64]) -> float:
