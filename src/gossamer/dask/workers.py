@@ -28,17 +28,28 @@ _REMEMBERED: Final = 1000
 Part = dict[str, Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Share:
+    """One worker's share of a job.
+
+    Attributes:
+        group: The workers.
+        rows: This worker's parts of the training data.
+        valid: Its parts of each validation set.
+        rounds: The rounds that are finished already.
+    """
+
+    group: Group
+    rows: Sequence[Part]
+    valid: Sequence[Sequence[Part]]
+    rounds: SavedRounds
+
+
 class Job(Protocol):
     """What the workers do together; it is sent to all of them."""
 
-    def __call__(
-        self,
-        group: Group,
-        rows: Sequence[Part],
-        valid: Sequence[Sequence[Part]],
-        rounds: SavedRounds,
-    ) -> Any:
-        """Work on this worker's parts; the result of the first worker counts."""
+    def __call__(self, share: Share) -> Any:
+        """Work on this worker's share; the result of the first worker counts."""
 
 
 @dataclass(eq=False)
@@ -212,7 +223,7 @@ def work_on_parts(
     group.start()
     try:
         with default_threads(worker.state.nthreads):
-            value = job(group, rows, valid, saved)
+            value = job(Share(group, rows, valid, saved))
         return Outcome(value if rank == 0 else None)
     except BaseException as error:
         group.fail(error)
