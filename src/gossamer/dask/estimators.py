@@ -119,7 +119,7 @@ class DaskGossamerModel(GossamerModel):
             y: Labels, with the partitions of `X`.
             *args: The options, in the order of the signature.
             **options: Fields of the rows have the partitions of `X`, too; no query of `group` spans
-                two partitions (those of `query` may). `callbacks` are called on every worker.
+                two partitions (a query of `query` may). `callbacks` are called on every worker.
                 `time_out`: seconds without a sign of life after which a worker counts as lost.
                 `max_restarts`: how often training goes on after a worker was lost.
 

@@ -43,3 +43,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Return the labels of an evaluation set as numbers."""
         labels: Array = y
         return labels
+
+
+def encode_labels(estimator: Estimator, y: Any, name: str) -> Array:
+    """Return labels as the numbers that an estimator trains on."""
+    return estimator._encode_labels(y, name)

@@ -63,8 +63,8 @@ def takes(by_position: str, by_name: str, **defaults: Any) -> Callable[[Fit], Fi
         ...     return options
         >>> fit(None, [[1.0]], [1.0], [2.0], eval_X=3)
         {'sample_weight': [2.0], 'eval_set': None, 'eval_X': 3, 'eval_y': None}
-        >>> str(inspect.signature(fit))[:29]
-        '(self, X, y, sample_weight: A'
+        >>> list(inspect.signature(fit).parameters)[3:]
+        ['sample_weight', 'eval_set', 'eval_X', 'eval_y']
     """
     hints = RankerOptions.__annotations__
     both, named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY

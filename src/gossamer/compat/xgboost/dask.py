@@ -22,7 +22,6 @@ from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.params import read_params, translate
 from gossamer.compat.xgboost.shard_matrix import to_shard_matrix
 from gossamer.compat.xgboost.sklearn import XGBClassifier, XGBModel, XGBRanker, XGBRegressor
-from gossamer.compat.xgboost.sklearn.base import encode_labels
 from gossamer.compat.xgboost.training import train as train_here
 from gossamer.dask.data import split
 from gossamer.dask.run import run_job
@@ -30,6 +29,7 @@ from gossamer.dask.train import Predict, map_rows
 from gossamer.dask.workers import Part, Share
 from gossamer.distributed import check_supported
 from gossamer.errors import DataError, DataTypeError, NotSupportedError
+from gossamer.sklearn.estimator import encode_labels
 
 __all__ = [
     "DaskDMatrix",

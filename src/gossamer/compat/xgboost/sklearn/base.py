@@ -366,8 +366,3 @@ class XGBModel(XGBParameters):
 
     def _use_facts(self, kept: dict[str, Any]) -> None:
         """Take over what `_facts_for_file` kept."""
-
-
-def encode_labels(estimator: XGBModel, y: Any, name: str) -> Array:
-    """Return labels as the numbers that an estimator trains on."""
-    return estimator._encode_labels(y, name)
