@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from gossamer.threads import start_helpers
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -82,8 +84,12 @@ class SideBySide:
         """Start no thread yet: the first run does."""
         self._stretches = list(stretches)
         width = max((stretch.width for stretch in self._stretches), default=1)
-        # The calling thread works as well.
-        self._pool = ThreadPoolExecutor(width - 1, "gossamer-fold") if width > 1 else None
+        self._pool: ThreadPoolExecutor | None = None
+        if width > 1:
+            from concurrent import futures
+
+            # The calling thread works as well.
+            self._pool = futures.ThreadPoolExecutor(width - 1, "gossamer-fold")
 
     def run(self, jobs: list[Callable[[], T]]) -> list[T]:
         """Do all jobs; if some of them raise, the first one's exception is raised.

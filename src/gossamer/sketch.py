@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.data.labels.fields import as_numbers
+from gossamer.data.labels.fields import as_numbers, check_not_negative
 from gossamer.errors import DataError, ParameterError
 
 Floats = npt.NDArray[np.float64]
@@ -313,15 +313,7 @@ def _check_weights(weights: object, n_values: int) -> Floats:
             got=len(checked),
             expected=f"{n_values}, one per value",
         )
-    is_bad = ~(np.isfinite(checked) & (checked >= 0))
-    if is_bad.any():
-        place = int(np.argmax(is_bad))
-        raise DataError.because(
-            f"weights[{place}] cannot be used",
-            got=float(checked[place]),
-            expected="a finite number >= 0",
-        )
-    return checked
+    return check_not_negative(checked, "weights[{}]")
 
 
 def _translated(work: Callable[[], None]) -> None:

@@ -6,12 +6,14 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -70,6 +72,7 @@ def start_helpers(
     """Let a pool's threads do the same work; fewer of them where the system starts no more.
 
     Example:
+        >>> from concurrent.futures import ThreadPoolExecutor
         >>> done = []
         >>> with ThreadPoolExecutor(2) as pool:
         ...     helpers = start_helpers(pool, lambda: done.append(1), 2)
@@ -109,7 +112,9 @@ def map_on_threads(work: Callable[[int], T], n_items: int, n_threads: int) -> li
                 left.clear()
                 raise
 
-    with ThreadPoolExecutor(n_threads - 1) as pool:
+    from concurrent import futures
+
+    with futures.ThreadPoolExecutor(n_threads - 1) as pool:
         helpers = start_helpers(pool, take_items, n_threads - 1)
         try:
             take_items()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,10 +18,11 @@ import pytest
 pytest.importorskip("distributed")
 
 import dask.array as da
+from dask.delayed import delayed
 from distributed import Client, LocalCluster
 
 import gossamer
-from gossamer.dask import DaskDataset, WorkerError, train
+from gossamer.dask import DaskDataset, WorkerError, run, train
 
 N = 17_000
 RNG = np.random.default_rng(0)
@@ -63,10 +66,13 @@ class Pause:
 
 
 class Attack:
-    """Sends a signal to a worker once all workers have come to a round."""
+    """Sends a signal to a worker once all workers have come to a round, or left a file."""
 
-    def __init__(self, folder: Path, at: int, pid: int, number: signal.Signals) -> None:
-        self.folder, self.at, self.pid, self.number = folder, at, pid, number
+    def __init__(
+        self, folder: Path, at: int | str, pid: int, number: signal.Signals, n_workers: int = 2
+    ) -> None:
+        self.pattern = at if isinstance(at, str) else f"round-{at}-*"
+        self.folder, self.pid, self.number, self.n_workers = folder, pid, number, n_workers
 
     def __enter__(self) -> None:
         self.thread = threading.Thread(target=self.run)
@@ -74,7 +80,7 @@ class Attack:
 
     def run(self) -> None:
         deadline = time.monotonic() + 280
-        while len(list(self.folder.glob(f"round-{self.at}-*"))) < 2:
+        while len(list(self.folder.glob(self.pattern))) < self.n_workers:
             if time.monotonic() > deadline:
                 return
             time.sleep(0.1)
@@ -126,3 +132,134 @@ def test_a_lost_worker_is_named_once_there_are_no_restarts_left(
     assert caught.value.is_lost
     assert caught.value.worker == address
     assert address in str(caught.value)
+
+
+def wait_for(condition: Any, seconds: float = 120.0) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def make_part(folder: Path, rows: slice) -> np.ndarray:
+    """Return rows of the table, not before the test goes on."""
+    (folder / f"part-{os.getpid()}").touch()
+    wait_for((folder / "go").exists)
+    return TABLE[rows]
+
+
+def test_a_worker_that_is_stopped_before_it_has_its_rows(client: Client, tmp_path: Path) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    halves = [slice(0, 9_000), slice(9_000, N)]
+    data = DaskDataset(
+        [delayed(make_part, pure=False)(tmp_path, rows) for rows in halves],
+        label=[delayed(LABEL[rows]) for rows in halves],
+    )
+    _, victim = client.run(os.getpid).values()
+    begin = time.monotonic()
+    with (
+        Attack(tmp_path, "part-*", victim, signal.SIGSTOP),
+        pytest.warns(UserWarning, match="worker tcp:.* is lost"),
+    ):
+        model = train(client, PARAMS, data, ROUNDS, time_out=TIME_OUT)
+    assert model.model_to_string() == expected.model_to_string()
+    assert time.monotonic() - begin < 60 + 4 * TIME_OUT
+
+
+def test_a_stopped_worker_that_has_all_rows(client: Client, tmp_path: Path) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    whole = DaskDataset(  # there are fewer partitions than workers
+        da.from_array(TABLE, chunks=(N, 3)), label=da.from_array(LABEL, chunks=N)
+    )
+    _, victim = sorted(client.run(os.getpid).items())[0]
+    with (
+        Attack(tmp_path, 2, victim, signal.SIGSTOP, n_workers=1),
+        pytest.warns(UserWarning, match="worker tcp:.* is lost"),
+    ):
+        model = train(
+            client, PARAMS, whole, ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=TIME_OUT
+        )
+    assert model.model_to_string() == expected.model_to_string()
+
+
+def test_a_worker_that_is_killed_before_its_result_is_fetched(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    _, victim = sorted(client.run(os.getpid).items())[0]  # the first one returns the model
+    wait, calls = run.wait, []
+
+    def wait_and_kill(futures: Any, **_: Any) -> Any:
+        found = wait(futures, timeout=120)
+        calls.append(found)
+        if len(calls) == 2:  # the rows were placed, the model is trained
+            os.kill(victim, signal.SIGKILL)
+        return found
+
+    monkeypatch.setattr(run, "wait", wait_and_kill)
+    with pytest.warns(UserWarning, match="worker tcp:.* is lost"):
+        model = train(client, PARAMS, dataset(), ROUNDS, time_out=TIME_OUT)
+    assert model.model_to_string() == expected.model_to_string()
+
+
+def test_a_worker_that_joins_late(tmp_path: Path) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    cluster = LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    )
+    with cluster, Client(cluster) as client:
+
+        def join() -> None:
+            wait_for(lambda: list(tmp_path.glob("round-1-*")))
+            cluster.scale(2)
+            wait_for(lambda: len(client.nthreads()) == 2)
+            (tmp_path / "go").touch()
+
+        thread = threading.Thread(target=join)
+        thread.start()
+        pause = Pause(tmp_path, 1)
+        model = train(client, PARAMS, dataset(), ROUNDS, callbacks=[pause], time_out=TIME_OUT)
+        thread.join()
+        later = train(client, PARAMS, dataset(), ROUNDS, time_out=TIME_OUT)
+    assert model.model_to_string() == later.model_to_string() == expected.model_to_string()
+
+
+CLIENT = """
+import sys, time
+from pathlib import Path
+from distributed import Client
+import dask.array as da
+from gossamer.dask import DaskDataset, train
+
+def note(env, folder=sys.argv[2]):
+    Path(folder, f"round-{env.iteration}").touch()
+    time.sleep(0.2)
+
+with Client(sys.argv[1]) as client:
+    table = da.random.random((20_000, 3), chunks=(10_000, 3))
+    data = DaskDataset(table, label=table[:, 0])
+    train(client, {"num_leaves": 4, "verbosity": -1}, data, 3000, callbacks=[note])
+"""
+
+
+def test_a_training_whose_client_has_gone_ends(client: Client, tmp_path: Path) -> None:
+    address = client.scheduler.address
+    process = subprocess.Popen([sys.executable, "-c", CLIENT, address, str(tmp_path)])
+    try:
+        wait_for((tmp_path / "round-2").exists)
+    finally:
+        process.kill()
+        process.wait()
+
+    def has_ended() -> bool:
+        before = len(list(tmp_path.glob("round-*")))
+        time.sleep(3.0)
+        return len(list(tmp_path.glob("round-*"))) == before
+
+    wait_for(has_ended, 60.0)
+    assert len(list(tmp_path.glob("round-*"))) < 3000
+    # The workers are free, and have forgotten the training.
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    model = train(client, PARAMS, dataset(), ROUNDS, time_out=TIME_OUT)
+    assert model.model_to_string() == expected.model_to_string()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import inspect
 import json
 import types
@@ -58,7 +57,7 @@ def test_params_has_the_fields_of_the_table():
     assert file.read_text(encoding="utf-8") == render_fields(), (
         "run: python -m gossamer.params.write_fields src/gossamer/params/param_fields.py"
     )
-    assert [field.name for field in dataclasses.fields(ParamFields)] == list(TABLE)
+    assert list(ParamFields.__annotations__) == list(TABLE)
     hints = typing.get_type_hints(Params)
     assert hints["num_leaves"] is int
     assert hints["seed"] == int | None

@@ -66,6 +66,13 @@ class CategoryCounts(NamedTuple):
         return CategoryCounts(found, counts, self.n_missing + more.n_missing, odd)
 
 
+def add_counts(
+    total: Mapping[int, CategoryCounts] | None, more: Mapping[int, CategoryCounts]
+) -> dict[int, CategoryCounts]:
+    """Return the counts of each column after further rows; None: there were none before."""
+    return dict(more) if total is None else {c: total[c].add(more[c]) for c in more}
+
+
 def count_categories(
     matrix: Column | _native.SparseMatrix, columns: Sequence[int], n_threads: int
 ) -> dict[int, CategoryCounts]:

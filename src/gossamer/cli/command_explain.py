@@ -15,6 +15,7 @@ from gossamer.cli.options import Console, table_options, text_options_of, thread
 from gossamer.cli.read import check_folder, open_table, read_table
 from gossamer.cli.terminal import Style
 from gossamer.cli.text_table import format_number, format_table
+from gossamer.data.table.names import no_such_column
 from gossamer.errors import DataError
 from gossamer.model import Booster
 from gossamer.params.suggest import did_you_mean
@@ -286,12 +287,7 @@ class _Dependence(_Explanation):
             raise click.UsageError(f"--pdp: of which class? Add --class, with one of {listed}.")
         output = output or 0
         if column not in names:
-            raise DataError.because(
-                "--pdp: the model has no such column",
-                got=column,
-                expected=f"one of {', '.join(names[:20])}",
-                hint=did_you_mean(column, names),
-            )
+            raise no_such_column("--pdp: the model has no such column", column, names)
         self._model, self._rows, self._column, self._output = model, rows, column, output
         found = model.partial_dependence(rows, column, grid_resolution=20, **options)
         self._grid = _levels_of(model, names.index(column), found.grid[0])

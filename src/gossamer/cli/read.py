@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gossamer.data.chunks.source import ColumnsChanged, Source
 from gossamer.data.files import is_binary_dataset, open_files
-from gossamer.data.table.names import listing
+from gossamer.data.labels.roles import match_columns
 from gossamer.data.text import TextOptions
 from gossamer.errors import DataError
 from gossamer.params.suggest import did_you_mean
@@ -162,15 +162,8 @@ def read_table(source: Source, columns: Sequence[str] | None = None, n_rows: int
     """
     at = None
     if columns is not None and source.names is not None:
-        place = {name: i for i, name in enumerate(source.names)}
-        missing = [name for name in columns if name not in place]
-        if missing:
-            raise DataError.because(
-                f"{source.what} lacks columns of the model: {listing(missing)}",
-                expected=f"all of {listing(list(columns))}",
-                hint=f"It has {some_of(source.names)}.",
-            )
-        at = [place[name] for name in columns]
+        everywhere = range(len(source.names))
+        at = match_columns(columns, source.names, everywhere, source.what, is_named=True)
     chunks = _first_chunks(source, at, n_rows) if n_rows else read_all(source, at, lambda c: c)
     if not chunks:
         raise DataError.because(f"{source.what} has no rows")

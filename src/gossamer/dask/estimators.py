@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import dask.array
 import numpy as np
@@ -14,14 +14,18 @@ from gossamer.callbacks import record_evaluation
 from gossamer.dask.data import DaskDataset, to_shard
 from gossamer.dask.run import run_job
 from gossamer.dask.train import Predict, map_rows
-from gossamer.dask.workers import Part
+from gossamer.dask.workers import Share
 from gossamer.distributed import Group, SavedRounds, ShardData, check_supported
 from gossamer.distributed import train as train_shard
 from gossamer.errors import DataError
 from gossamer.sklearn import GossamerClassifier, GossamerModel, GossamerRanker, GossamerRegressor
 from gossamer.sklearn.arguments import take_out
 from gossamer.sklearn.class_weight import weigh_by_class
+from gossamer.sklearn.fit_options import FitOptions, takes
 from gossamer.train import Callback
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 History = dict[str, dict[str, list[float]]]
 
@@ -39,19 +43,13 @@ class _FitJob:
     callbacks: Sequence[Callback]
     init_model: Any
 
-    def __call__(
-        self,
-        group: Group,
-        rows: Sequence[Part],
-        valid: Sequence[Sequence[Part]],
-        rounds: SavedRounds,
-    ) -> DaskGossamerModel:
-        train_set = to_shard(rows, *self.columns)
-        valid_sets = [to_shard(parts, "auto", "auto") for parts in valid]
+    def __call__(self, share: Share) -> DaskGossamerModel:
+        train_set = to_shard(share.rows, *self.columns)
+        valid_sets = [to_shard(parts, "auto", "auto") for parts in share.valid]
         if self.with_training is not None:
             valid_sets.insert(self.with_training, train_set)
         return self.estimator.fit_rows(
-            group,
+            share.group,
             train_set,
             valid_sets,
             self.eval_names,
@@ -59,8 +57,15 @@ class _FitJob:
             self.eval_at,
             self.callbacks,
             self.init_model,
-            rounds,
+            share.rounds,
         )
+
+
+class DaskFitOptions(FitOptions, total=False):
+    """The options of `DaskGossamerModel.fit`."""
+
+    time_out: float
+    max_restarts: int
 
 
 class DaskGossamerModel(GossamerModel):
@@ -97,108 +102,84 @@ class DaskGossamerModel(GossamerModel):
         local.__dict__.update({k: v for k, v in vars(self).items() if k != "client"})
         return local
 
-    def fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        init_score: Any = None,
-        group: Any = None,
-        eval_set: Sequence[tuple[Any, Any]] | None = None,
-        eval_names: Sequence[str] | None = None,
-        eval_sample_weight: Sequence[Any] | None = None,
-        eval_init_score: Sequence[Any] | None = None,
-        eval_group: Sequence[Any] | None = None,
-        eval_metric: Any = None,
-        feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | str | None = "auto",
-        callbacks: Sequence[Callback] | None = None,
-        init_model: Any = None,
-        *,
-        query: Any = None,
-        eval_query: Sequence[Any] | None = None,
-        eval_at: Any = None,
-        time_out: float = 60.0,
-        max_restarts: int = 3,
+    @takes(
+        "sample_weight init_score group eval_set eval_names eval_sample_weight eval_init_score "
+        "eval_group eval_metric feature_name categorical_feature callbacks init_model",
+        "query eval_query eval_at time_out max_restarts",
+        time_out=60.0,
+        max_restarts=3,
+    )
+    def fit(
+        self, X: Any, y: Any, *args: Any, **options: Unpack[DaskFitOptions]
     ) -> DaskGossamerModel:
-        """Train the model on all workers; see `GossamerModel.fit` for the arguments.
+        """Train the model on all workers; see `GossamerModel.fit` for the other arguments.
 
         Args:
             X: A Dask array or frame, or a list of delayed tables; see `DaskDataset`.
             y: Labels, with the partitions of `X`.
-            sample_weight: See `GossamerModel.fit`; so are the other arguments, in partitions.
-            init_score: Scores to start from.
-            group: For ranking: the rows of each query, of which none spans two partitions.
-            eval_set: Data sets to evaluate after each round: [(X, y), ...].
-            eval_names: Their names.
-            eval_sample_weight: Their weights.
-            eval_init_score: Their scores to start from.
-            eval_group: Their queries.
-            eval_metric: Metrics in addition to the objective's.
-            feature_name: Names of the columns.
-            categorical_feature: The categorical columns.
-            callbacks: Called on every worker.
-            init_model: A fitted estimator or `Booster` to continue from.
-            query: Instead of `group`: the query of each row.
-            eval_query: Instead of `eval_group`.
-            eval_at: For ranking: the ranks that metrics are evaluated at.
-            time_out: Seconds without a sign of life after which a worker counts as lost.
-            max_restarts: How often training goes on after a worker was lost.
+            *args: The options, in the order of the signature.
+            **options: Fields of the rows have the partitions of `X`, too; no query of `group` spans
+                two partitions (a query of `query` may). `callbacks` are called on every worker.
+                `time_out`: seconds without a sign of life after which a worker counts as lost.
+                `max_restarts`: how often training goes on after a worker was lost.
 
         Returns:
             The estimator itself.
         """
         check_supported(self._checked_params())
-        if self._needs_queries and group is None and query is None:
+        if self._needs_queries and options["group"] is None and options["query"] is None:
             raise DataError.because(
                 "ranking needs to know the queries",
                 got="neither group nor query",
                 hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )
+        columns = options["feature_name"], options["categorical_feature"]
         data = DaskDataset(
             X,
             label=y,
-            weight=sample_weight,
-            group=group,
-            query=query,
-            init_score=init_score,
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
+            weight=options["sample_weight"],
+            group=options["group"],
+            query=options["query"],
+            init_score=options["init_score"],
+            feature_name=columns[0],
+            categorical_feature=columns[1],
         )
         with_training, valid = None, []
-        for i, (table, label) in enumerate(eval_set or ()):
+        eval_set = options["eval_set"] or ()
+        for i, (table, label) in enumerate(eval_set):
             if table is X and label is y:
                 with_training = i
                 continue
             own: dict[str, Any] = {
                 name: None if given is None else given[i]
                 for name, given in (
-                    ("weight", eval_sample_weight),
-                    ("init_score", eval_init_score),
-                    ("group", eval_group),
-                    ("query", eval_query),
+                    ("weight", options["eval_sample_weight"]),
+                    ("init_score", options["eval_init_score"]),
+                    ("group", options["eval_group"]),
+                    ("query", options["eval_query"]),
                 )
             }
             valid.append(DaskDataset(table, label=label, **own).to_parts())
-        n_sets = len(eval_set or ())
-        names = list(eval_names or [f"valid_{i}" for i in range(n_sets)])
-        if eval_names is None and with_training is not None:
+        n_sets = len(eval_set)
+        names = list(options["eval_names"] or [f"valid_{i}" for i in range(n_sets)])
+        if options["eval_names"] is None and with_training is not None:
             names[with_training] = "training"
         if len(names) != n_sets:
             raise DataError.because(
                 "eval_names and eval_set differ in length", got=names, expected=str(n_sets)
             )
-        base = init_model.booster_ if isinstance(init_model, GossamerModel) else init_model
+        base = options["init_model"]
         job = _FitJob(
             self,
-            (feature_name, categorical_feature),
+            columns,
             with_training,
             names,
-            eval_metric,
-            eval_at,
-            list(callbacks or ()),
-            base,
+            options["eval_metric"],
+            options["eval_at"],
+            list(options["callbacks"] or ()),
+            base.booster_ if isinstance(base, GossamerModel) else base,
         )
+        time_out, max_restarts = options["time_out"], options["max_restarts"]
         fitted = run_job(self.client, job, data.to_parts(), valid, time_out, max_restarts)
         client = self.client
         self.__dict__.update(vars(fitted))
@@ -276,7 +257,7 @@ class DaskGossamerClassifier(DaskGossamerModel, GossamerClassifier):  # type: ig
         return map_rows(Predict("predict_proba", kwargs), self.to_local(), X)
 
 
-class DaskGossamerRegressor(DaskGossamerModel, GossamerRegressor):  # type: ignore[misc]
+class DaskGossamerRegressor(DaskGossamerModel, GossamerRegressor):
     """`GossamerRegressor` on a Dask cluster."""
 
     _local = GossamerRegressor

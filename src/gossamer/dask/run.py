@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from dask.delayed import Delayed
 from distributed import Client, Future, default_client, wait
+from distributed import TimeoutError as DaskTimeoutError
 
-from gossamer.dask.workers import Job, Messages, Outcome, hold_parts, stop_training, work_on_parts
+from gossamer.dask.workers import Job, Outcome, hold_parts, stop_training, work_on_parts
 from gossamer.distributed import WorkerError
 from gossamer.errors import GossamerError, message, shorten
 from gossamer.logger import warn
@@ -51,16 +52,16 @@ def run_job(
         GossamerError: What the job raised.
     """
     client = default_client() if client is None else client
-    client.register_plugin(Messages())
     lost: set[str] = set()
+    last: WorkerError | None = None
     rounds: bytes | None = None
     for n_restarts in range(max_restarts + 1):
-        addresses = _alive_workers(client, lost, time_out)[: max(len(parts), 1)]
+        addresses = _alive_workers(client, lost, time_out, last)[: max(len(parts), 1)]
         key = f"gossamer-{uuid.uuid4().hex}"
         try:
             return _try_job(client, job, key, addresses, parts, valid, time_out, rounds)
         except _Lost as loss:
-            lost |= loss.workers
+            lost, last = lost | loss.workers, loss.error
             rounds = loss.rounds or rounds
             _remove_workers(client, loss.workers)
             _stop(client, key, addresses)
@@ -73,14 +74,23 @@ def run_job(
     raise AssertionError("unreachable")
 
 
-def _alive_workers(client: Client, lost: set[str], time_out: float) -> list[str]:
-    """Return the addresses of all workers; waits for one if there is none."""
+def _alive_workers(
+    client: Client, lost: set[str], time_out: float, last: WorkerError | None
+) -> list[str]:
+    """Return the addresses of all workers; waits for one if there is none.
+
+    Raises:
+        WorkerError: If there is none any more: `last`, what is known of the last one.
+        GossamerError: If there was none.
+    """
     deadline = time.monotonic() + time_out
     while True:
         found = sorted(set(client.nthreads()) - lost)
         if found:
             return found
         if time.monotonic() > deadline:
+            if last is not None:
+                raise last
             raise GossamerError.because(
                 "the cluster has no workers",
                 got=f"none within {time_out:g} seconds",
@@ -113,8 +123,6 @@ def _try_job(
             hold_parts, key, rank, own[0], own[1:], workers=[address], pure=False
         )
     _wait_for(client, holding, time_out)
-    for future in holding.values():
-        future.result()
     del computed, own, holding
     tasks = {
         address: client.submit(
@@ -130,11 +138,7 @@ def _try_job(
         )
         for rank, address in enumerate(addresses)
     }
-    lost = _wait_for(client, tasks, time_out, stop_early=False)
-    outcomes = {a: f.result() for a, f in tasks.items() if f.status == "finished"}
-    for future in tasks.values():
-        if future.status == "error":
-            future.result()  # raises
+    lost, outcomes = _wait_for(client, tasks, time_out, stop_early=False)
     return _result(addresses, outcomes, lost)
 
 
@@ -146,39 +150,60 @@ def _deal(parts: Sequence[Delayed], n_workers: int) -> list[Sequence[Delayed]]:
 
 def _wait_for(
     client: Client, tasks: dict[str, Future], time_out: float, *, stop_early: bool = True
-) -> set[str]:
-    """Wait until all tasks have ended except tasks of lost workers, which are returned.
+) -> tuple[set[str], dict[str, Outcome]]:
+    """Wait until all tasks have ended, except tasks of lost workers; returns those and outcomes.
 
     Raises:
         _Lost: With `stop_early`, if a worker is lost.
     """
     lost: set[str] = set()
+    outcomes: dict[str, Outcome] = {}
     deadline: float | None = None
+    patience = time_out / 2
     while True:
-        pending = [f for a, f in tasks.items() if a not in lost and not f.done()]
+        pending = [a for a in tasks if a not in lost and a not in outcomes]
         if not pending:
-            return lost
-        with suppress(TimeoutError):
-            wait(pending, timeout=_PAUSE, return_when="FIRST_COMPLETED")
+            return lost, outcomes
+        with suppress(DaskTimeoutError):
+            wait([tasks[a] for a in pending], timeout=_PAUSE, return_when="FIRST_COMPLETED")
+        for address in pending:
+            if tasks[address].done():
+                # What a worker returned may be lost with the worker before it is fetched: Dask
+                # would then wait for another worker of this address.
+                try:
+                    outcomes[address] = tasks[address].result(timeout=patience)
+                except DaskTimeoutError:
+                    patience *= 2  # or it is large, and the network slow
         lost |= set(tasks) - set(client.nthreads())
-        lost |= {name for name in _blamed(tasks) if name in tasks and not tasks[name].done()}
+        accused = {*_silent_workers(client, sorted(tasks), time_out), *_blamed(outcomes)}
+        lost |= {name for name in accused if name in tasks and name not in outcomes}
         if lost and stop_early:
             raise _Lost(_lost_error(sorted(lost)[0]), lost, None)
         if lost:
             deadline = deadline or time.monotonic() + 2 * time_out
             if time.monotonic() > deadline:
-                return lost | {a for a, f in tasks.items() if not f.done()}
+                return lost | (tasks.keys() - outcomes.keys()), outcomes
 
 
-def _blamed(tasks: dict[str, Future]) -> set[str]:
+def _silent_workers(client: Client, addresses: Sequence[str], seconds: float) -> list[str]:
+    """Return workers that the scheduler has not heard of for so long, such as paused processes.
+
+    Dask itself waits for minutes (`distributed.scheduler.worker-ttl`).
+    """
+
+    # A function within a function travels as it is: the scheduler need not have this package.
+    def look(dask_scheduler: Any = None) -> list[str]:
+        known, now = dask_scheduler.workers, time.time()
+        return [a for a in addresses if a in known and now - known[a].last_seen > seconds]
+
+    silent: list[str] = client.run_on_scheduler(look)
+    return silent
+
+
+def _blamed(outcomes: dict[str, Outcome]) -> set[str]:
     """Return the workers that others say are lost."""
-    found: set[str] = set()
-    for future in tasks.values():
-        if future.status == "finished":
-            error = future.result().error
-            if isinstance(error, WorkerError) and error.is_lost:
-                found.add(error.worker)
-    return found
+    errors = (outcome.error for outcome in outcomes.values())
+    return {e.worker for e in errors if isinstance(e, WorkerError) and e.is_lost}
 
 
 def _result(addresses: Sequence[str], outcomes: dict[str, Outcome], lost: set[str]) -> Any:
@@ -203,21 +228,20 @@ def _result(addresses: Sequence[str], outcomes: dict[str, Outcome], lost: set[st
 
 
 def _lost_error(address: str) -> WorkerError:
-    return WorkerError(
-        message(f"worker {address} is lost: it left the cluster"), address, is_lost=True
-    )
+    text = message(f"worker {address} is lost: it left the cluster, or does not answer")
+    return WorkerError(text, address, is_lost=True)
 
 
 def _remove_workers(client: Client, addresses: set[str]) -> None:
     """Let the scheduler forget workers that do not answer: it then recomputes their data."""
-    present = addresses & set(client.nthreads())
+    present = sorted(addresses & set(client.nthreads()))
+
+    async def remove(dask_scheduler: Any = None) -> None:
+        for address in present:
+            await dask_scheduler.remove_worker(address=address, stimulus_id="gossamer-lost-worker")
+
     if present:
-        client.run_on_scheduler(_remove, sorted(present))
-
-
-async def _remove(addresses: Sequence[str], dask_scheduler: Any = None) -> None:
-    for address in addresses:
-        await dask_scheduler.remove_worker(address=address, stimulus_id="gossamer-lost-worker")
+        client.run_on_scheduler(remove)
 
 
 def _stop(client: Client, key: str, addresses: Sequence[str]) -> None:

@@ -18,8 +18,8 @@ from gossamer.callbacks import record_evaluation
 from gossamer.dask.data import DaskDataset, split, to_shard
 from gossamer.dask.progress import Progress, ReportRounds, shown_progress
 from gossamer.dask.run import run_job
-from gossamer.dask.workers import Part
-from gossamer.distributed import Group, SavedRounds, Traffic, check_supported
+from gossamer.dask.workers import Share
+from gossamer.distributed import Traffic, check_supported
 from gossamer.distributed import train as train_shard
 from gossamer.distributed.machines import take_network
 from gossamer.errors import DataTypeError, NotSupportedError
@@ -44,23 +44,17 @@ class _TrainJob:
     callbacks: Sequence[Callback]
     report: ReportRounds | None
 
-    def __call__(
-        self,
-        group: Group,
-        rows: Sequence[Part],
-        valid: Sequence[Sequence[Part]],
-        rounds: SavedRounds,
-    ) -> tuple[Booster, History, Traffic]:
+    def __call__(self, share: Share) -> tuple[Booster, History, Traffic]:
         history: History = {}
-        train_set = to_shard(rows, *self.columns)
-        valid_sets = [to_shard(parts, "auto", "auto") for parts in valid]
+        train_set = to_shard(share.rows, *self.columns)
+        valid_sets = [to_shard(parts, "auto", "auto") for parts in share.valid]
         if self.with_training is not None:
             valid_sets.insert(self.with_training, train_set)
         callbacks: list[Callback] = [*self.callbacks, record_evaluation(history)]
-        if self.report is not None and group.rank == 0:
+        if self.report is not None and share.group.rank == 0:
             callbacks.append(self.report)
         booster = train_shard(
-            group,
+            share.group,
             self.params,
             train_set,
             self.num_boost_round,
@@ -69,9 +63,9 @@ class _TrainJob:
             self.feval,
             self.init_model,
             callbacks,
-            rounds,
+            share.rounds,
         )
-        return booster, history, group.traffic
+        return booster, history, share.group.traffic
 
 
 def train(
@@ -128,8 +122,6 @@ def train(
     if network.get("tree_learner") == "feature":
         raise NotSupportedError.because(
             "tree_learner=feature needs all rows on every worker, and Dask's have some each",
-            got="feature",
-            expected="data",
             hint="Leave it out, or use gossamer.distributed.train.",
         )
     check_supported(params)

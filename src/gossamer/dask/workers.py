@@ -1,7 +1,8 @@
 """The workers of a Dask cluster as a `Group`: messages go over their own connections.
 
-A plugin gives every worker one more operation, which puts messages into the mailbox of a training.
-Nothing else listens, and the cluster's addresses and TLS are used as they are.
+A worker that gets its parts of a training gets one more operation, too, which puts messages into
+the mailbox of the training. Nothing else listens, and the cluster's addresses and TLS are used as
+they are.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from distributed import Worker, WorkerPlugin, get_worker, secede
+from distributed import Worker, get_worker, secede
 from distributed.protocol import to_serialize
 
 from gossamer.distributed import Group, SavedRounds, WorkerError
 from gossamer.distributed.group import Inbox
-from gossamer.errors import shorten
+from gossamer.errors import GossamerError, shorten
 from gossamer.threads import default_threads
 
 # Finished trainings whose late messages are still recognised.
@@ -28,17 +29,28 @@ _REMEMBERED: Final = 1000
 Part = dict[str, Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Share:
+    """One worker's share of a job.
+
+    Attributes:
+        group: The workers.
+        rows: This worker's parts of the training data.
+        valid: Its parts of each validation set.
+        rounds: The rounds that are finished already.
+    """
+
+    group: Group
+    rows: Sequence[Part]
+    valid: Sequence[Sequence[Part]]
+    rounds: SavedRounds
+
+
 class Job(Protocol):
     """What the workers do together; it is sent to all of them."""
 
-    def __call__(
-        self,
-        group: Group,
-        rows: Sequence[Part],
-        valid: Sequence[Sequence[Part]],
-        rounds: SavedRounds,
-    ) -> Any:
-        """Work on this worker's parts; the result of the first worker counts."""
+    def __call__(self, share: Share) -> Any:
+        """Work on this worker's share; the result of the first worker counts."""
 
 
 @dataclass(eq=False)
@@ -54,17 +66,6 @@ class Outcome:
     value: Any = None
     error: BaseException | None = None
     rounds: bytes | None = None
-
-
-class Messages(WorkerPlugin):  # type: ignore[misc]
-    """Lets a worker receive the messages of trainings."""
-
-    name = "gossamer-messages"
-    idempotent = True
-
-    def setup(self, worker: Worker) -> None:
-        """Add the operation."""
-        worker.handlers["gossamer_message"] = _receive_message
 
 
 class _OrderedInbox(Inbox):
@@ -141,7 +142,7 @@ class DaskGroup(Group):
         self, worker: Worker, key: str, rank: int, addresses: Sequence[str], time_out: float
     ) -> None:
         super().__init__(rank, addresses, time_out)
-        self._worker, self._key = worker, key
+        self._worker, self._key, self._task = worker, key, worker.get_current_task()
         self._sent = [0] * len(addresses)
         self._gone: set[int] = set()
         self._lock = threading.Lock()
@@ -176,6 +177,17 @@ class DaskGroup(Group):
     def _receive(self, rank: int, seconds: float) -> bytes:
         return self._inboxes[rank].get(seconds)
 
+    def _check(self) -> None:
+        """Stop, too, once the scheduler has released the task: the client has gone.
+
+        Raises:
+            GossamerError: If so.
+        """
+        super()._check()
+        task = self._worker.state.tasks.get(self._task)
+        if task is None or task.state == "cancelled":
+            raise GossamerError.because("the training was given up: its client has gone")
+
     def _disconnect(self) -> None:
         _mail.close(self._key, self.rank)
 
@@ -188,6 +200,7 @@ def hold_parts(key: str, rank: int, rows: list[Part], valid: list[list[Part]]) -
 
     Dask can then forget its own references to them, so that they are freed once they are binned.
     """
+    get_worker().handlers["gossamer_message"] = _receive_message
     _held[key, rank] = (rows, valid)
     return Outcome()
 
@@ -212,7 +225,7 @@ def work_on_parts(
     group.start()
     try:
         with default_threads(worker.state.nthreads):
-            value = job(group, rows, valid, saved)
+            value = job(Share(group, rows, valid, saved))
         return Outcome(value if rank == 0 else None)
     except BaseException as error:
         group.fail(error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 
 from gossamer.errors import escape_controls
 
@@ -26,6 +25,8 @@ def to_html(kind: str, facts: Mapping[str, object]) -> str:
         >>> print(to_html("Dataset", {"<b>": 1000}))
         <table><caption>Dataset</caption><tr><th>&lt;b&gt;</th><td>1,000</td></tr></table>
     """
+    from html import escape  # only notebooks need it
+
     rows = (
         f"<tr><th>{escape(name)}</th><td>{escape(_text(value))}</td></tr>"
         for name, value in facts.items()

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import _native
 from gossamer.data.chunks.chunked_source import ChunkedSource
 from gossamer.data.chunks.program_source import find_chunks
 from gossamer.data.storage.binned import BinnedTable
-from gossamer.data.table.matrix import Values
 from gossamer.distributed.group import Group
+from gossamer.distributed.table import OwnRowsGrower
 from gossamer.errors import DataError
-from gossamer.params import Params
 
 
 class AllRowsSource(ChunkedSource):
@@ -35,16 +33,9 @@ class AllRowsSource(ChunkedSource):
         super().__init__(source)
         self._group = group
 
-    def bin(
-        self,
-        params: Params,
-        names: Sequence[str],
-        categorical: Sequence[int] = (),
-        weight: npt.NDArray[np.float32] | None = None,
-    ) -> BinnedTable:
-        """Find the bins and fill them; the features are shared out in trainings."""
-        table = super().bin(params, names, categorical, weight)
-        return AllRowsTable(table.binning, table.bins, table.choice, group=self._group)
+    def make_table(self, binned: BinnedTable) -> BinnedTable:
+        """See `ChunkedTable`; the features are shared out in trainings."""
+        return AllRowsTable(binned.binning, binned.bins, binned.choice, group=self._group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,37 +63,19 @@ class AllRowsTable(BinnedTable):
         return replace(self, binning=joined.binning, bins=joined.bins)
 
 
-class AllRowsGrower:
-    """Grows the same trees on all workers; takes the place of `_native.Grower`."""
+class AllRowsGrower(OwnRowsGrower):
+    """Grows the same trees on all workers, each of which has all rows."""
 
-    def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, group: Group) -> None:
-        self._native = _native.Grower(bins, vector_leaves, _NoSums(group))
-        self._group, self._vector_leaves = group, vector_leaves
+    def _sums(self, group: Group) -> Any:
+        return _NoSums(group)
 
-    def grow(
-        self,
-        gradient: npt.NDArray[np.float32],
-        hessian: npt.NDArray[np.float32] | None,
-        rows: npt.NDArray[np.uint32] | None,
-        params: Sequence[_native.GrowParams],
-        label: npt.NDArray[np.float32] | None,
-        score: npt.NDArray[np.float64],
-        n_threads: int,
-        raw: Values | None = None,
-    ) -> list[_native.Tree]:
-        """See `_native.Grower.grow`.
+    def _check(self, gradient: npt.NDArray[np.float32]) -> None:
+        """Refuse gradients of different rows.
 
         Raises:
             DataError: If the workers have different rows.
         """
-        assert raw is None  # linear leaves are refused before
-        with self._group.traffic.count_trees(1 if self._vector_leaves else len(params)):
-            check_same(self._group, gradient.tobytes(), "gradients")
-            return self._native.grow(gradient, hessian, rows, params, label, score, n_threads)
-
-    def stats(self) -> dict[str, float]:
-        """See `_native.Grower.stats`."""
-        return self._native.stats()
+        check_same(self._group, gradient.tobytes(), "gradients")
 
 
 class _NoSums:

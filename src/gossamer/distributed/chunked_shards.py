@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.binning import Binning
-from gossamer.binning.categories import CategoryCounts
+from gossamer.binning.categories import CategoryCounts, add_counts
 from gossamer.data.categories.level_finder import LevelFinder, levels_found
 from gossamer.data.categories.levels import Levels
 from gossamer.data.chunks.chunked_source import ChunkedSource
@@ -135,7 +135,7 @@ class ChunkedShards(NamedChunkedTable):
                 c: CategoryCounts(np.array(f, np.int32), np.array(n, np.int64), missing, odd)
                 for c, f, n, missing, odd in part
             }
-            total = more if total is None else {c: total[c].add(more[c]) for c in more}
+            total = add_counts(total, more)
         return total
 
     # ---- binning ----

@@ -94,9 +94,16 @@ class Shard:
 class OwnRowsGrower:
     """Grows the same trees on all workers; takes the place of `_native.Grower`."""
 
-    def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, shard: Shard) -> None:
-        self._native = _native.Grower(bins, vector_leaves, _Sums(shard.group))
-        self._shard, self._vector_leaves = shard, vector_leaves
+    def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, group: Group) -> None:
+        self._native = _native.Grower(bins, vector_leaves, self._sums(group))
+        self._group, self._vector_leaves = group, vector_leaves
+
+    def _sums(self, group: Group) -> Any:
+        """Return the sums over all workers that the native grower asks for."""
+        return _Sums(group)
+
+    def _check(self, gradient: npt.NDArray[np.float32]) -> None:
+        """Refuse gradients that the trees cannot be grown with."""
 
     def grow(
         self,
@@ -112,7 +119,8 @@ class OwnRowsGrower:
         """See `_native.Grower.grow`; arrays are about this worker's rows."""
         assert raw is None  # linear leaves are refused before
         n_trees = 1 if self._vector_leaves else len(params)
-        with self._shard.group.traffic.count_trees(n_trees):
+        with self._group.traffic.count_trees(n_trees):
+            self._check(gradient)
             return self._native.grow(gradient, hessian, rows, params, label, score, n_threads)
 
     def stats(self) -> dict[str, float]:
@@ -122,6 +130,10 @@ class OwnRowsGrower:
 
 class ShardGrower(OwnRowsGrower):
     """The same for arrays about all rows."""
+
+    def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, shard: Shard) -> None:
+        super().__init__(bins, vector_leaves, shard.group)
+        self._shard = shard
 
     def grow(
         self,
@@ -159,7 +171,7 @@ class ShardGrower(OwnRowsGrower):
             GossamerError: If a custom objective is not deterministic.
         """
         total = gradient.view(np.uint32).sum(dtype=np.uint64)
-        found = np.concatenate(self._shard.group.gather_array(np.array([total])))
+        found = np.concatenate(self._group.gather_array(np.array([total])))
         if (found != found[0]).any():
             raise GossamerError.because(
                 "the objective gives different gradients on different workers",
@@ -289,7 +301,7 @@ class OwnRowsTable(BinnedTable):
 
     def make_grower(self, vector_leaves: bool) -> Any:
         """Return what grows the same trees on all workers."""
-        return OwnRowsGrower(self.bins, vector_leaves, self.shard)
+        return OwnRowsGrower(self.bins, vector_leaves, self.shard.group)
 
 
 class _Rows:

@@ -232,24 +232,14 @@ def train(
             )
     resolved = resolve(params or {}, context="train")
     if network.get("tree_learner") == "feature":
-        return _train_by_feature(
-            group,
-            params,
-            train_set,
-            num_boost_round,
-            valid_sets,
-            valid_names,
-            feval,
-            init_model,
-            callbacks,
-            resume,
-        )
-    train_set.gather(group)  # a worker without rows does not know which fields there are
-    own = feval is None and keeps_own_rows(resolved, train_set.fields)
-    data = train_set.to_dataset(group, keeps_own_rows=own)
-    if init_model is not None or valid_sets:
-        built_data(data, resolved)
-    valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]
+        data, valid = _with_all_rows(group, resolved, train_set, valid_sets)
+    else:
+        train_set.gather(group)  # a worker without rows does not know which fields there are
+        own = feval is None and keeps_own_rows(resolved, train_set.fields)
+        data = train_set.to_dataset(group, keeps_own_rows=own)
+        if init_model is not None or valid_sets:
+            built_data(data, resolved)
+        valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]
     saved = [] if resume is None else [resume.attach_to(group)]
     return train_here(
         params,
@@ -263,19 +253,10 @@ def train(
     )
 
 
-def _train_by_feature(
-    group: Group,
-    params: Mapping[str, Any],
-    train_set: ShardData,
-    num_boost_round: int,
-    valid_sets: Sequence[ShardData],
-    valid_names: Sequence[str] | None,
-    feval: CustomMetric | Sequence[CustomMetric] | None,
-    init_model: Any,
-    callbacks: Sequence[Callback] | None,
-    resume: SavedRounds | None,
-) -> Booster:
-    """Train where every worker has all rows; see `train`."""
+def _with_all_rows(
+    group: Group, params: Params, train_set: ShardData, valid_sets: Sequence[ShardData]
+) -> tuple[Dataset, list[Dataset]]:
+    """Return the data sets where every worker has all rows; see `train`."""
 
     def make(rows: ShardData, table: Any, reference: Dataset | None = None) -> Dataset:
         return Dataset(
@@ -287,19 +268,8 @@ def _train_by_feature(
         )
 
     data = make(train_set, AllRowsSource(group, train_set.chunks))
-    built_data(data, resolve(params, context="train"))
-    valid = [data if r is train_set else make(r, list(r.chunks), data) for r in valid_sets]
-    saved = [] if resume is None else [resume.attach_to(group)]
-    return train_here(
-        params,
-        data,
-        num_boost_round,
-        valid_sets=valid or None,
-        valid_names=valid_names,
-        feval=feval,
-        init_model=init_model,
-        callbacks=[*(callbacks or ()), *saved],
-    )
+    built_data(data, params)
+    return data, [data if r is train_set else make(r, list(r.chunks), data) for r in valid_sets]
 
 
 class SavedRounds:

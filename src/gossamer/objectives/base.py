@@ -305,6 +305,22 @@ def read_outputs(config: dict[str, Any], key: str = "num_class") -> int:
     return value
 
 
+@dataclass(frozen=True)
+class CountsOutputs(Objective):
+    """An objective of which a model file keeps the number of outputs alone."""
+
+    n_outputs: int = 1
+
+    def to_config(self) -> dict[str, Any]:
+        """Return what a model file keeps; a user's function is not part of it."""
+        return {"name": self.name, "num_class": self.n_outputs}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Objective:
+        """Make the objective of a model file."""
+        return cls(read_outputs(config))
+
+
 def no_inverse(name: str) -> ParameterError:
     """Make the error of a `base_score` that cannot become a score."""
     return ParameterError.because(

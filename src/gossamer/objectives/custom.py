@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer.data import Dataset, Targets
 from gossamer.errors import DataError, ModelFileError, ParameterError
-from gossamer.objectives.base import Gradients, Objective, by_row, no_inverse, read_outputs
+from gossamer.objectives.base import CountsOutputs, Gradients, by_row, no_inverse, read_outputs
 from gossamer.objectives.custom_objective import CustomObjective, LinkFunction
 from gossamer.objectives.links import link_named
 from gossamer.params import Params
@@ -22,7 +22,7 @@ CustomFunction = Callable[[npt.NDArray[np.float64], Dataset], tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
-class Custom(Objective):
+class Custom(CountsOutputs):
     """A loss whose derivatives a Python function returns.
 
     There is no best constant to start from and no link: predictions are raw scores. Weights are
@@ -93,15 +93,6 @@ class Custom(Objective):
                 expected="numbers > 0 where the gradient is not 0",
                 hint="Where the second derivative is 0, return ones.",
             )
-
-    def to_config(self) -> dict[str, Any]:
-        """Return what a model file keeps; the function is not part of it."""
-        return {"name": self.name, "num_class": self.n_outputs}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Custom:
-        """Make the objective of a model file."""
-        return cls(read_outputs(config))
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from gossamer.data import Targets
 from gossamer.objectives.base import (
     EPSILON,
     LARGEST_LOG_ODDS_STEP,
+    CountsOutputs,
     Gradients,
-    Objective,
-    read_outputs,
 )
 from gossamer.objectives.classes import check_class_labels, check_seen
 from gossamer.objectives.device_loss import DeviceLoss, LossKind
@@ -25,7 +24,7 @@ from gossamer.params.traits import Kind, Traits
 
 
 @dataclass(frozen=True)
-class Multiclass(Objective):
+class Multiclass(CountsOutputs):
     """Softmax loss: one score, and so one tree per round, for each class."""
 
     by_row: ClassVar[bool] = True
@@ -79,15 +78,6 @@ class Multiclass(Objective):
         out = np.empty_like(score)
         _native.softmax(score, self.n_outputs, out, n_threads)
         return out.reshape(-1, self.n_outputs)
-
-    def to_config(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        return {"name": self.name, "num_class": self.n_outputs}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Multiclass:
-        """Make the objective of a model file."""
-        return cls(read_outputs(config))
 
 
 @dataclass(frozen=True)

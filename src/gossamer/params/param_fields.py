@@ -7,14 +7,12 @@ Generated from the parameter table, do not edit: `make stubs`, or
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gossamer.params.param import ByColumn
 
 
 # `Params`, which is derived from it, has the methods.
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class ParamFields:
     """Every parameter by its canonical name, with the type of its resolved value."""
 

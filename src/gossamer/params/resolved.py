@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import FrozenInstanceError
+from typing import Any, Literal, NoReturn
 
 from gossamer.params.param_fields import ParamFields
 from gossamer.params.table import CANONICAL, TABLE
 
 
-@dataclass(frozen=True, kw_only=True)
+# A dataclass of so many fields would take a good part of the package's import.
 class Params(ParamFields, Mapping[str, object]):
     """Every parameter by its canonical name; made by `resolve`, and never changed.
 
@@ -26,6 +26,27 @@ class Params(ParamFields, Mapping[str, object]):
 
     # The canonical names of those the user gave.
     given: frozenset[str]
+
+    def __init__(self, *, given: frozenset[str], **values: Any) -> None:
+        """Keep the values of all parameters."""
+        assert values.keys() == TABLE.keys(), values.keys() ^ TABLE.keys()
+        vars(self).update(values, given=given)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse: parameters never change."""
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuse: parameters never change."""
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all values are the same, and the same of them were given."""
+        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        """Return the same for the same values."""
+        return hash(tuple(vars(self).values()))
 
     def __getitem__(self, name: str) -> object:
         """Return the value of the parameter with this canonical name."""

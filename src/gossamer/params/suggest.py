@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -13,5 +12,7 @@ def did_you_mean(wrong: str, names: Iterable[str]) -> str:
         >>> did_you_mean("num_leafs", ["num_leaves", "max_depth"])
         'Did you mean num_leaves?'
     """
+    import difflib  # only mistakes need it
+
     close = difflib.get_close_matches(wrong.lower(), list(names), n=3, cutoff=0.7)
     return f"Did you mean {' or '.join(close)}?" if close else ""

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Dataset
+from gossamer.data.table.names import no_such_column
 from gossamer.errors import DataError
-from gossamer.params.suggest import did_you_mean
 from gossamer.playground.scenes import Array, Scene, as_numbers, choose_held_out
 from gossamer.train import train
 
@@ -84,12 +84,7 @@ class ColumnTable:
         """
         for name, choices in ((x, self.axes), (y, self.axes), (target, self.targets)):
             if name not in choices:
-                raise DataError.because(
-                    "the playground cannot use this column",
-                    got=name,
-                    expected=f"one of {', '.join(choices[:12])}",
-                    hint=did_you_mean(name, choices),
-                )
+                raise no_such_column("the playground cannot use this column", name, choices)
         if len({x, y, target}) < 3:
             raise DataError.because(
                 "the two columns and the target must be three different columns",

@@ -59,11 +59,10 @@ def plot_shap_waterfall(
         >>> from matplotlib.figure import Figure
         >>> import gossamer as gs
         >>> rows = [[i, i % 7] for i in range(100)]
-        >>> data = gs.Dataset(rows, label=range(100), feature_name=["age", "day"])
-        >>> model = gs.train({"verbose": -1}, data, 3)
+        >>> model = gs.train({"verbose": -1}, gs.Dataset(rows, label=range(100)), 3)
         >>> ax = plot_shap_waterfall(model, rows, row=99, ax=Figure().add_subplot())
         >>> [text.get_text() for text in ax.get_yticklabels()]
-        ['age = 99']
+        ['Column_0 = 99']
     """
     model = find_booster(booster, "plot_shap_waterfall")
     table = fitting_table(model.model, data, False)

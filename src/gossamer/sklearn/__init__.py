@@ -16,13 +16,10 @@ if TYPE_CHECKING or _missing is None:
     from gossamer.sklearn.classifier import GossamerClassifier
     from gossamer.sklearn.ranker import GossamerRanker
     from gossamer.sklearn.regressor import GossamerRegressor
-else:
-    # Stand-ins, so that only using an estimator fails, and says what to do.
-    from gossamer.sklearn.missing import stand_in
-
-    GossamerModel = stand_in("GossamerModel", _missing)
-    GossamerClassifier = stand_in("GossamerClassifier", _missing)
-    GossamerRanker = stand_in("GossamerRanker", _missing)
-    GossamerRegressor = stand_in("GossamerRegressor", _missing)
 
 __all__ = ["GossamerClassifier", "GossamerModel", "GossamerRanker", "GossamerRegressor"]
+
+if _missing is not None:  # stand-ins, so that only using an estimator fails, and says what to do
+    from gossamer.sklearn.missing import stand_ins
+
+    globals().update(stand_ins(__all__, _missing))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,19 +19,18 @@ from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.sklearn.arguments import take_out, to_threads
 from gossamer.sklearn.ensembles import Ensembles
 from gossamer.sklearn.fields_in_table import Parts, take_columns
+from gossamer.sklearn.fit_options import FitOptions, takes
 from gossamer.sklearn.functions import LabelsFirst, read_metrics, split_names
 from gossamer.sklearn.inputs import (
-    Array,
     EvalSets,
     TrainingRows,
     check_rows,
     check_training,
     check_weight,
 )
-from gossamer.train import Callback
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
 
 class GossamerModel(Ensembles):
@@ -81,49 +80,19 @@ class GossamerModel(Ensembles):
         array([False,  True])
     """
 
-    # Whether labels must be numbers.
-    _y_numeric: ClassVar[bool] = True
-
-    def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may expect: missing values and sparse tables are fine."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = True
-        tags.target_tags.required = True
-        return tags
-
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` has been called."""
         return "_booster" in vars(self)
 
     # ---- fitting ----
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        init_score: Any = None,
-        group: Any = None,
-        eval_set: Any = None,
-        eval_names: Sequence[str] | None = None,
-        eval_sample_weight: Any = None,
-        eval_class_weight: Any = None,
-        eval_init_score: Any = None,
-        eval_group: Any = None,
-        eval_metric: Any = None,
-        feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | str | None = "auto",
-        callbacks: Sequence[Callback] | None = None,
-        init_model: Any = None,
-        *,
-        eval_X: Any = None,
-        eval_y: Any = None,
-        query: Any = None,
-        eval_query: Any = None,
-        eval_at: Any = None,
-    ) -> GossamerModel:
+    @takes(
+        "sample_weight init_score group eval_set eval_names eval_sample_weight eval_class_weight "
+        "eval_init_score eval_group eval_metric feature_name categorical_feature callbacks "
+        "init_model",
+        "eval_X eval_y query eval_query eval_at",
+    )
+    def fit(self, X: Any, y: Any, *args: Any, **options: Unpack[FitOptions]) -> GossamerModel:
         """Train the model.
 
         Args:
@@ -168,14 +137,20 @@ class GossamerModel(Ensembles):
         """
         params = self._checked_params()
         # Looked up now: this very estimator may be the one to continue from.
+        init_model = options["init_model"]
         base = init_model.booster_ if isinstance(init_model, GossamerModel) else init_model
         known_classes = getattr(init_model, "classes_", None)
-        if eval_at is not None:
+        if options["eval_at"] is not None:
             take_out(params, "eval_at")
-            params["eval_at"] = eval_at
+            params["eval_at"] = options["eval_at"]
         self.__dict__.pop("_booster", None)  # should this fail half-way, nothing old is left over
         parts = self._take_columns(
-            X, y=y, sample_weight=sample_weight, init_score=init_score, group=group, query=query
+            X,
+            y=y,
+            sample_weight=options["sample_weight"],
+            init_score=options["init_score"],
+            group=options["group"],
+            query=options["query"],
         )
         self._named_columns = parts.taken
         given = parts.fields
@@ -185,7 +160,7 @@ class GossamerModel(Ensembles):
         label = self._learn_labels(target)
         self._check_same_classes(known_classes)
         self._choose_objective(params)
-        metrics = self._choose_metrics(params, eval_metric)
+        metrics = self._choose_metrics(params, options["eval_metric"])
         classes = None if self.class_weight is None else np.unique(target)
         weight = check_weight(given["sample_weight"], self.class_weight, target, values, classes)
         rows = TrainingRows(values, label, weight, given["init_score"])
@@ -199,21 +174,10 @@ class GossamerModel(Ensembles):
             group=given["group"],
             query=given["query"],
             init_score=rows.init_score,
-            feature_name=self._column_names(parts.table, feature_name),
-            categorical_feature=categorical_feature,
+            feature_name=self._column_names(parts.table, options["feature_name"]),
+            categorical_feature=options["categorical_feature"],
         )
-        eval_sets = EvalSets.read(
-            eval_set=eval_set,
-            eval_x=eval_X,
-            eval_y=eval_y,
-            names=eval_names,
-            weights=eval_sample_weight,
-            class_weights=eval_class_weight,
-            init_scores=eval_init_score,
-            groups=eval_group,
-            queries=eval_query,
-        )
-        valid_sets, names = eval_sets.build(
+        valid_sets, names = EvalSets.read(options).build(
             self,
             (X, y),
             train_set,
@@ -222,7 +186,7 @@ class GossamerModel(Ensembles):
             self._learns_times(),
         )
         history: dict[str, dict[str, list[float]]] = {}
-        rest = (metrics, base, callbacks or (), record_evaluation(history))
+        rest = (metrics, base, options["callbacks"] or (), record_evaluation(history))
         booster = self._train(params, train_set, valid_sets, names, *rest)
         self._name_classes(booster)
         self._booster = booster
@@ -250,15 +214,6 @@ class GossamerModel(Ensembles):
         names = TABLE["objective"].choices
         known = {name for key in ("cox", "aft") for name in (key, *names[key])}
         return any(isinstance(name, str) and name.strip().lower() in known for name in named)
-
-    def _learn_labels(self, y: Array) -> Array:
-        """Return the labels as numbers."""
-        return y
-
-    def _encode_labels(self, y: Any, name: str) -> Array:
-        """Return the labels of an evaluation set as numbers."""
-        labels: Array = y
-        return labels
 
     def _default_objective(self) -> str:
         raise ParameterError.because(

@@ -48,6 +48,14 @@ class ClassLabels:
             )
         return np.array([code_of[label] for label in labels.tolist()])[codes]
 
+    def _decide(self, score: Array, border: float) -> Array:
+        """Return the class of each row: the one of the highest score, or one above the border."""
+        if self._n_labels > 1:
+            return (score > border).astype(self.classes_[0].dtype)
+        codes = score.argmax(axis=1) if score.ndim == 2 else (score > border).astype(np.intp)
+        classes: Array = self.classes_[codes if self.n_classes_ > 1 else codes * 0]
+        return classes
+
 
 def _unique(y: Any) -> tuple[Array, Array]:
     """The classes, sorted, and the position of each row's class among them."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,10 @@ from gossamer.params.traits import OBJECTIVE_CHOICES, Kind, Traits, traits_of
 from gossamer.sklearn.arguments import take_out
 from gossamer.sklearn.base import GossamerModel
 from gossamer.sklearn.class_labels import ClassLabels, plain_labels
-from gossamer.train import Callback
+from gossamer.sklearn.fit_options import FitOptions, takes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # The same metric for two and for several classes.
 _METRIC_PAIRS: Final = (("binary_logloss", "multi_logloss"), ("binary_error", "multi_error"))
@@ -63,26 +65,12 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
 
     # ---- fitting ----
 
-    def fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        init_score: Any = None,
-        eval_set: Any = None,
-        eval_names: Sequence[str] | None = None,
-        eval_sample_weight: Any = None,
-        eval_class_weight: Any = None,
-        eval_init_score: Any = None,
-        eval_metric: Any = None,
-        feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | str | None = "auto",
-        callbacks: Sequence[Callback] | None = None,
-        init_model: Any = None,
-        *,
-        eval_X: Any = None,
-        eval_y: Any = None,
-    ) -> GossamerClassifier:
+    @takes(
+        "sample_weight init_score eval_set eval_names eval_sample_weight eval_class_weight "
+        "eval_init_score eval_metric feature_name categorical_feature callbacks init_model",
+        "eval_X eval_y",
+    )
+    def fit(self, X: Any, y: Any, *args: Any, **options: Unpack[FitOptions]) -> GossamerClassifier:
         """Train the model; see `GossamerModel.fit` for the arguments.
 
         Objective and metric functions are given labels as numbers: 0 for `classes_[0]`, and so on.
@@ -90,24 +78,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         Returns:
             The estimator itself.
         """
-        super().fit(
-            X,
-            y,
-            sample_weight=sample_weight,
-            init_score=init_score,
-            eval_set=eval_set,
-            eval_names=eval_names,
-            eval_sample_weight=eval_sample_weight,
-            eval_class_weight=eval_class_weight,
-            eval_init_score=eval_init_score,
-            eval_metric=eval_metric,
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
-            callbacks=callbacks,
-            init_model=init_model,
-            eval_X=eval_X,
-            eval_y=eval_y,
-        )
+        super().fit(X, y, **options)
         return self
 
     def _check_same_classes(self, known: Any) -> None:
@@ -258,12 +229,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         )
         if not is_plain or self._is_raw_only():
             return result
-        border = 0.5 if self._has_own_link else 0.0
-        if self._n_labels > 1:
-            return (result > border).astype(self.classes_[0].dtype)
-        codes = result.argmax(axis=1) if result.ndim == 2 else (result > border).astype(np.intp)
-        classes: npt.NDArray[Any] = self.classes_[codes if self.n_classes_ > 1 else codes * 0]
-        return classes
+        return self._decide(result, 0.5 if self._has_own_link else 0.0)
 
     def predict_proba(
         self,

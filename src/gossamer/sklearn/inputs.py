@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +28,7 @@ from gossamer.errors import DataError, ParameterError
 from gossamer.model.prediction.predict import refuse_row
 from gossamer.sklearn.class_weight import weigh_by_class
 from gossamer.sklearn.fields_in_table import Parts, leave_out, refuse_path
+from gossamer.sklearn.fit_options import FitOptions
 
 Array = npt.NDArray[Any]
 # An array, one of scipy's sparse matrices in a format of _AS_IT_IS, or a Table with levels.
@@ -282,35 +283,23 @@ class EvalSets:
     queries: list[Any]
 
     @classmethod
-    def read(
-        cls,
-        *,
-        eval_set: Any,
-        eval_x: Any,
-        eval_y: Any,
-        names: Sequence[str] | None,
-        weights: Any,
-        class_weights: Any,
-        init_scores: Any,
-        groups: Any = None,
-        queries: Any = None,
-    ) -> EvalSets:
+    def read(cls, options: FitOptions) -> EvalSets:
         """Bring the arguments into one shape.
 
         Raises:
             ParameterError: If they contradict each other, or are not one per evaluation set.
         """
-        pairs = _read_pairs(eval_set, eval_x, eval_y)
+        pairs = _read_pairs(options["eval_set"], options["eval_X"], options["eval_y"])
         n_sets = len(pairs)
-        found = _per_set("eval_names", [names] if isinstance(names, str) else names, n_sets)
+        names = options["eval_names"]
         return cls(
             pairs,
-            found,
-            _per_set("eval_sample_weight", weights, n_sets),
-            _per_set("eval_class_weight", class_weights, n_sets),
-            _per_set("eval_init_score", init_scores, n_sets),
-            _per_set("eval_group", groups, n_sets),
-            _per_set("eval_query", queries, n_sets),
+            _per_set("eval_names", [names] if isinstance(names, str) else names, n_sets),
+            _per_set("eval_sample_weight", options["eval_sample_weight"], n_sets),
+            _per_set("eval_class_weight", options["eval_class_weight"], n_sets),
+            _per_set("eval_init_score", options["eval_init_score"], n_sets),
+            _per_set("eval_group", options["eval_group"], n_sets),
+            _per_set("eval_query", options["eval_query"], n_sets),
         )
 
     def build(

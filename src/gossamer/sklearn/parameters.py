@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.errors import ParameterError
@@ -14,12 +13,13 @@ from gossamer.model.inspection.importance import check_importance_type
 from gossamer.params import CANONICAL, TABLE, Params, resolve
 from gossamer.params.coerce import did_you_mean
 from gossamer.sklearn.arguments import training_params
+from gossamer.sklearn.estimator import Estimator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Parameters(BaseEstimator):  # type: ignore[misc]
+class Parameters(Estimator):
     """An estimator that keeps its parameters as they were given; see `GossamerModel`.
 
     Example:
@@ -27,6 +27,8 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
         >>> found["num_leaves"], found["max_bin"], found["n_estimators"]
         (7, 15, 100)
     """
+
+    _others_are_in: ClassVar[str] = "_other_params"
 
     def __init__(
         self,
@@ -90,12 +92,6 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
     def _own(self, name: str) -> Any:
         """Return an argument that is not a parameter of a training; None: not given."""
         return self._others.get(name)
-
-    @property
-    def _others(self) -> dict[str, Any]:
-        """Parameters that are not arguments of the constructor by name."""
-        others: dict[str, Any] = vars(self).get("_other_params", {})
-        return others
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters, those given as `**kwargs` included.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from gossamer.errors import DataError, ParameterError
 from gossamer.sklearn.base import GossamerModel
-from gossamer.train import Callback
+from gossamer.sklearn.fit_options import FitOptions, RankerOptions, takes
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _EVAL_AT: Final = (1, 2, 3, 4, 5)
 
@@ -33,94 +35,38 @@ class GossamerRanker(GossamerModel):
     def _metric_of_function(self) -> str | None:
         return "ndcg"
 
-    def fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        init_score: Any = None,
-        group: Any = None,
-        eval_set: Any = None,
-        eval_names: Sequence[str] | None = None,
-        eval_sample_weight: Any = None,
-        eval_init_score: Any = None,
-        eval_group: Any = None,
-        eval_metric: Any = None,
-        eval_at: Any = _EVAL_AT,
-        feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | str | None = "auto",
-        callbacks: Sequence[Callback] | None = None,
-        init_model: Any = None,
-        *,
-        eval_X: Any = None,
-        eval_y: Any = None,
-        query: Any = None,
-        eval_query: Any = None,
-        qid: Any = None,
-        eval_qid: Any = None,
-    ) -> GossamerRanker:
+    @takes(
+        "sample_weight init_score group eval_set eval_names eval_sample_weight eval_init_score "
+        "eval_group eval_metric eval_at feature_name categorical_feature callbacks init_model",
+        "eval_X eval_y query eval_query qid eval_qid",
+        eval_at=_EVAL_AT,
+    )
+    def fit(self, X: Any, y: Any, *args: Any, **options: Unpack[RankerOptions]) -> GossamerRanker:
         """Train the model; see `GossamerModel.fit` for the other arguments.
 
         Args:
             X: Rows x columns.
             y: Relevance of each row, 0 or more.
-            sample_weight: One number >= 0 per row.
-            init_score: Scores to start from, one per row.
-            group: Number of rows of each query: the first ones belong to the first query, ...
-            eval_set: Data sets to evaluate after each round: [(X, y), ...].
-            eval_names: Their names.
-            eval_sample_weight: Their weights, a list with one item each.
-            eval_init_score: Their scores to start from, a list with one item each.
-            eval_group: Their numbers of rows of each query, a list with one item each.
-            eval_metric: Metrics in addition to the objective's.
-            eval_at: The ranks that metrics are evaluated at; left at its default, those that the
-                estimator was made with.
-            feature_name: Names of the columns.
-            categorical_feature: Names or positions of the categorical columns; "auto": columns of
-                text and of categories, see `Dataset`.
-            callbacks: Functions called before or after each round.
-            init_model: A fitted estimator, its `Booster`, or the path of a saved one, to continue
-                from: the new trees follow its trees.
-            eval_X: Instead of `eval_set`: a table, or a tuple of tables.
-            eval_y: Their labels.
-            query: Instead of `group`: the query of each row; rows of a query are contiguous.
-            eval_query: Instead of `eval_group`: a list with one such item each.
-            qid: XGBoost's name for `query`.
-            eval_qid: XGBoost's name for `eval_query`.
+            *args: The options, in the order of the signature.
+            **options: `group`, the number of rows of each query, or `query` (XGBoost's name is
+                `qid`), the query of each row, is needed; rows of a query are contiguous. `eval_at`,
+                left at its default, is what the estimator was made with.
 
         Returns:
             The estimator itself.
         """
-        query = _one_of("query", query, qid)
-        eval_query = _one_of("eval_query", eval_query, eval_qid)
-        if group is None and query is None:
+        query = _one_of("query", options["query"], options.pop("qid"))
+        eval_query = _one_of("eval_query", options["eval_query"], options.pop("eval_qid"))
+        options["query"], options["eval_query"] = query, eval_query
+        if options["group"] is None and query is None:
             raise DataError.because(
                 "ranking needs to know the queries",
                 got="neither group nor query",
                 hint="Pass group (rows of each query) or query (one id per row) to fit.",
             )
-        super().fit(
-            X,
-            y,
-            sample_weight=sample_weight,
-            init_score=init_score,
-            group=group,
-            eval_set=eval_set,
-            eval_names=eval_names,
-            eval_sample_weight=eval_sample_weight,
-            eval_init_score=eval_init_score,
-            eval_group=eval_group,
-            eval_metric=eval_metric,
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
-            callbacks=callbacks,
-            init_model=init_model,
-            eval_X=eval_X,
-            eval_y=eval_y,
-            query=query,
-            eval_query=eval_query,
-            eval_at=None if eval_at is _EVAL_AT else eval_at,
-        )
+        if options["eval_at"] is _EVAL_AT:
+            options["eval_at"] = None
+        super().fit(X, y, **cast("FitOptions", options))
         return self
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import RegressorMixin
 
 from gossamer.sklearn.base import GossamerModel
+from gossamer.sklearn.fit_options import FitOptions, takes
 from gossamer.sklearn.scores import score_of
-from gossamer.train import Callback
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
@@ -38,47 +40,18 @@ class GossamerRegressor(RegressorMixin, GossamerModel):  # type: ignore[misc]
     def _default_objective(self) -> str:
         return "regression"
 
-    def fit(  # type: ignore[override]
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        init_score: Any = None,
-        eval_set: Any = None,
-        eval_names: Sequence[str] | None = None,
-        eval_sample_weight: Any = None,
-        eval_init_score: Any = None,
-        eval_metric: Any = None,
-        feature_name: Sequence[str] | Literal["auto"] = "auto",
-        categorical_feature: Sequence[str | int] | str | None = "auto",
-        callbacks: Sequence[Callback] | None = None,
-        init_model: Any = None,
-        *,
-        eval_X: Any = None,
-        eval_y: Any = None,
-    ) -> GossamerRegressor:
+    @takes(
+        "sample_weight init_score eval_set eval_names eval_sample_weight eval_init_score "
+        "eval_metric feature_name categorical_feature callbacks init_model",
+        "eval_X eval_y",
+    )
+    def fit(self, X: Any, y: Any, *args: Any, **options: Unpack[FitOptions]) -> GossamerRegressor:
         """Train the model; see `GossamerModel.fit` for the arguments.
 
         Returns:
             The estimator itself.
         """
-        super().fit(
-            X,
-            y,
-            sample_weight=sample_weight,
-            init_score=init_score,
-            eval_set=eval_set,
-            eval_names=eval_names,
-            eval_sample_weight=eval_sample_weight,
-            eval_init_score=eval_init_score,
-            eval_metric=eval_metric,
-            feature_name=feature_name,
-            categorical_feature=categorical_feature,
-            callbacks=callbacks,
-            init_model=init_model,
-            eval_X=eval_X,
-            eval_y=eval_y,
-        )
+        super().fit(X, y, **options)
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -22,14 +22,14 @@ from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.params import read_params, translate
 from gossamer.compat.xgboost.shard_matrix import to_shard_matrix
 from gossamer.compat.xgboost.sklearn import XGBClassifier, XGBModel, XGBRanker, XGBRegressor
-from gossamer.compat.xgboost.sklearn.base import encode_labels
 from gossamer.compat.xgboost.training import train as train_here
 from gossamer.dask.data import split
 from gossamer.dask.run import run_job
 from gossamer.dask.train import Predict, map_rows
-from gossamer.dask.workers import Part
-from gossamer.distributed import Group, SavedRounds, check_supported
+from gossamer.dask.workers import Part, Share
+from gossamer.distributed import check_supported
 from gossamer.errors import DataError, DataTypeError, NotSupportedError
+from gossamer.sklearn.estimator import encode_labels
 
 __all__ = [
     "DaskDMatrix",
@@ -174,22 +174,16 @@ class _TrainJob:
     with_training: int | None  # where the training data is among them
     arguments: dict[str, Any]
 
-    def __call__(
-        self,
-        group: Group,
-        rows: Sequence[Part],
-        valid: Sequence[Sequence[Part]],
-        rounds: SavedRounds,
-    ) -> TrainReturnT:
+    def __call__(self, share: Share) -> TrainReturnT:
         dtrain, *others = (
-            to_shard_matrix(group, parts, options)
-            for parts, options in zip([rows, *valid], self.data, strict=True)
+            to_shard_matrix(share.group, parts, options)
+            for parts, options in zip([share.rows, *share.valid], self.data, strict=True)
         )
         if self.with_training is not None:
             others.insert(self.with_training, dtrain)
         history: EvalsLog = {}
         arguments = self.arguments
-        if group.rank > 0:
+        if share.group.rank > 0:
             arguments = arguments | {"verbose_eval": False}
         booster = train_here(
             self.params,
@@ -341,7 +335,7 @@ class _DaskEstimator(XGBModel):
 
     client: Client | None = None  # None: the current one
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         y: Any,

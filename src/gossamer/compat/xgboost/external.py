@@ -33,18 +33,18 @@ class ExtMemQuantileDMatrix(QuantileDMatrix):
 
     Example:
         >>> import numpy as np
-        >>> class Halves(DataIter):
+        >>> class Once(DataIter):
         ...     def reset(self):
-        ...         self.n = 0
+        ...         self.left = 1
         ...
         ...     def next(self, input_data):
-        ...         self.n += 1
-        ...         if self.n <= 2:
-        ...             input_data(data=np.full((3, 2), self.n), label=np.full(3, self.n))
-        ...         return self.n <= 2
-        >>> data = ExtMemQuantileDMatrix(Halves())
+        ...         if self.left:
+        ...             input_data(data=np.eye(3), label=np.arange(3.0))
+        ...         self.left -= 1
+        ...         return self.left == 0
+        >>> data = ExtMemQuantileDMatrix(Once())
         >>> data.num_row(), data.num_col(), data.num_nonmissing(), data.get_label()
-        (6, 2, 12, array([1., 1., 1., 2., 2., 2.], dtype=float32))
+        (3, 3, 9, array([0., 1., 2.], dtype=float32))
     """
 
     def __init__(

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gossamer.data.table.columns import LevelKind
-from gossamer.data.table.names import listing
+from gossamer.data.table.names import no_such_column
 from gossamer.errors import DataError
 from gossamer.params import TABLE
-from gossamer.params.coerce import coerce, did_you_mean
+from gossamer.params.coerce import coerce
 
 
 def categorical_columns(
@@ -82,11 +82,8 @@ def _find(item: object, names: Sequence[str]) -> int:
         item = int(item)
     if isinstance(item, str):
         if item not in names:
-            raise DataError.because(
-                "categorical_feature names a column that is not there",
-                got=item,
-                expected=f"one of {listing(names, 20)}",
-                hint=did_you_mean(item, names),
+            raise no_such_column(
+                "categorical_feature names a column that is not there", item, names
             )
         return names.index(item)
     assert isinstance(item, int)  # the parameter's kind sees to it

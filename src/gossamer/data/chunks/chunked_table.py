@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.binning import Binning
-from gossamer.binning.categories import CategoryCounts, count_categories
+from gossamer.binning.categories import CategoryCounts, add_counts, count_categories
 from gossamer.binning.find import find_bounds, make_binning, sample_rows
 from gossamer.data.categories.levels import Levels
 from gossamer.data.storage.binned import BinnedTable, bin_values
@@ -69,7 +69,7 @@ class ChunkedTable(ABC):
         for piece, places in self.read_columns(columns):
             found = count_categories(piece, places, n_threads)
             more = {c: found[place] for c, place in zip(columns, places, strict=True)}
-            counts = more if counts is None else {c: counts[c].add(more[c]) for c in more}
+            counts = add_counts(counts, more)
         return counts
 
     def bin(
@@ -80,7 +80,12 @@ class ChunkedTable(ABC):
         weight: npt.NDArray[np.float32] | None = None,
     ) -> BinnedTable:
         """Find the bins of the table and fill them: training data; see `bin_table`."""
-        return fill_chunked(self, plan_chunked(self, params, names, categorical, weight), params)
+        like = plan_chunked(self, params, names, categorical, weight)
+        return self.make_table(fill_chunked(self, like, params))
+
+    def make_table(self, binned: BinnedTable) -> BinnedTable:
+        """Return the table that trainings see, of its bins."""
+        return binned
 
     def bin_like(self, training: BinnedTable, params: Params) -> BinnedTable:
         """Put the table into the bins of training data: validation data; see `bin_like`."""

@@ -167,16 +167,30 @@ def check_feature_weights(weights: object, n_columns: int) -> npt.NDArray[np.flo
             f"feature_weights has shape {values.shape}",
             expected=f"one number per column: ({n_columns},)",
         )
-    converted = values.astype(np.float64)
-    is_bad = ~np.isfinite(converted) | (converted < 0)
+    return check_not_negative(values.astype(np.float64), "feature_weights of column {}")
+
+
+def check_not_negative(values: npt.NDArray[np.float64], what: str) -> npt.NDArray[np.float64]:
+    """Return the values; `what` is the name of one of them, with {} for its place.
+
+    Raises:
+        DataError: If one of them is negative or not finite.
+
+    Example:
+        >>> check_not_negative(np.array([1.0, -2.0]), "weights[{}]")
+        Traceback (most recent call last):
+        ...
+        gossamer.errors.DataError: weights[1] cannot be used: got -2.0, expected a finite ...
+    """
+    is_bad = ~(np.isfinite(values) & (values >= 0))
     if is_bad.any():
-        column = int(np.argmax(is_bad))
+        place = int(np.argmax(is_bad))
         raise DataError.because(
-            f"feature_weights of column {column} cannot be used",
-            got=float(converted[column]),
+            f"{what.format(place)} cannot be used",
+            got=float(values[place]),
             expected="a finite number >= 0",
         )
-    return converted
+    return values
 
 
 def check_init_score(init_score: object, n_rows: int) -> npt.NDArray[np.float64] | None:

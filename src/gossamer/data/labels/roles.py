@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gossamer.data.table.names import listing
+from gossamer.data.table.names import listing, no_such_column
 from gossamer.errors import DataError, DataTypeError
 from gossamer.params import Params
-from gossamer.params.suggest import did_you_mean
 
 # What a column can be instead of a feature.
 FIELDS: Final = ("label", "weight", "init_score", "position", "query")
@@ -159,12 +158,7 @@ def find_roles(
 def _find(field: str, item: int | str, names: Sequence[str], what: str) -> int:
     if isinstance(item, str):
         if item not in names:
-            raise DataError.because(
-                f"{field} names a column that is not in {what}",
-                got=item,
-                expected=f"one of {listing(names, 20)}",
-                hint=did_you_mean(item, names),
-            )
+            raise no_such_column(f"{field} names a column that is not in {what}", item, names)
         return names.index(item)
     if not 0 <= item < len(names):
         raise DataError.because(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -179,7 +178,7 @@ def bin_training(
         check_supported(params)
         return stored
     # Pages have no sparse columns.
-    dense = replace(params, is_enable_sparse=False)
+    dense = params.replace(is_enable_sparse=False)
     plan = plan_chunked(pieces, dense, names, categorical, weight)
     if budget.holds_table(pieces.n_rows, plan.bins.row_bytes, max(params.num_class, 1)):
         if isinstance(table, Table):

@@ -12,7 +12,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -212,7 +211,10 @@ def _to_numbers(values: npt.NDArray[Any], types: set[type]) -> npt.NDArray[Any]:
 
 
 def _is_number(kind: type) -> bool:
-    return issubclass(kind, (numbers.Real, np.bool_, Decimal))
+    decimal = sys.modules.get("decimal")  # where there are none, it need not be imported
+    return issubclass(kind, (numbers.Real, np.bool_)) or (
+        decimal is not None and issubclass(kind, decimal.Decimal)
+    )
 
 
 def is_missing(value: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gossamer.errors import DataError, shorten
+from gossamer.params.suggest import did_you_mean
 
 _SPACE: Final = re.compile(r"\s")
 
@@ -171,3 +172,14 @@ def listing(names: Sequence[str], limit: int = 5) -> str:
     """
     shown = ", ".join(shorten(repr(name), 80) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def no_such_column(what: str, name: str, names: Sequence[str]) -> DataError:
+    """Return the error of a column that is not there; it lists those that are.
+
+    Example:
+        >>> print(no_such_column("the model has no such column", "agee", ["age", "day"]))
+        the model has no such column: got 'agee', expected one of 'age', 'day'. Did you mean age?
+    """
+    expected = f"one of {listing(names, 20)}"
+    return DataError.because(what, got=name, expected=expected, hint=did_you_mean(name, names))

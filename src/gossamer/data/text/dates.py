@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from typing import Final
 
 # The orders in which day, month and year are written; "time": a time of day without a date.
@@ -42,10 +43,10 @@ _DAY: Final = (
     rf"(?P<d3>\d{{1,2}})(?:st|nd|rd|th|\.)?[-\s/]*(?P<m3>{_WORD})\.?,?[-\s/]*(?P<y3>\d{{4}}|\d\d)",
     rf"(?P<m4>{_WORD})\.?\s*(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y4>\d{{4}})",
 )
-_DATE: Final = re.compile(
-    rf"\s*(?:(?:{_WORD})\.?,\s+)?(?:{'|'.join(_DAY)})(?:(?:T|,?\s+)(?:{_CLOCK}))?\s*"
-)
-_TIME: Final = re.compile(rf"\s*{_CLOCK}\s*")
+_DATE: Final = rf"\s*(?:(?:{_WORD})\.?,\s+)?(?:{'|'.join(_DAY)})(?:(?:T|,?\s+)(?:{_CLOCK}))?\s*"
+_TIME: Final = rf"\s*{_CLOCK}\s*"
+# Compiled when the first text is read: it takes longer than many an import.
+_compiled: Final = cache(re.compile)
 _EPOCH: Final = datetime(1970, 1, 1)
 
 
@@ -77,9 +78,9 @@ def read_date(text: str, order: str) -> float | None:
         (86400.0, 90000.0)
     """
     if order == "time":
-        match = _TIME.fullmatch(text)
+        match = _compiled(_TIME).fullmatch(text)
         return None if match is None else _clock(match)
-    match = _DATE.fullmatch(text)
+    match = _compiled(_DATE).fullmatch(text)
     if match is None:
         return None
     day = _year_month_day(match, order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 _MONEY: Final = r"(?:[$€£¥₹₽₩]|(?:USD|EUR|GBP|CHF|JPY|SEK|NOK|DKK|PLN|kr|Fr|Rs)\b\.?)"
@@ -13,6 +14,7 @@ _GROUPS: Final = {".": rf"[,'\u2019{_SPACES}]", ",": rf"[.'\u2019{_SPACES}]"}
 _NOT_KEPT: Final = re.compile(r"[^0-9.eE+-]")
 
 
+@cache  # compiled when the first text is read
 def _pattern(decimal: str) -> re.Pattern[str]:
     group, point = _GROUPS[decimal], re.escape(decimal)
     whole = rf"(?:[1-9]\d{{0,2}}(?P<group>{group})\d{{3}}(?:(?P=group)\d{{3}})*|\d+)"
@@ -23,16 +25,13 @@ def _pattern(decimal: str) -> re.Pattern[str]:
     )
 
 
-_PATTERNS: Final = {decimal: _pattern(decimal) for decimal in _GROUPS}
-
-
 def match_number(text: str, decimal: str) -> re.Match[str] | None:
     """Match a number whose decimal sign is "." or ",".
 
     The groups `before` and `after` are its unit, a money sign or "%"; `group` is what separates
     thousands.
     """
-    match = _PATTERNS[decimal].fullmatch(text)
+    match = _pattern(decimal).fullmatch(text)
     if match is None or bool(match["open"]) != bool(match["close"]):
         return None
     return None if match["before"] and match["after"] else match

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gossamer.errors import ParameterError
 from gossamer.files import write_atomically
 from gossamer.model import formats
-from gossamer.model.c_code import CompiledModel, c_header, c_source, compile_model
 from gossamer.model.inspection.dump import dump_model as dump
 from gossamer.model.inspection.dump import trees_to_dataframe as nodes_to_dataframe
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import as_number
 
 if TYPE_CHECKING:
+    from gossamer.model.c_code import CompiledModel
     from gossamer.model.trained_model import TrainedModel
 
 Trained = TypeVar("Trained", bound="TrainedModel")
@@ -95,6 +95,8 @@ def to_c(
         ParameterError: If the name is none of C's, or there is no such first round.
         NotSupportedError: If the model is too large.
     """
+    from gossamer.model.c_code import c_header, c_source
+
     model = _rounds_to_compile(booster, num_iteration, start_iteration)
     text = c_header(model, name) if header else c_source(model, name)
     if path is not None:
@@ -125,6 +127,8 @@ def compile(
         ParameterError: If the name, the compiler or the first round are none.
         NotSupportedError: If there is no compiler, or it fails.
     """
+    from gossamer.model.c_code import compile_model
+
     model = _rounds_to_compile(booster, num_iteration, start_iteration)
     return compile_model(model, path, compiler, flags, name)
 

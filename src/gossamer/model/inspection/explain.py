@@ -14,12 +14,6 @@ from gossamer.data import Dataset
 from gossamer.data.chunks.find_source import whole_table
 from gossamer.data.dataset import built_data
 from gossamer.model.given_params import given_params
-from gossamer.model.inspection.partial import PartialDependence
-from gossamer.model.inspection.partial import partial_dependence as dependence_on
-from gossamer.model.inspection.permutation import PermutationImportance
-from gossamer.model.inspection.permutation import permutation_importance as permute_columns
-from gossamer.model.inspection.shap_package import to_explanation as make_explanation
-from gossamer.model.inspection.shap_package import to_shap as shap_trees
 from gossamer.model.inspection.shap_values import shap_interactions as interactions_of
 from gossamer.model.inspection.shap_values import shap_values as values_of
 from gossamer.model.prediction.arguments import predict_options
@@ -29,6 +23,8 @@ from gossamer.params import resolve
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from gossamer.model.inspection.partial import PartialDependence
+    from gossamer.model.inspection.permutation import PermutationImportance
     from gossamer.model.inspection.report_options import ReportOptions
     from gossamer.model.trained_model import TrainedModel
 
@@ -115,7 +111,9 @@ def to_shap(booster: TrainedModel, num_iteration: int | None = None) -> dict[str
         >>> booster.to_shap()["trees"][0]["children_left"]
         array([ 1, -1, -1])
     """
-    return shap_trees(booster.used_model(num_iteration))
+    from gossamer.model.inspection import shap_package
+
+    return shap_package.to_shap(booster.used_model(num_iteration))
 
 
 def to_explanation(
@@ -140,13 +138,15 @@ def to_explanation(
     Raises:
         ImportError: If the package is not installed.
     """
+    from gossamer.model.inspection import shap_package
+
     model = booster.model
     data = whole_table(data)
     values = booster.shap_values(data, background, start_iteration, num_iteration, **kwargs)
     options = predict_options(booster, start_iteration, num_iteration, kwargs)
     matrix = fitting_table(model, data, options.disable_shape_check).matrix
     table = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-    return make_explanation(values, table, list(model.names))
+    return shap_package.to_explanation(values, table, list(model.names))
 
 
 def permutation_importance(
@@ -191,6 +191,8 @@ def permutation_importance(
         >>> bool(found.mean[0] > 0), bool(found.mean[1] == 0)
         (True, True)
     """
+    from gossamer.model.inspection import permutation
+
     resolved = resolve(given_params(booster.params))
     if metric is not None:
         resolved = resolved.replace(metric=metric)
@@ -198,7 +200,9 @@ def permutation_importance(
     n_rows = len(label) if hasattr(label, "__len__") else 0
     rows = np.zeros((n_rows, 1), np.int8)
     given = built_data(Dataset(rows, label, weight=weight, group=group, params={"verbose": -1}))
-    return permute_columns(booster.model, data, given, resolved, options, n_repeats, seed)
+    return permutation.permutation_importance(
+        booster.model, data, given, resolved, options, n_repeats, seed
+    )
 
 
 def partial_dependence(
@@ -246,8 +250,10 @@ def partial_dependence(
         >>> found.values.round(2)
         array([0.45, 0.55])
     """
+    from gossamer.model.inspection import partial
+
     options = predict_options(booster, start_iteration, num_iteration, kwargs, raw_score)
-    return dependence_on(
+    return partial.partial_dependence(
         booster.model, data, feature, options, grid, kind, percentiles, grid_resolution
     )
 

@@ -185,45 +185,30 @@ def _compare(run: Run, theirs: Facts, path: Path) -> None:
     mine = run.identity
     source = f"the checkpoint {str(path)!r}"
     hint = "Delete the file, or use another path, to start again."
+
+    def differs(kind: type[GossamerError], what: str, got: object, expected: str) -> GossamerError:
+        return kind.because(f"{source} was {what}", got=got, expected=expected, hint=hint)
+
     if theirs["version"] != mine["version"]:
-        raise ModelFileError.because(
-            f"{source} was written by another version of Gossamer, whose last bits may differ",
-            got=theirs["version"],
-            expected=repr(mine["version"]),
-            hint=hint,
-        )
+        what = "written by another version of Gossamer, whose last bits may differ"
+        raise differs(ModelFileError, what, theirs["version"], repr(mine["version"]))
     if list(theirs["data"]) != list(mine["data"]):
-        raise DataError.because(
-            f"{source} was made with other validation sets",
-            got=", ".join(theirs["data"]),
-            expected=", ".join(mine["data"]),
-            hint=hint,
-        )
+        others, own = (", ".join(each["data"]) for each in (theirs, mine))
+        raise differs(DataError, "made with other validation sets", others, own)
     for name, facts in mine["data"].items():
-        for what, found in facts.items():
-            if theirs["data"][name].get(what) != found:
-                raise DataError.because(
-                    f"{source} was made with other data: the {what} of {name} differ",
-                    got=theirs["data"][name].get(what),
-                    expected=repr(found),
-                    hint=hint,
-                )
+        for fact, found in facts.items():
+            other = theirs["data"][name].get(fact)
+            if other != found:
+                what = f"made with other data: the {fact} of {name} differ"
+                raise differs(DataError, what, other, repr(found))
     if theirs["init_model"] != mine["init_model"]:
-        raise DataError.because(
-            f"{source} was made with another init_model",
-            got=theirs["init_model"],
-            expected=repr(mine["init_model"]),
-            hint=hint,
-        )
+        what = "made with another init_model"
+        raise differs(DataError, what, theirs["init_model"], repr(mine["init_model"]))
     params = theirs["parameters"]
     for name, value in mine["parameters"].items():
         if name not in params or params[name] != value:
-            raise ParameterError.because(
-                f"{source} was made with another {name}",
-                got=params.get(name),
-                expected=repr(value),
-                hint=hint,
-            )
+            what = f"made with another {name}"
+            raise differs(ParameterError, what, params.get(name), repr(value))
 
 
 def _apply(run: Run, state: Facts, path: Path) -> None:

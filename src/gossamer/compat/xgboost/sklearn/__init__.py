@@ -12,16 +12,6 @@ if TYPE_CHECKING or _missing is None:
     from gossamer.compat.xgboost.sklearn.forest import XGBRFClassifier, XGBRFRegressor
     from gossamer.compat.xgboost.sklearn.ranker import XGBRanker
     from gossamer.compat.xgboost.sklearn.regressor import XGBRegressor
-else:
-    # Stand-ins, so that only using an estimator fails, and says what to do.
-    from gossamer.sklearn.missing import stand_in
-
-    XGBModel = stand_in("XGBModel", _missing)
-    XGBClassifier = stand_in("XGBClassifier", _missing)
-    XGBRanker = stand_in("XGBRanker", _missing)
-    XGBRegressor = stand_in("XGBRegressor", _missing)
-    XGBRFClassifier = stand_in("XGBRFClassifier", _missing)
-    XGBRFRegressor = stand_in("XGBRFRegressor", _missing)
 
 __all__ = [
     "XGBClassifier",
@@ -31,3 +21,8 @@ __all__ = [
     "XGBRanker",
     "XGBRegressor",
 ]
+
+if _missing is not None:  # stand-ins, so that only using an estimator fails, and says what to do
+    from gossamer.sklearn.missing import stand_ins
+
+    globals().update(stand_ins(__all__, _missing))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from gossamer.compat.xgboost.training import train
 from gossamer.data import Table
 from gossamer.errors import DataError, ParameterTypeError
 from gossamer.sklearn.arguments import to_threads
+from gossamer.sklearn.fit_options import takes
 from gossamer.sklearn.inputs import (
     _per_set,
     _read_pairs,
@@ -95,17 +96,8 @@ class XGBModel(XGBParameters):
         array([False,  True])
     """
 
-    # Whether labels must be numbers.
-    _y_numeric: ClassVar[bool] = True
-
-    def __sklearn_tags__(self) -> Any:
-        """Say what scikit-learn may expect: missing values and sparse tables are fine."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.categorical = self.enable_categorical
-        tags.target_tags.required = True
-        return tags
+    def _takes_categories(self) -> bool:
+        return self.enable_categorical
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a model."""
@@ -114,50 +106,31 @@ class XGBModel(XGBParameters):
     # ---- fitting ----
 
     @warn_of_positions
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sample_weight: Any = None,
-        base_margin: Any = None,
-        eval_set: Any = None,
-        verbose: bool | int | None = True,
-        xgb_model: Any = None,
-        sample_weight_eval_set: Any = None,
-        base_margin_eval_set: Any = None,
-        feature_weights: Any = None,
-    ) -> XGBModel:
+    @takes(
+        "",
+        "sample_weight base_margin eval_set verbose xgb_model sample_weight_eval_set "
+        "base_margin_eval_set feature_weights",
+        verbose=True,
+    )
+    def fit(self, X: Any, y: Any, **options: Any) -> XGBModel:
         """Train the model.
 
         Args:
             X: Rows x columns: an array, one of scipy's sparse matrices or arrays, or a data frame.
             y: One label per row, or with several targets rows x targets.
-            sample_weight: One number >= 0 per row.
-            base_margin: Scores to start from: one per row, or rows x classes.
-            eval_set: Data sets to evaluate after each round: [(X, y), ...]. They are called
-                validation_0, validation_1, ...
-            verbose: Whether to show their metrics; or every how many rounds.
-            xgb_model: A model to continue from: an estimator, a `Booster`, or a path.
-            sample_weight_eval_set: Weights of the data sets, a list with one item each.
-            base_margin_eval_set: Their scores to start from, a list with one item each.
-            feature_weights: Per column how likely it is to be drawn when columns are sampled.
+            **options: `sample_weight`: one number >= 0 per row. `base_margin`: scores to start
+                from, one per row or rows x classes. `eval_set`: data sets to evaluate after each
+                round, [(X, y), ...], which are called validation_0, validation_1, ...; `verbose`:
+                whether to show their metrics, or every how many rounds. `xgb_model`: a model to
+                continue from: an estimator, a `Booster`, or a path. `sample_weight_eval_set` and
+                `base_margin_eval_set`: weights and scores to start from of the data sets, a list
+                with one item each. `feature_weights`: per column how likely it is to be drawn when
+                columns are sampled.
 
         Returns:
             The estimator itself.
         """
-        return self._fit(
-            X,
-            y,
-            sample_weight=sample_weight,
-            base_margin=base_margin,
-            eval_set=eval_set,
-            verbose=verbose,
-            xgb_model=xgb_model,
-            sample_weight_eval_set=sample_weight_eval_set,
-            base_margin_eval_set=base_margin_eval_set,
-            feature_weights=feature_weights,
-        )
+        return self._fit(X, y, **options)
 
     def _fit(self, x: Any, y: Any, **given: Any) -> XGBModel:
         """Train the model; `given` has the other arguments of `fit`, and `qid` and `eval_qid`."""
@@ -255,15 +228,6 @@ class XGBModel(XGBParameters):
         """Return the name of the objective; for a function, one with the same predictions."""
         return None if callable(self.objective) else params.get("objective")
 
-    def _learn_labels(self, y: Array) -> Array:
-        """Return the labels as numbers."""
-        return y
-
-    def _encode_labels(self, y: Any, name: str) -> Array:
-        """Return the labels of an evaluation set as numbers."""
-        labels: Array = y
-        return labels
-
     # ---- prediction ----
 
     @warn_of_positions
@@ -276,7 +240,7 @@ class XGBModel(XGBParameters):
         base_margin: Any = None,
         iteration_range: tuple[int, int] | None = None,
     ) -> Array:
-        """Predict rows.
+        """Predict rows; a classifier returns the class of each.
 
         Args:
             X: Rows x columns, as in `fit`.
@@ -286,12 +250,16 @@ class XGBModel(XGBParameters):
             iteration_range: First round to use, and one after the last; None: up to the best one
                 where early stopping found one, else all.
         """
-        return self._predict(
+        return self._predict_values(
             X,
             base_margin=base_margin,
             iteration_range=iteration_range,
             output_margin=output_margin,
         )
+
+    def _predict_values(self, x: Any, *, output_margin: bool, **options: Any) -> Array:
+        """Return what `predict` returns."""
+        return self._predict(x, output_margin=output_margin, **options)
 
     def apply(self, X: Any, iteration_range: tuple[int, int] | None = None) -> Array:
         """Return the leaf of each row in each tree; see `predict` for the arguments."""
@@ -398,8 +366,3 @@ class XGBModel(XGBParameters):
 
     def _use_facts(self, kept: dict[str, Any]) -> None:
         """Take over what `_facts_for_file` kept."""
-
-
-def encode_labels(estimator: XGBModel, y: Any, name: str) -> Array:
-    """Return labels as the numbers that an estimator trains on."""
-    return estimator._encode_labels(y, name)

@@ -28,10 +28,8 @@ class XGBClassifier(ClassLabels, ClassifierMixin, XGBModel):  # type: ignore[mis
 
     Example:
         >>> x = np.arange(200.0).reshape(-1, 1)
-        >>> y = np.where(x[:, 0] > 99, "high", "low")
-        >>> model = XGBClassifier(n_estimators=20).fit(x, y)
-        >>> model.predict([[10.0], [190.0]])
-        array(['low', 'high'], dtype='<U4')
+        >>> XGBClassifier(n_estimators=20).fit(x, x[:, 0] > 99).predict([[10.0], [190.0]])
+        array([False,  True])
     """
 
     _y_numeric: ClassVar[bool] = False
@@ -54,27 +52,9 @@ class XGBClassifier(ClassLabels, ClassifierMixin, XGBModel):  # type: ignore[mis
         name = params.get("objective")
         return name if isinstance(name, str) else "binary:logistic"
 
-    @warn_of_positions
-    def predict(
-        self,
-        X: Any,
-        *,
-        output_margin: bool = False,
-        validate_features: bool = True,
-        base_margin: Any = None,
-        iteration_range: tuple[int, int] | None = None,
-    ) -> npt.NDArray[Any]:
-        """Predict the class of each row; see `XGBModel.predict` for the arguments."""
-        margin = self._predict(
-            X, base_margin=base_margin, iteration_range=iteration_range, output_margin=True
-        )
-        if output_margin:
-            return margin
-        if self._n_labels > 1:
-            return (margin > 0).astype(self.classes_[0].dtype)
-        codes = margin.argmax(axis=1) if margin.ndim == 2 else (margin > 0).astype(np.intp)
-        classes: npt.NDArray[Any] = self.classes_[codes if self.n_classes_ > 1 else codes * 0]
-        return classes
+    def _predict_values(self, x: Any, *, output_margin: bool, **options: Any) -> npt.NDArray[Any]:
+        margin = self._predict(x, output_margin=True, **options)
+        return margin if output_margin else self._decide(margin, 0.0)
 
     def predict_proba(
         self,

@@ -54,9 +54,8 @@ class XGBRFRegressor(_Forest, XGBRegressor):
     Example:
         >>> import numpy as np
         >>> x = np.linspace(0, 1, 200).reshape(-1, 1)
-        >>> model = XGBRFRegressor(n_estimators=20).fit(x, x[:, 0] ** 2)
-        >>> model.predict([[0.6]]).round(1)
-        array([0.4], dtype=float32)
+        >>> XGBRFRegressor(n_estimators=20).fit(x, np.sqrt(x[:, 0])).predict([[0.25]]).round(1)
+        array([0.5], dtype=float32)
     """
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.sklearn.arguments import to_seed
+from gossamer.sklearn.estimator import Estimator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,7 +29,7 @@ _NOT_FOR_TRAINING: Final = (
 _DEFAULT_ROUNDS: Final = 100
 
 
-class XGBParameters(BaseEstimator):  # type: ignore[misc]
+class XGBParameters(Estimator):
     """An estimator that keeps its parameters as they were given; see `XGBModel`.
 
     Example:
@@ -37,6 +37,8 @@ class XGBParameters(BaseEstimator):  # type: ignore[misc]
         >>> found["max_depth"], found["max_cached_hist_node"], found["reg_lambda"]
         (3, 9, None)
     """
+
+    _others_are_in: ClassVar[str] = "kwargs"
 
     @warn_of_positions
     def __init__(
@@ -126,12 +128,6 @@ class XGBParameters(BaseEstimator):  # type: ignore[misc]
         self.callbacks = callbacks
         if kwargs:
             self.kwargs = kwargs
-
-    @property
-    def _others(self) -> dict[str, Any]:
-        """Parameters that are not arguments of the constructor by name."""
-        others: dict[str, Any] = vars(self).get("kwargs", {})
-        return others
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters, those given as `**kwargs` included.

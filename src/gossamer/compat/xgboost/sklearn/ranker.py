@@ -11,6 +11,7 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
 from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.errors import DataError, ParameterError
+from gossamer.sklearn.fit_options import takes
 from gossamer.sklearn.inputs import check_rows
 
 
@@ -33,41 +34,22 @@ class XGBRanker(XGBModel):
         super().__init__(objective=objective, **kwargs)
 
     @warn_of_positions
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        group: Any = None,
-        qid: Any = None,
-        sample_weight: Any = None,
-        base_margin: Any = None,
-        eval_set: Any = None,
-        eval_group: Any = None,
-        eval_qid: Any = None,
-        verbose: bool | int | None = False,
-        xgb_model: Any = None,
-        sample_weight_eval_set: Any = None,
-        base_margin_eval_set: Any = None,
-        feature_weights: Any = None,
-    ) -> XGBRanker:
+    @takes(
+        "",
+        "group qid sample_weight base_margin eval_set eval_group eval_qid verbose xgb_model "
+        "sample_weight_eval_set base_margin_eval_set feature_weights",
+        verbose=False,
+    )
+    def fit(self, X: Any, y: Any, **options: Any) -> XGBRanker:
         """Train the model; see `XGBModel.fit` for the other arguments.
 
         Args:
             X: Rows x columns.
             y: Relevance of each row.
-            group: Rows of each query.
-            qid: Instead: the query of each row; rows of a query are contiguous.
-            sample_weight: One number >= 0 per query, or per row.
-            base_margin: Scores to start from.
-            eval_set: Data sets to evaluate after each round: [(X, y), ...].
-            eval_group: Rows of each of their queries, a list with one item each.
-            eval_qid: Instead: the query of each of their rows, a list with one item each.
-            verbose: Whether to show their metrics; or every how many rounds.
-            xgb_model: A model to continue from.
-            sample_weight_eval_set: Weights of the data sets, a list with one item each.
-            base_margin_eval_set: Their scores to start from, a list with one item each.
-            feature_weights: Per column how likely it is to be drawn.
+            **options: `group`, the rows of each query, or `qid`, the query of each row, is needed;
+                rows of a query are contiguous. `sample_weight`: one number >= 0 per query, or per
+                row. `eval_group` or `eval_qid`: the queries of the data sets, a list with one item
+                each.
 
         Returns:
             The estimator itself.
@@ -79,37 +61,25 @@ class XGBRanker(XGBModel):
             raise ParameterError.because(
                 "XGBRanker takes no function as objective", expected="rank:ndcg, ..."
             )
-        X, qid = _take_queries(X, group, qid)
+        X, qid = _take_queries(X, options.pop("group"), options.pop("qid"))
+        groups, ids = options.pop("eval_group"), options.pop("eval_qid")
         if qid is None:
             raise DataError.because(
                 "ranking needs to know the queries",
                 got="neither group nor qid",
                 hint="Pass group (rows of each query) or qid (one id per row) to fit.",
             )
-        if eval_set is not None:
-            n_sets = len(eval_set)
-            groups, ids = (values or [None] * n_sets for values in (eval_group, eval_qid))
+        if options["eval_set"] is not None:
+            none = [None] * len(options["eval_set"])
             found = [
-                _take_queries(pair[0], *queries)
-                for pair, *queries in zip(eval_set, groups, ids, strict=True)
+                (*_take_queries(pair[0], *queries), pair[1])
+                for pair, *queries in zip(
+                    options["eval_set"], groups or none, ids or none, strict=True
+                )
             ]
-            labels = [pair[1] for pair in eval_set]
-            eval_set = [(x, label) for (x, _), label in zip(found, labels, strict=True)]
-            eval_qid = [queries for _, queries in found]
-        self._fit(
-            X,
-            y,
-            sample_weight=sample_weight,
-            base_margin=base_margin,
-            eval_set=eval_set,
-            verbose=verbose,
-            xgb_model=xgb_model,
-            sample_weight_eval_set=sample_weight_eval_set,
-            base_margin_eval_set=base_margin_eval_set,
-            feature_weights=feature_weights,
-            qid=qid,
-            eval_qid=eval_qid,
-        )
+            options["eval_set"] = [(x, label) for x, _, label in found]
+            ids = [queries for _, queries, _ in found]
+        self._fit(X, y, qid=qid, eval_qid=ids, **options)
         return self
 
     def score(self, X: Any, y: Any) -> float:
