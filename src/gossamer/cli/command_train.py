@@ -70,6 +70,11 @@ Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
     help="Train N models, each stopped on the part of the rows that it holds out, and write their "
     "average. Classes keep their shares, queries stay whole.",
 )
+@click.option(
+    "--calibration",
+    type=click.Choice(["isotonic", "sigmoid", "temperature"]),
+    help="With --folds: correct probabilities by the rows that were held out.",
+)
 @click.option("--out", "-o", default="model.gsm", show_default=True, metavar="FILE", help="Model.")
 @click.option("--report", metavar="FILE", help="Write a page about the model, too (HTML).")
 @click.option("--init-model", metavar="FILE", help="Continue this model: more rounds on top.")
@@ -217,6 +222,8 @@ def _check(settings: Settings) -> None:
 def _check_folds(settings: Settings) -> None:
     """Refuse what ensembles over folds cannot do."""
     if settings.folds is None:
+        if settings.calibration is not None:
+            raise click.UsageError("--calibration needs rows held out: add --folds 8.")
         return
     others = ("valid", "valid_last", "init_model", "checkpoint", "resume")
     for name in others:
@@ -326,6 +333,7 @@ def _train_folds(settings: Settings, console: Console, loaded: Loaded) -> Booste
         loaded.data,
         **rounds,
         nfold=n_folds,
+        calibration=settings.calibration,
         seed=settings.seed or 0,
         callbacks=[TrainingBar(f"{n_folds} folds", is_shown=console.is_watched)],
     )

@@ -69,7 +69,8 @@ class GossamerModel(Ensembles):
             `Booster.feature_importance`.
         **kwargs: Any other parameter by any of its names, see the page on parameters. And: `folds`,
             a number, pairs of rows or a splitter: the average of a model for each fold, see
-            `train_folds`; `early_stopping="auto"`: rows held out say how many rounds are best, then
+            `train_folds`; `calibration`, with folds: "isotonic", "sigmoid" or "temperature";
+            `early_stopping="auto"`: rows held out say how many rounds are best, then
             all rows are trained on, see `train_refit`. With both `n_estimators` is the most rounds
             (1,000 where it is not given).
 

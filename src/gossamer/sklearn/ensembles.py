@@ -46,6 +46,15 @@ class Ensembles(Parameters):
     ) -> Booster:
         """Train as the arguments of the estimator say."""
         folds, stopping = self._own("folds"), self._own("early_stopping")
+        calibration = self._own("calibration")
+        if calibration is not None and folds is None:
+            raise ParameterError(
+                message(
+                    "calibration needs out-of-fold predictions",
+                    got=f"calibration={calibration!r} without folds",
+                    hint="Pass folds=8 as well.",
+                )
+            )
         if folds is None and stopping != _AUTO:
             return train(
                 params,
@@ -79,6 +88,7 @@ class Ensembles(Parameters):
             return train_refit(params, train_set, feval=feval, seed=seed)
         is_number = isinstance(folds, Integral) and not isinstance(folds, bool)
         options: dict[str, Any] = {"nfold": folds} if is_number else {"folds": folds}
+        options["calibration"] = calibration
         return train_folds(params, train_set, feval=feval, seed=seed, **options)
 
     # ---- facts ----

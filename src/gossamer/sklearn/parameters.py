@@ -166,7 +166,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
 
 
 # Arguments of the estimators that say how to train, and are not parameters of a training.
-OWN: Final = ("folds",)
+OWN: Final = ("folds", "calibration")
 
 # scikit-learn's word for: columns of categories are categorical, as here by default.
 _FROM_TYPES: Final = "from_dtype"
