@@ -37,8 +37,9 @@ class Traits:
     Attributes:
         kind: What predictions are for.
         link: How raw scores become predictions: identity, exp, bounded_exp (exp of at least -708),
-            expm1, sigmoid, softmax, softplus, argmax, sign, signed_square, sorted, normal, calibrated (corrected by held-out rows), parts
-            (one link per target) or named (a `CustomObjective`'s own).
+            expm1, sigmoid, softmax, softplus, argmax, sign, signed_square, sorted, normal,
+            calibrated (corrected by held-out rows), parts (one link per target) or named (a
+            `CustomObjective`'s own).
         aliases: Other names in parameters.
         is_choice: Whether the parameter `objective` may be this name; others are only in model
             files.

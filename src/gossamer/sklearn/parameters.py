@@ -166,7 +166,7 @@ class Parameters(BaseEstimator):  # type: ignore[misc]
 
 
 # Arguments of the estimators that say how to train, and are not parameters of a training.
-OWN: Final = ("folds", "calibration")
+OWN: Final = ("folds", "calibration", "quality", "time_limit")
 
 # scikit-learn's word for: columns of categories are categorical, as here by default.
 _FROM_TYPES: Final = "from_dtype"
