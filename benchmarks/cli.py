@@ -38,6 +38,7 @@ GROUPS = {
     "out_of_core": "benchmarks.out_of_core.run",
     "paper": "benchmarks.paper.cli",
     "predict": "benchmarks.predict.cli",
+    "quality": "benchmarks.quality.cli",
     "tasks": "benchmarks.tasks.cli",
 }
 QUICK_SCALE = 0.2

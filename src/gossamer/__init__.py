@@ -22,7 +22,7 @@ from gossamer.callbacks import (
 )
 from gossamer.cv import cv
 from gossamer.data import Dataset, Sequence
-from gossamer.ensemble import train_folds, train_refit
+from gossamer.ensemble import train_folds, train_quality, train_refit
 from gossamer.errors import (
     DataError,
     GossamerError,
@@ -104,6 +104,7 @@ __all__ = [
     "reset_parameter",
     "train",
     "train_folds",
+    "train_quality",
     "train_refit",
 ]
 

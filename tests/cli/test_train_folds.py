@@ -60,3 +60,27 @@ def test_what_cannot_be_combined(table: Path, others: tuple[str, ...]) -> None:
     code, text = _run("train", str(table), "-t", "y", "--folds", "3", *others)
     assert code == 2
     assert "exclude each other" in text
+
+
+def test_quality(table: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "model.gsm")
+    args = ("train", str(table), "-t", "y", "--out", out)
+    code, text = _run(*args, "--quality", "good")
+    assert code == 0, text
+    assert "held_out" in text
+    code, text = _run(*args, "--quality", "best", "--rounds", "5", "--calibration", "temperature")
+    assert code == 0, text
+    model = gs.Booster(model_file=out)
+    assert len(model.fold_facts_) == 8
+    assert model.model.objective.traits.link == "calibrated"
+    code, text = _run(*args, "--rounds", "100000", "--time-limit", "0.2")
+    assert code == 0, text
+    assert gs.Booster(model_file=out).current_iteration() < 100_000
+
+
+@pytest.mark.parametrize(
+    "others", [("--calibration", "sigmoid"), ("--quality", "good", "--valid", "0.2")]
+)
+def test_what_needs_other_options(table: Path, others: tuple[str, ...]) -> None:
+    code, _ = _run("train", str(table), "-t", "y", *others)
+    assert code == 2

@@ -70,6 +70,24 @@ Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
     help="Train N models, each stopped on the part of the rows that it holds out, and write their "
     "average. Classes keep their shares, queries stay whole.",
 )
+@click.option(
+    "--quality",
+    type=click.Choice(["fast", "good", "best"]),
+    default="fast",
+    show_default=True,
+    help="good: rows held out find the number of rounds; best: eight models over folds.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop training after so many seconds.",
+)
+@click.option(
+    "--calibration",
+    type=click.Choice(["isotonic", "sigmoid", "temperature"]),
+    help="With --folds: correct probabilities by the rows that were held out.",
+)
 @click.option("--out", "-o", default="model.gsm", show_default=True, metavar="FILE", help="Model.")
 @click.option("--report", metavar="FILE", help="Write a page about the model, too (HTML).")
 @click.option("--init-model", metavar="FILE", help="Continue this model: more rounds on top.")
@@ -97,7 +115,7 @@ def run(settings: Settings, console: Console) -> bool:
     timing = Timing()
     _check(settings)
     checkpoint = _checkpoint(settings)
-    is_validated = settings.valid is not None or _last(settings) or settings.folds is not None
+    is_validated = settings.valid is not None or _last(settings) or bool(_holds_out(settings))
     with heeding_interrupts():
         loaded = load(settings, console, is_validated=is_validated)
         train_set, valid_set = _valid(settings, loaded, console)
@@ -156,7 +174,7 @@ def _advise(settings: Settings, console: Console, summary: dict[str, Any], model
             else "no column tells the targets apart"
         )
         console.warn(f"the model predicts the same value for every row: {why}.")
-    if settings.folds is not None:
+    if _holds_out(settings) is not None:
         return
     if summary["valid_rows"] is None:
         console.say("These are metrics of the training rows: --valid 0.2 tells how good it is.")
@@ -199,7 +217,7 @@ def _check(settings: Settings) -> None:
     if settings.valid is not None and _last(settings):
         raise click.UsageError("--valid and --valid-last exclude each other.")
     _check_folds(settings)
-    has_valid = settings.valid is not None or _last(settings) or settings.folds is not None
+    has_valid = settings.valid is not None or _last(settings) or bool(_holds_out(settings))
     if settings.early_stopping is not None and not has_valid:
         raise click.UsageError(
             "--early-stopping needs rows to look at: add --valid 0.2 (a share of the rows), "
@@ -212,15 +230,25 @@ def _check(settings: Settings) -> None:
         )
 
 
+def _holds_out(settings: Settings) -> str | None:
+    """Return the option that makes the training hold rows out by itself, if there is one."""
+    if settings.folds is not None:
+        return "--folds"
+    return None if settings.quality == "fast" else f"--quality {settings.quality}"
+
+
 def _check_folds(settings: Settings) -> None:
-    """Refuse what ensembles over folds cannot do."""
-    if settings.folds is None:
+    """Refuse what trainings that hold rows out by themselves cannot do."""
+    how = _holds_out(settings)
+    if settings.calibration is not None and settings.folds is None and settings.quality != "best":
+        raise click.UsageError("--calibration needs rows held out: add --folds 8.")
+    if settings.folds is not None and settings.quality == "good":
+        raise click.UsageError("--folds and --quality good exclude each other.")
+    if how is None:
         return
-    others = ("valid", "valid_last", "init_model", "checkpoint", "resume")
-    for name in others:
+    for name in ("valid", "valid_last", "init_model", "checkpoint", "resume"):
         if settings.options.get(name) is not None:
-            option = name.replace("_", "-")
-            raise click.UsageError(f"--folds and --{option} exclude each other.")
+            raise click.UsageError(f"{how} and --{name.replace('_', '-')} exclude each other.")
 
 
 def share_of(valid: str) -> float | None:
@@ -291,12 +319,16 @@ def _train(
     from gossamer.train import train
 
     history: dict[str, dict[str, list[float]]] = {}
-    if settings.folds is not None:
-        return _train_folds(settings, console, loaded), history
+    if _holds_out(settings) is not None:
+        return _train_held_out(settings, console, loaded), history
     stop = StopAfterRound(console.is_quiet)
     # The same ones with and without a terminal: checkpoints ask for that.
     callbacks: list[Any] = [record_evaluation(history), TrainingBar(is_shown=console.is_watched)]
     callbacks += [stop, *([] if checkpoint is None else [checkpoint])]
+    if settings.time_limit is not None:
+        from gossamer.ensemble.train_quality import TimeLimit
+
+        callbacks.append(TimeLimit(settings.time_limit))
     valid_sets = {"train": train_set} if valid_set is None else {"valid": valid_set}
     if settings.report is not None:  # the page draws both curves
         valid_sets["train"] = train_set
@@ -313,20 +345,24 @@ def _train(
     return model, history
 
 
-def _train_folds(settings: Settings, console: Console, loaded: Loaded) -> Booster:
-    """Train a member for each fold; return their average."""
-    from gossamer.ensemble import train_folds
+def _train_held_out(settings: Settings, console: Console, loaded: Loaded) -> Booster:
+    """Train a model that holds rows out by itself."""
+    from gossamer.ensemble import train_folds, train_quality
 
-    n_folds = settings.folds
-    rounds = {} if settings.rounds is None else {"num_boost_round": settings.rounds}
-    return train_folds(
-        loaded.params,
-        loaded.data,
-        **rounds,
-        nfold=n_folds,
-        seed=settings.seed or 0,
-        callbacks=[TrainingBar(f"{n_folds} folds", is_shown=console.is_watched)],
-    )
+    n_folds = settings.folds or (8 if settings.quality == "best" else None)
+    label = "training" if n_folds is None else f"{n_folds} folds"
+    options: dict[str, Any] = {
+        "seed": settings.seed or 0,
+        "time_limit": settings.time_limit,
+        "callbacks": [TrainingBar(label, is_shown=console.is_watched)],
+    }
+    if settings.rounds is not None:
+        options["num_boost_round"] = settings.rounds
+    if n_folds is not None:
+        options |= {"nfold": n_folds, "calibration": settings.calibration}
+    if settings.quality == "fast":
+        return train_folds(loaded.params, loaded.data, **options)
+    return train_quality(loaded.params, loaded.data, settings.quality, **options)
 
 
 def _report(

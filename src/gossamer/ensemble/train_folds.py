@@ -26,6 +26,7 @@ from gossamer.metrics import EvalResult, make_metrics
 from gossamer.metrics.custom import evaluate_custom
 from gossamer.model import Booster
 from gossamer.model.ensemble.average import average_models
+from gossamer.model.ensemble.calibrate import calibrate, check_method
 from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.model import Model
 from gossamer.model.training.memory import check_folds
@@ -65,6 +66,7 @@ def train_folds(
     members: Sequence[Mapping[str, Any]] | None = None,
     callbacks: Sequence[Callback] | None = None,
     time_limit: float | None = None,
+    calibration: str | None = None,
 ) -> Booster:
     """Train a model for each fold, each stopped on the rows it holds out; return their average.
 
@@ -96,6 +98,10 @@ def train_folds(
             folds that are done, and metrics are the fold's. In a terminal or a notebook a
             progress bar shows itself when folds take a while.
         time_limit: Seconds for all members together; those that would take longer stop earlier.
+        calibration: With objectives `binary` and `multiclass`: how probabilities are corrected so
+            that they are right for the rows that members held out: "temperature" (a factor on raw
+            scores), "sigmoid" (a factor, and a shift for each class) or "isotonic" (any increasing
+            function). Raw scores stay as they are.
 
     Returns:
         The average of the members. `oof_prediction()` returns the out-of-fold predictions,
@@ -126,6 +132,9 @@ def train_folds(
     options = FoldOptions(folds, nfold, stratified, shuffle, groups, time, repeats, seed)
     # Once for all folds: they take rows of what is binned here.
     built = built_data(train_set, resolved, for_training=True)
+    objective = make_objective(resolved, built.targets, train_set).for_prediction()
+    if calibration is not None:
+        check_method(calibration, objective)
     parts = choose_folds(built, resolved, options)
     own = _member_params(members, resolved, len(parts))
     makers = [
@@ -159,11 +168,12 @@ def train_folds(
         close_callbacks(after)
     record = _make_record(built, parts, trained, own)
     record = replace(record, metrics=_score_all(resolved, built, train_set, record, feval))
-    objective = make_objective(resolved, built.targets, train_set).for_prediction()
-    model = average_models(
-        [member.model for member in trained], _kept(trained, resolved), objective
-    )
-    booster = _as_booster(trained[0].booster, replace(model, folds=record), given)
+    models = [member.model for member in trained]
+    model = average_models(models, _kept(trained, resolved), objective)
+    model = replace(model, folds=record)
+    if calibration is not None:
+        model = calibrate(model, calibration)
+    booster = _as_booster(trained[0].booster, model, given)
     if prints_metrics(resolved):
         rounds = np.diff(record.round_begin)
         values = ", ".join(f"{name} {value:.6g}" for name, value in record.metrics.items())

@@ -10,6 +10,7 @@ from gossamer.objectives.absolute import Mape, RegressionL1
 from gossamer.objectives.aft import AFT
 from gossamer.objectives.base import Objective
 from gossamer.objectives.binary import Binary, BinaryLogitRaw
+from gossamer.objectives.calibrated import Calibrated
 from gossamer.objectives.cox import Cox
 from gossamer.objectives.cross_entropy import CrossEntropy, CrossEntropyLambda
 from gossamer.objectives.custom import Custom, CustomWithLink, make_custom
@@ -149,6 +150,9 @@ def objective_from_config(config: Any) -> Objective:
         Multiclass(n_outputs=3)
     """
     try:
+        if "calibration" in config:
+            rest = {name: value for name, value in config.items() if name != "calibration"}
+            return Calibrated.around(_one_from_config(rest), config["calibration"])
         if config["name"] == SeveralTargets.name:
             return _several_from_config(config)
         return _one_from_config(config)

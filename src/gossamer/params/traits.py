@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 # Links whose predictions are probabilities.
-_PROBABILITY_LINKS: Final = ("sigmoid", "softmax")
+_PROBABILITY_LINKS: Final = ("sigmoid", "softmax", "calibrated")
 
 
 class Kind(Enum):
@@ -37,8 +37,9 @@ class Traits:
     Attributes:
         kind: What predictions are for.
         link: How raw scores become predictions: identity, exp, bounded_exp (exp of at least -708),
-            expm1, sigmoid, softmax, softplus, argmax, sign, signed_square, sorted, normal, parts
-            (one link per target) or named (a `CustomObjective`'s own).
+            expm1, sigmoid, softmax, softplus, argmax, sign, signed_square, sorted, normal,
+            calibrated (corrected by held-out rows), parts (one link per target) or named (a
+            `CustomObjective`'s own).
         aliases: Other names in parameters.
         is_choice: Whether the parameter `objective` may be this name; others are only in model
             files.

@@ -66,11 +66,11 @@ class GossamerModel(Ensembles):
             its worker processes. The model does not depend on it.
         importance_type: What `feature_importances_` holds: "split", "gain" or another type of
             `Booster.feature_importance`.
-        **kwargs: Any other parameter by any of its names, see the page on parameters. And: `folds`,
-            a number, pairs of rows or a splitter: the average of a model for each fold, see
-            `train_folds`; `early_stopping="auto"`: rows held out say how many rounds are best, then
-            all rows are trained on, see `train_refit`. With both `n_estimators` is the most rounds
-            (1,000 where it is not given).
+        **kwargs: Any other parameter by any of its names, see the page on parameters. And
+            how to train: `folds`, a number, pairs of rows or a splitter, see `train_folds`;
+            `calibration`; `early_stopping="auto"`, see `train_refit`; `quality` ("fast", "good",
+            "best"), see `train_quality`; `time_limit` in seconds. `n_estimators` is then the most
+            rounds (1,000 or the quality's where it is not given).
 
     Example:
         >>> import numpy as np

@@ -185,6 +185,12 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         objective = getattr(self, "_objective", None)
         return isinstance(objective, CustomObjective) and objective.link != "identity"
 
+    @property
+    def _decides_by_probability(self) -> bool:
+        """Whether classes follow from predictions rather than from raw scores."""
+        link = self.booster_.model.objective.traits.link
+        return self._has_own_link or link == "calibrated"
+
     def _metric_of_function(self) -> str | None:
         return "multi_logloss" if self._is_multiclass else "binary_logloss"
 
@@ -219,7 +225,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         is_plain = not (raw_score or pred_leaf or pred_contrib)
         result = super().predict(
             X,
-            raw_score=raw_score or (is_plain and not self._has_own_link),
+            raw_score=raw_score or (is_plain and not self._decides_by_probability),
             start_iteration=start_iteration,
             num_iteration=num_iteration,
             pred_leaf=pred_leaf,
@@ -229,7 +235,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         )
         if not is_plain or self._is_raw_only():
             return result
-        return self._decide(result, 0.5 if self._has_own_link else 0.0)
+        return self._decide(result, 0.5 if self._decides_by_probability else 0.0)
 
     def predict_proba(
         self,

@@ -11,8 +11,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.data import Dataset
-from gossamer.ensemble import train_folds, train_refit
-from gossamer.errors import ParameterError
+from gossamer.ensemble import train_folds, train_quality, train_refit
+from gossamer.ensemble.presets import check_quality
+from gossamer.ensemble.train_folds import check_seconds
+from gossamer.ensemble.train_quality import TimeLimit
+from gossamer.errors import ParameterError, message
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.sklearn.functions import LabelsFirst
@@ -31,7 +34,7 @@ class Ensembles(Parameters):
     @property
     def _keeps_rows(self) -> bool:
         """Whether rows of weight 0 stay: out-of-fold predictions are about every row."""
-        return self._own("folds") is not None
+        return self._own("folds") is not None or self._own("quality") == "best"
 
     def _train(
         self,
@@ -45,37 +48,69 @@ class Ensembles(Parameters):
         history: Callback,
     ) -> Booster:
         """Train as the arguments of the estimator say."""
-        folds, stopping = self._own("folds"), self._own("early_stopping")
-        if folds is None and stopping != _AUTO:
+        how = self._how()
+        feval = metrics or None
+        if how == "plain":
+            limit = self._own("time_limit")
+            ends = [] if limit is None else [TimeLimit(check_seconds(limit))]
             return train(
                 params,
                 train_set,
                 valid_sets=valid_sets,
                 valid_names=names,
-                feval=metrics or None,
+                feval=feval,
                 init_model=base,
-                callbacks=[*callbacks, history],
-            )
-        what = 'early_stopping="auto"' if folds is None else "folds"
-        if folds is not None and stopping == _AUTO:
-            raise ParameterError.because(
-                'early_stopping="auto" cannot be combined with folds',
-                hint="Every member of folds is stopped on the rows that it holds out.",
+                callbacks=[*callbacks, history, *ends],
             )
         given = {"eval_set": valid_sets, "init_model": base, "callbacks": callbacks}
         for name, value in given.items():
             if value is not None and (name == "init_model" or len(value)):
-                raise ParameterError.because(
-                    f"{name} cannot be combined with {what}, which holds rows out by itself",
-                    hint=f"Leave {name} out, or {what}.",
+                raise ParameterError(
+                    message(
+                        f"{name} cannot be combined with {how}, which holds rows out by itself",
+                        hint=f"Leave {name} out, or {how}.",
+                    )
                 )
-        seed = max(resolve(params, context="dataset").seed or 0, 0)
-        feval = metrics or None
-        if folds is None:
-            return train_refit(params, train_set, feval=feval, seed=seed)
-        is_number = isinstance(folds, Integral) and not isinstance(folds, bool)
-        options: dict[str, Any] = {"nfold": folds} if is_number else {"folds": folds}
-        return train_folds(params, train_set, feval=feval, seed=seed, **options)
+        options: dict[str, Any] = {"feval": feval, "time_limit": self._own("time_limit")}
+        options["seed"] = max(resolve(params, context="dataset").seed or 0, 0)
+        folds, quality = self._own("folds"), self._own("quality")
+        if folds is not None:
+            is_number = isinstance(folds, Integral) and not isinstance(folds, bool)
+            options["nfold" if is_number else "folds"] = folds
+        if self._own("calibration") is not None:
+            options["calibration"] = self._own("calibration")
+        if quality not in (None, "fast"):
+            return train_quality(params, train_set, quality, **options)
+        return (train_refit if folds is None else train_folds)(params, train_set, **options)
+
+    def _how(self) -> str:
+        """Return what makes the training hold rows out; "plain": nothing does.
+
+        Raises:
+            ParameterError: If arguments contradict each other.
+        """
+        quality = check_quality(self._own("quality") or "fast")
+        folds, is_auto = self._own("folds"), self._own("early_stopping") == _AUTO
+        if self._own("calibration") is not None and folds is None and quality != "best":
+            raise ParameterError(
+                message(
+                    "calibration needs out-of-fold predictions",
+                    got=f"calibration={self._own('calibration')!r} without folds",
+                    hint='Pass folds=8 or quality="best" as well.',
+                )
+            )
+        if folds is not None and is_auto:
+            raise ParameterError(
+                message(
+                    'early_stopping="auto" cannot be combined with folds',
+                    hint="Every member of folds is stopped on the rows that it holds out.",
+                )
+            )
+        if folds is not None:
+            return "folds"
+        if quality != "fast":
+            return f"quality={quality!r}"
+        return 'early_stopping="auto"' if is_auto else "plain"
 
     # ---- facts ----
 

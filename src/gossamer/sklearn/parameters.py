@@ -160,7 +160,7 @@ class Parameters(Estimator):
 
 
 # Arguments of the estimators that say how to train, and are not parameters of a training.
-OWN: Final = ("folds",)
+OWN: Final = ("folds", "calibration", "quality", "time_limit")
 
 # scikit-learn's word for: columns of categories are categorical, as here by default.
 _FROM_TYPES: Final = "from_dtype"

@@ -294,8 +294,8 @@ def test_files_of_others(content: bytes, words: str, tmp_path: Path) -> None:
 
 def test_a_newer_version_says_what_to_do(booster: Booster) -> None:
     arrays, facts = files.from_bytes(model_file.to_bytes(booster.model))
-    with pytest.raises(ModelFileError, match=r"got 4, expected at most 3\. Update Gossamer"):
-        model_file.from_bytes(files.to_bytes(arrays, {**facts, "version": 4}))
+    with pytest.raises(ModelFileError, match=r"got 5, expected at most 4\. Update Gossamer"):
+        model_file.from_bytes(files.to_bytes(arrays, {**facts, "version": 5}))
 
 
 def test_models_of_cv_are_no_model(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ class TestDamage:
             ("tree\nversion=v4", "a damaged LightGBM model"),
             ("gossamer model 1\n!!!", "damaged"),
             ("gossamer model 1\nAAAA", "cannot be read"),
-            ("gossamer model 4\nAAAA", "not a model of this version"),
+            ("gossamer model 5\nAAAA", "not a model of this version"),
         ],
     )
     def test_strings(self, text: str, words: str) -> None:
@@ -268,7 +268,7 @@ def _drop(name: str) -> Any:
         _drop("objective"),
         _drop("feature_names"),
         _drop("parameters"),
-        _fact("version", 4),
+        _fact("version", 5),
         _fact("version", None),
         _fact("n_outputs", 5),
         _fact("objective", {"name": "unheard of"}),
@@ -306,7 +306,7 @@ def test_what_fits_its_checksum_is_still_checked(change: Any) -> None:
         _set("linear_high", -1, -1e9),
         _set("linear_high", -1, np.inf),
         _fact("version", 1),
-        _fact("version", 4),
+        _fact("version", 5),
         _fact("version", True),
         _fact("version", 2.0),
     ],

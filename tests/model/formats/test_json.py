@@ -57,7 +57,7 @@ def test_thresholds_without_end(pool: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (["version"], 4, "cannot read: got 4, expected at most 3"),
+        (["version"], 5, "cannot read: got 5, expected at most 4"),
         (["start"], None, "start is not a list"),
         (["start"], ["inf"], "start score is not finite"),
         (["trees"], {}, "trees is not a list of objects"),

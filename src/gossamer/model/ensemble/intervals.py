@@ -156,9 +156,10 @@ def predict_set(
     options = predict_options(booster, 0, -1, kwargs, raw_score=True)
     scores = _member_scores(model, data, options)
     misfits_of = 1 - np.stack([_probabilities(model, each) for each in scores])
-    found = np.zeros(misfits_of.shape[1:], dtype=np.bool_)
+    _, n_rows, n_classes = misfits_of.shape
+    found = np.zeros((n_rows, n_classes), dtype=np.bool_)
     given = _Given(groups, train_groups, weight, train_weight)
-    for c in range(found.shape[1]):
+    for c in range(n_classes):
         counts = code == c if by_class else np.ones(len(code), dtype=np.bool_)
         for rows, misfits, own in _parts(record, misfit, given, len(found), counts):
             below = misfits.weight_below(misfits_of[:, rows, c], "left")

@@ -92,6 +92,8 @@ def to_parts(model: Model) -> tuple[files.Arrays, dict[str, Any]]:
 
 def _version(model: Model) -> int:
     forest = model.forest
+    if model.objective.traits.link == "calibrated":
+        return 4
     if model.derived is not None and model.derived.is_joined:
         return 4
     if forest.n_parallel > 1:
@@ -167,6 +169,8 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         raise ValueError("a file of a version below 4 has statistics of one set of rows only")
     categories = _optional(arrays, facts["version"], "splits of categories")
     objective = objective_from_config(facts["objective"])
+    if objective.traits.link == "calibrated" and facts["version"] < 4:
+        raise ValueError("a file of a version below 4 has no calibration")
     start = arrays["start"]
     n_outputs = facts["n_outputs"]
     if type(n_outputs) is not int or not n_outputs == objective.n_outputs == len(start):

@@ -1,0 +1,1 @@
+"""Accuracy of the presets next to other libraries, and coverage of intervals."""

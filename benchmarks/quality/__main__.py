@@ -1,0 +1,5 @@
+"""Entry point of ``python -m benchmarks.quality``."""
+
+from benchmarks.quality.cli import main
+
+raise SystemExit(main())
