@@ -126,3 +126,40 @@ def test_batches_are_given_by_name() -> None:
 
 def test_cv_is_in_the_module_of_train_too() -> None:
     assert training.cv is xgb.cv
+
+
+@BOTH
+def test_a_ranker_scores_with_a_function(library: Any) -> None:
+    def spread(y_true: Any, y_pred: Any, **kwargs: Any) -> float:
+        return float(np.mean(np.abs(y_true - y_pred)))
+
+    frame = pd.DataFrame(X, columns=list("abc")).assign(qid=np.arange(200) // 20)
+    label = (Y > 0).astype(int)
+    ranker = library.XGBRanker(
+        n_estimators=3, eval_metric=spread, disable_default_eval_metric=True, tree_method="hist"
+    )
+    ranker.fit(frame, label, eval_set=[(frame, label)], verbose=False)
+    last = ranker.evals_result()["validation_0"]["spread"][-1]
+    assert ranker.score(frame, label) == pytest.approx(last, rel=1e-5)
+
+
+@BOTH
+@pytest.mark.parametrize("objective", ["binary:logistic", "count:poisson"])
+def test_cv_with_a_loss_and_a_metric_next_to_the_usual_ones(library: Any, objective: str) -> None:
+    def loss(score: Any, data: Any) -> Any:
+        p = 1 / (1 + np.exp(-score))
+        return p - data.get_label(), np.maximum(p * (1 - p), 1e-6)
+
+    def largest(score: Any, data: Any) -> Any:
+        return "largest", float(np.max(np.abs(score)))
+
+    label = (Y > 0).astype(float)
+    data = library.DMatrix(X, label)
+    params = {"objective": objective, "max_depth": 2, "base_score": 0.5}
+    found = library.cv(
+        params, data, 4, nfold=2, obj=loss, custom_metric=largest, as_pandas=False, seed=1
+    )
+    rows = [library.train(params, data, n, obj=loss) for n in (1, 4)]
+    high, low = (np.abs(m.predict(data, output_margin=True)).max() for m in rows[::-1])
+    assert found["test-largest-mean"][-1] == pytest.approx(high, rel=0.3)
+    assert found["test-largest-mean"][0] == pytest.approx(low, rel=0.3)
