@@ -1,7 +1,6 @@
 #include "core/categories.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace gossamer {
@@ -12,16 +11,22 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 class Counter {
  public:
   void add(double x, std::int64_t n = 1) {
-    if (!(x >= 0.0)) {  // NaN too
+    if (!(x > -1.0)) {  // NaN too
       result_.n_missing += n;
-    } else if (x > kMaxCategory || x != std::floor(x)) {
-      if (!result_.has_odd) result_.odd = x;
+      return;
+    }
+    const std::int32_t category = category_of(x);
+    if (x != static_cast<double>(category)) {
+      result_.odd = result_.has_odd ? std::max(result_.odd, x) : x;
       result_.has_odd = true;
-    } else if (x < kFew) {
-      if (x >= static_cast<double>(few_.size())) few_.resize(std::max(at(2 * static_cast<std::int64_t>(x)), kStart), 0);
-      few_[static_cast<std::size_t>(x)] += n;
+    }
+    if (category < 0) return;
+    if (category < kFew) {
+      const auto place = static_cast<std::size_t>(category);
+      if (place >= few_.size()) few_.resize(std::max(2 * place, kStart), 0);
+      few_[place] += n;
     } else {
-      many_[static_cast<std::int32_t>(x)] += n;
+      many_[category] += n;
     }
   }
 
@@ -32,7 +37,7 @@ class Counter {
   }
 
  private:
-  static constexpr double kFew = 1 << 20;  // smaller categories are counted in an array
+  static constexpr std::int32_t kFew = 1 << 20;  // smaller categories are counted in an array
   static constexpr std::size_t kStart = 256;
 
   void put(std::int32_t category, std::int64_t count) {

@@ -187,8 +187,7 @@ void prepare_forest(Forest& f) {
 std::int32_t category_of(double x, bool nan_is_zero, bool zero_is_missing) {
   if (std::isnan(x) && nan_is_zero) x = 0.0;
   if (zero_is_missing && std::abs(x) <= kZero) return -1;
-  if (!(x > -0.5 && x <= kMaxCategory)) return -1;
-  return static_cast<std::int32_t>(std::ceil(x - 0.5));
+  return category_of(x);
 }
 
 bool CategorySet::contains(double x) const {

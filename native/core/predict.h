@@ -25,7 +25,7 @@ enum class NodeTest : std::int8_t {
   category,         // x is a category of the node's set
 };
 
-// The category of a value, rounded as in the bins of categories (half goes down); -1: missing or none.
+// The category of a value of a node, see `category_of` in core/categories.h; -1: missing or none.
 std::int32_t category_of(double x, bool nan_is_zero, bool zero_is_missing);
 
 // Categories that a node sends to child[1].

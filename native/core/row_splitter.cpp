@@ -5,16 +5,15 @@
 #include <cmath>
 
 #include "core/bin_bounds.h"
+#include "core/categories.h"
 
 namespace gossamer {
 namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// As in prediction, a category is the nearest whole number.
 bool holds_category(std::span<const std::int32_t> set, double x) {
-  if (!(x > -0.5 && x <= 2147483647.0)) return false;
-  return std::binary_search(set.begin(), set.end(), static_cast<std::int32_t>(std::ceil(x - 0.5)));
+  return std::binary_search(set.begin(), set.end(), category_of(x));
 }
 
 }  // namespace

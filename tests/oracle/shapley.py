@@ -35,7 +35,7 @@ def goes_left(tree: Tree, node: int, value: float) -> bool:
 
 def round_code(value: float) -> float:
     """The category that a number stands for."""
-    return float(np.ceil(value - 0.5))
+    return float(np.trunc(value))
 
 
 def expected_value(tree: Tree, row: Any, known: frozenset[int]) -> Any:

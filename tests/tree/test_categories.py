@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -239,11 +240,27 @@ def test_huge_numbers_are_fine() -> None:
 
 def test_values_that_are_no_categories_are_refused() -> None:
     x, label = make(8)
-    for bad in (0.5, 3e9, np.inf):
+    for bad in (3e9, np.inf):
         y = x.copy()
         y[7, 0] = bad
         with pytest.raises(gs.errors.DataError, match="not a category"):
             data_set(y, label, [0]).construct()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.float32, sparse.csr_matrix, pd.DataFrame])
+def test_fractions_are_truncated_with_a_warning(kind: Any) -> None:
+    x, label = make(8)
+    known = x[:, 0] > 0
+    y = x.copy()
+    y[known, 0] += np.random.default_rng(2).choice([0.25, 0.5, 0.75], size=known.sum())
+    whole = gs.train(PARAMS, data_set(kind(x), label, [0]), 5)
+    with pytest.warns(UserWarning, match="is categorical, but holds fractions such as"):
+        found = gs.train(PARAMS, data_set(kind(y), label, [0]), 5)
+    assert found.model_to_string() == whole.model_to_string()
+    for model in (found, whole):
+        expected = whole.predict(kind(x))
+        assert np.array_equal(model.predict(kind(y)), expected)
+        assert np.array_equal(model.predict(kind(y)[:1]), expected[:1])
 
 
 def test_the_most_frequent_categories_are_known() -> None:

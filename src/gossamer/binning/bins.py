@@ -194,7 +194,10 @@ class Binning:
             known = found >= 0
             if np.any(np.diff(found[known]) <= 0):
                 raise _broken("categories are not increasing")
-            if found[-1] != -1 or np.any(self.upper_of(int(feature))[known] != found[known] + 0.5):
+            # (a category ends just below the next one; in older files halfway)
+            upper, last = self.upper_of(int(feature))[known], found[known] + 1.0
+            is_end = (upper == np.nextafter(last, -np.inf)) | (upper == last - 0.5)
+            if found[-1] != -1 or not is_end.all():
                 raise _broken("categories and bounds differ")
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.errors import DataError
+from gossamer.errors import DataError, message
+from gossamer.logger import warn
 
 # With a gap next to each of them, bins still have numbers of 16 bits.
 _MAX_CATEGORIES: Final = 32_000
@@ -42,7 +43,7 @@ class CategoryCounts(NamedTuple):
         found: The categories, increasing.
         counts: Rows of each.
         n_missing: Rows of none.
-        odd: A value that is not a category; None: there is none.
+        odd: The largest value that is a fraction or too large; None: there is none.
     """
 
     found: npt.NDArray[np.int32]
@@ -62,8 +63,10 @@ class CategoryCounts(NamedTuple):
         found, places = np.unique(np.concatenate([self.found, more.found]), return_inverse=True)
         counts = np.zeros(len(found), dtype=np.int64)
         np.add.at(counts, places, np.concatenate([self.counts, more.counts]))
-        odd = more.odd if self.odd is None else self.odd
-        return CategoryCounts(found, counts, self.n_missing + more.n_missing, odd)
+        odd = [value for value in (self.odd, more.odd) if value is not None]
+        return CategoryCounts(
+            found, counts, self.n_missing + more.n_missing, max(odd, default=None)
+        )
 
 
 def add_counts(
@@ -100,26 +103,36 @@ def with_categories(
         Bounds, offsets, missing seen, and the category of each bin, see `Binning`.
 
     Raises:
-        DataError: If a column holds something else than whole numbers.
+        DataError: If a column holds numbers that are too large.
     """
     uppers = np.split(bounds.upper, bounds.offsets[1:-1])
     categories = [np.full(len(upper), -1, dtype=np.int32) for upper in uppers]
     missing = bounds.missing_seen.copy()
     for column, (found, count, n_missing, odd) in counted.items():
         if odd is not None:
-            raise DataError.because(
-                f"column {names[column]!r} is categorical, "
-                "but holds a value that is not a category",
-                got=odd,
-                expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
-                hint="Give categories as strings or as a pandas category.",
-            )
+            _check_fractions(names[column], odd)
         is_known = found > 0 if zero_is_missing else found >= 0
         kept = choose_categories(found[is_known], count[is_known])
         uppers[column], categories[column] = bounds_between(kept)
         missing[column] = n_missing > 0 or not is_known.all()
     offsets = np.concatenate(([0], np.cumsum([len(upper) for upper in uppers])))
     return np.concatenate(uppers), offsets, missing, np.concatenate(categories)
+
+
+def _check_fractions(name: str, odd: float) -> None:
+    if odd > np.iinfo(np.int32).max:
+        raise DataError(
+            message(
+                f"column {name!r} is categorical, but holds a value that is not a category",
+                got=odd,
+                expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
+                hint="Give categories as strings or as a pandas category.",
+            )
+        )
+    warn(
+        f"Column {name!r} is categorical, but holds fractions such as {odd:g}: they are truncated "
+        "to whole numbers. Give categories as strings or as a pandas category to keep them apart."
+    )
 
 
 def choose_categories(
@@ -144,11 +157,14 @@ def bounds_between(
 
     Example:
         >>> bounds_between(np.array([0, 1, 5], np.int32))[0]
-        array([-0.5,  0.5,  1.5,  4.5,  5.5,  inf])
+        array([-1.,  1.,  2.,  5.,  6., inf])
     """
     if len(categories) == 0:
         return np.array([np.inf]), np.array([-1], dtype=np.int32)
-    upper = np.stack([categories - 0.5, categories + 0.5], axis=1).ravel()
+    # A bin ends just below the next whole number: fractions are cut off.
+    below = np.where(categories == 0, -1.0, np.nextafter(categories, -np.inf, dtype=np.float64))
+    end = np.nextafter(categories + 1.0, -np.inf)
+    upper = np.stack([below, end], axis=1).ravel()
     owner = np.stack([np.full_like(categories, -1), categories], axis=1).ravel()
     is_new = np.concatenate(([True], np.diff(upper) > 0))
     # Where one category follows another, there is no gap: keep the bin of the former.

@@ -158,7 +158,7 @@ def code_values(values: npt.NDArray[Any], known: npt.NDArray[np.int32]) -> npt.N
     """
     whole = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        whole = np.ceil(whole - 0.5)  # rounded as bins of categories are
+        whole = np.trunc(whole)  # as in bins of categories
     is_number = (whole >= 0) & (whole <= np.iinfo(np.int32).max)
     numbers = np.where(is_number, whole, -1).astype(np.int64)
     places = np.searchsorted(known, numbers)

@@ -98,11 +98,12 @@ def test_quantile_cuts() -> None:
     for column in range(4):
         cuts = bounds[int(begin[column]) : int(begin[column + 1])]
         values = X[:, column][~np.isnan(X[:, column])]
-        assert (np.diff(cuts) > 0).all() and 2 <= len(cuts) <= 8 and cuts[-1] > values.max()
+        assert (np.diff(cuts) > 0).all() and 3 <= len(cuts) <= 9 and cuts[-1] > values.max()
+        assert cuts[0] < values.min()
         shares = np.diff(np.searchsorted(np.sort(values), cuts), prepend=0)
         assert shares.max() <= 0.5 * len(values)
     constant = xgb.DMatrix(np.column_stack([np.ones(5), np.full(5, np.nan)]))
-    assert constant.get_quantile_cut()[0].tolist() == [0, 1, 1]
+    assert constant.get_quantile_cut()[0].tolist() == [0, 2, 2]
 
 
 def test_categories() -> None:

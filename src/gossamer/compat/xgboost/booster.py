@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -281,7 +282,7 @@ class Booster(FittedModel):
         first, last = read_range(iteration_range, self.num_boosted_rounds())
         if pred_leaf:
             leaves = leaf_numbers(self.fitted, data, first, last)
-            flat = leaves.reshape(len(leaves), -1)
+            flat = leaves.reshape(len(leaves), math.prod(leaves.shape[1:]))
             return leaves if strict_shape else flat[:, 0] if flat.shape[1] == 1 else flat
         if pred_contribs or pred_interactions:
             check_explained(first, last, pairs=pred_interactions, approximate=approx_contribs)
@@ -323,6 +324,8 @@ class Booster(FittedModel):
             raise ParameterError.because(
                 "predict_type is not known", got=predict_type, expected="'value' or 'margin'"
             )
+        if isinstance(data, np.ndarray) and data.ndim == 1:
+            data = data.reshape(-1, 1)
         rows = DMatrix(data, missing=missing, base_margin=base_margin, enable_categorical=True)
         return self.predict(
             rows,

@@ -35,7 +35,7 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.cv import cv as core_cv
 from gossamer.data import Dataset
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, message
 
 Preparation = Callable[[DMatrix, DMatrix, dict[str, Any]], tuple[DMatrix, DMatrix, Any]]
 
@@ -105,7 +105,9 @@ def cv(
         standard_callbacks(callbacks, verbose_eval, early_stopping_rounds, maximize, show_stdv)
     )
     faces = Faces()
-    core_params, start = _core_params(given, dtrain, obj, custom_metric, faces)
+    core_params, start = _core_params(given, dtrain, obj, faces)
+    if custom_metric is not None and obj is not None:
+        custom_metric = _given_scores(custom_metric, core_params["objective"].link)
     adapter = _Adapter(container, start)
     found = core_cv(
         core_params,
@@ -130,7 +132,6 @@ def _core_params(
     given: dict[str, Any],
     data: DMatrix,
     obj: ObjectiveFunction | None,
-    custom_metric: MetricFunction | None,
     faces: Faces,
 ) -> tuple[dict[str, Any], npt.NDArray[np.float64] | None]:
     """Our parameters, with the user's loss in them, and the scores that outputs start from."""
@@ -138,17 +139,23 @@ def _core_params(
     start = take_start(params)
     if obj is None:
         return params, start
-    objective = as_objective(obj, params, faces)
-    if custom_metric is not None and objective.link != "identity":
-        if params["metric"]:
-            raise NotSupportedError.because(
-                "cv() takes obj and custom_metric together with no other metric",
-                got=given.get("eval_metric", given.get("objective")),
-                expected="disable_default_eval_metric=1, and no eval_metric",
-            )
-        objective.link = "identity"  # the metric is given scores
-    params["objective"] = objective
+    params["objective"] = as_objective(obj, params, faces)
     return params, start
+
+
+def _given_scores(metric: MetricFunction, link: Any) -> MetricFunction:
+    """Return a metric of predictions that gives the user's metric the scores they come from."""
+    if link == "identity":
+        return metric
+
+    def of_predictions(predictions: npt.NDArray[Any], data: DMatrix) -> Any:
+        with np.errstate(divide="ignore"):
+            score = np.log(predictions)  # of classes: but for a constant in each row
+            if link == "sigmoid":
+                score -= np.log1p(-predictions)
+        return metric(score, data)
+
+    return of_predictions
 
 
 @dataclass(eq=False)

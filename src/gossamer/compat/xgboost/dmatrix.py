@@ -16,6 +16,7 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.quantile_cuts import quantile_cuts
 from gossamer.compat.xgboost.sources import DataIter, collect, read_file
 from gossamer.compat.xgboost.table import (
+    check_finite,
     check_numeric,
     names_of,
     read_table,
@@ -23,6 +24,7 @@ from gossamer.compat.xgboost.table import (
     take_rows,
     to_csr,
     to_dense,
+    types_of,
 )
 from gossamer.data import Dataset, as_table
 from gossamer.data.dataset import built_data
@@ -117,13 +119,17 @@ class DMatrix:
             data, own = read_file(data)
             given |= own
         table = read_table(data, missing)
+        check_finite(table, missing)
         self._start(table, *shape_of(table))
         if not enable_categorical:
             check_numeric(table)
         self._enable_categorical = enable_categorical
         names = given.pop("feature_names")
         self.feature_names = names if names is not None else names_of(table)
-        self.feature_types = given.pop("feature_types")
+        types = given.pop("feature_types")
+        # Frames know their levels: other codes for them are looked up by name.
+        of_frame = types is None or isinstance(types, Categories)
+        self.feature_types = types_of(table) if of_frame else types
         self.set_info(**given)
 
     def _start(self, table: Any, n_rows: int, n_columns: int) -> None:
@@ -203,7 +209,8 @@ class DMatrix:
         if feature_types is not None:
             self.feature_types = feature_types
         if feature_weights is not None:
-            self._feature_weights = check_feature_weights(feature_weights, self._n_columns)
+            weights = np.asarray(feature_weights)
+            self._feature_weights = check_feature_weights(weights.ravel(), self._n_columns)
         if self._train_set is not None:
             self._update(self._train_set)
 

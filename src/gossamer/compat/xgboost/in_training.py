@@ -15,7 +15,7 @@ from gossamer.compat.xgboost.params import params_for, take_start
 from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, given_rows
-from gossamer.errors import NotSupportedError
+from gossamer.errors import DataError, NotSupportedError, message
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.training.evaluate import evaluate
 from gossamer.model.training.training import Training
@@ -52,7 +52,10 @@ class InTraining:
             self.predicts_classes = ours["objective"] == "multi:softmax"
             faces = Faces([(train_set, data)])
             ours["objective"] = as_objective(self._call_function, ours, faces)
-        self.core = CoreBooster(ours, train_set, init_model=base)
+        try:
+            self.core = CoreBooster(ours, train_set, init_model=base)
+        except DataError as error:  # in XGBoost's words
+            raise DataError(str(error).replace("init_score", "base_margin")) from None
         begin_training(self.core, start if base is None else None)
 
     @property

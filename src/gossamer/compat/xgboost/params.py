@@ -240,6 +240,8 @@ def translate(
         found = {name: value for name, value in found.items() if name not in _ABOUT_BINS}
         found.setdefault("prune", True)  # its exact trees are pruned, the others stop early
     found["objective"] = objective
+    if objective != "reg:quantileerror" and "quantile_alpha" in found:  # for the metric
+        found["alpha"] = found.pop("quantile_alpha")
     metrics = _metrics(given)
     if metrics is not None:
         found["metric"] = tuple(metrics)
@@ -316,6 +318,8 @@ def _renamed(name: str, value: Any) -> dict[str, Any]:
         return {}  # no limit
     if name == "nthread" and _as_int(name, value) < 0:
         value = 0  # all of them
+    if ours == "learning_rate" and value in (0, "0", "0.0"):
+        value = _NO_STEP
     if name == "tree_method" and value == "gpu_hist":
         return {ours: "hist", "device_type": "cuda"}
     if ours not in CANONICAL:
@@ -327,6 +331,8 @@ def _renamed(name: str, value: Any) -> dict[str, Any]:
     return {ours: value}
 
 
+# XGBoost takes a learning rate of 0; this one changes no prediction either.
+_NO_STEP: Final = 1e-30
 # Values that ask for nothing special, of parameters that a version may not have.
 _NEUTRAL: Final[Mapping[str, tuple[Any, ...]]] = {
     "sampling_method": ("uniform",),
@@ -392,7 +398,7 @@ def _start(base_score: Any, objective: Any) -> dict[str, Any]:
         base_score = base_score.tolist()
     is_list = isinstance(base_score, Sequence) and not isinstance(base_score, str)
     if is_list and len(base_score) == 1:
-        base_score = base_score[0]
+        base_score, is_list = base_score[0], False
     if not is_list and isinstance(objective, str) and objective.startswith("multi:"):
         return {"boost_from_average": False}
     return {"base_score": base_score}

@@ -111,7 +111,7 @@ def parts_of(core: CoreBooster, table: Any) -> Iterator[Any]:
         rows = table.tocsr()
         for begin in range(0, max(table.shape[0], 1), step):
             yield to_dense(rows[begin : begin + step])
-    elif names_of(table) is None:
-        yield table
+    elif names_of(table) is None:  # categories are given by their codes
+        yield table if core.levels is None or is_sparse(table) else as_table(table)
     else:  # names are checked by now, and may be others than the frame's
         yield replace(as_table(table, core.levels or NO_LEVELS), names=None)

@@ -13,7 +13,9 @@ from gossamer.binning import Binning
 def quantile_cuts(
     binning: Binning, values: Any
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32]]:
-    """Return where the bounds of each column begin, and the bounds.
+    """Return where the bounds of each column begin, and the bounds: the lower end, then upper ones.
+
+    Of categories they are the codes.
 
     Args:
         binning: The bins.
@@ -26,8 +28,15 @@ def quantile_cuts(
         upper = np.empty(0)
         if column in by_column:
             upper = binning.upper_of(by_column[column])
-        # The last one is as far away as XGBoost's.
-        last = entries.max(initial=-np.inf) + (np.abs(entries).max(initial=0.0) + 1e-5)
-        cuts.append(np.append(upper[upper < last], last) if len(entries) else np.empty(0))
+            if (binning.categories_of(by_column[column]) >= 0).any():
+                cuts.append(np.arange(entries.max(initial=-1) + 1))
+                continue
+        if len(entries) == 0:
+            cuts.append(upper[:0])
+            continue
+        # The ends are as far away as XGBoost's.
+        low, high = float(entries.min()), float(entries.max())
+        first, last = low - (abs(low) + 1e-5), high + (abs(high) + 1e-5)
+        cuts.append(np.concatenate([[first], upper[upper < last], [last]]))
     begin = np.concatenate([[0], np.cumsum([len(found) for found in cuts])])
     return begin.astype(np.uint64), np.concatenate(cuts).astype(np.float32)

@@ -78,7 +78,9 @@ def each_batch(batches: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Read all batches from the first on: the table of each, and its fields by name."""
     found: list[tuple[Any, dict[str, Any]]] = []
 
-    def input_data(*, data: Any, **fields: Any) -> None:
+    def input_data(*args: Any, data: Any = None, **fields: Any) -> None:
+        if args:
+            raise TypeError("Keyword arguments are needed: input_data(data=..., label=...)")
         found.append((data, {name: value for name, value in fields.items() if value is not None}))
 
     batches.reset()

@@ -108,6 +108,56 @@ def names_of(data: Any) -> list[str] | None:
     return frame_names(data) if is_frame(data) else None
 
 
+def types_of(data: Any) -> list[str] | None:
+    """Return XGBoost's names of the types of a frame's columns; None: it is not a frame.
+
+    Example:
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"a": ["x"], "b": [True], "c": [0.5]})
+        >>> types_of(frame.astype({"a": "category"}))
+        ['c', 'i', 'float']
+    """
+    if not is_frame(data) or not hasattr(data, "dtypes"):
+        return None
+    return [_type_of(str(dtype).lower()) for dtype in data.dtypes]
+
+
+def _type_of(dtype: str) -> str:
+    kinds = {"cat": "c", "bool": "i", "int": "int", "float": "float", "double": "float"}
+    return next((kind for name, kind in kinds.items() if name in dtype), "c")
+
+
+def check_finite(data: Any, missing: float | None) -> None:
+    """Refuse numbers that are infinite as float32.
+
+    Raises:
+        DataError: If there are any, and they do not mean missing values.
+    """
+    if missing is not None and math.isinf(missing):
+        return
+    if is_sparse(data):
+        parts = [data.data]
+    elif isinstance(data, np.ndarray):
+        parts = [data]
+    elif is_pandas(data) and is_frame(data):
+        floats = data.select_dtypes(["float32", "float64"])
+        parts = [floats[name].to_numpy() for name in floats.columns]
+    else:
+        return
+    most = np.finfo(np.float32).max
+    for part in parts:
+        if part.dtype.kind == "f" and part.size:
+            low, high = (f.reduce(part, axis=None) for f in (np.fmin, np.fmax))
+            if high > most or low < -most:
+                raise DataError(
+                    message(
+                        "Input data contains `inf` or a value too large for float32",
+                        got=float(high if high > most else low),
+                        hint="Pass missing=np.inf if it means a missing value.",
+                    )
+                )
+
+
 def check_numeric(data: Any) -> None:
     """Refuse text and categories.
 

@@ -25,7 +25,7 @@ static void MODEL_fill_operands(const double* values, double* operands) {
     double x = values[MODEL_operand_place[i]];
     if (i >= MODEL_END_SET_ZERO && x != x) x = 0.0;
     if (i >= MODEL_END_SET_NAN && i < MODEL_END_SET_ZERO && fabs(x) <= 1e-35) x = -1.0;
-    operands[i] = x > -0.5 && x <= 2147483647.0 ? ceil(x - 0.5) : -1.0;
+    operands[i] = x > -1.0 && x <= 2147483647.0 ? trunc(x) : -1.0;
   }
 #endif
 }
@@ -183,7 +183,7 @@ static void MODEL_derive(double* values) {
       const int32_t c = MODEL_source_column[k];
       const int64_t first = MODEL_category_begin[c];
       const int64_t n_categories = MODEL_category_begin[c + 1] - first;
-      const double x = ceil(values[MODEL_category_place[c]] - 0.5);
+      const double x = trunc(values[MODEL_category_place[c]]);
       int64_t code = n_categories;
       if (x >= 0.0 && x <= 2147483647.0) {
         code = MODEL_place_of(MODEL_categories + first, n_categories, (uint64_t)x);

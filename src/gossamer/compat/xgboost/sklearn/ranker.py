@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compat.xgboost.params import metric_list
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.base import XGBModel
+from gossamer.compat.xgboost.sklearn.functions import as_metric
 from gossamer.data.table.frames import is_frame, is_pandas
 from gossamer.errors import DataError, ParameterError
 from gossamer.sklearn.fit_options import takes
@@ -92,7 +94,9 @@ class XGBRanker(XGBModel):
         X, qid = _take_queries(X, None, None)
         booster = self.get_booster()
         rows = self._rows(check_rows(self, self._read(X), booster.levels), y, qid=qid)
-        return float(booster.eval(rows).rpartition(":")[2])
+        functions = [metric for metric in metric_list(self.eval_metric) if callable(metric)]
+        metric = as_metric(functions) if functions else None
+        return float(booster.eval_set([(rows, "eval")], feval=metric).rpartition(":")[2])
 
     def _predict(self, x: Any, **options: Any) -> npt.NDArray[Any]:
         return super()._predict(_take_queries(x, None, None)[0], **options)
