@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 GROUP = 200_000  # rows
+TEXT = "text"  # the column of text
 
 
 def check_disk(folder: Path, n_bytes: int) -> None:
@@ -24,8 +25,17 @@ def check_disk(folder: Path, n_bytes: int) -> None:
         )
 
 
-def make_parquet(path: Path, n_bytes: int, n_columns: int, n_group: int | None = None) -> int:
+def make_parquet(
+    path: Path, n_bytes: int, n_columns: int, n_group: int | None = None, n_levels: int = 0
+) -> int:
     """Write random float32 columns and a target until the file has about `n_bytes`.
+
+    Args:
+        path: The file.
+        n_bytes: Its size.
+        n_columns: Columns of numbers.
+        n_group: Rows of a group.
+        n_levels: Levels of a column of text; 0: there is no such column.
 
     Returns:
         The number of rows.
@@ -36,14 +46,22 @@ def make_parquet(path: Path, n_bytes: int, n_columns: int, n_group: int | None =
     group = n_group or GROUP
     rng = np.random.default_rng(0)
     names = [f"x{i}" for i in range(n_columns)]
-    schema = pyarrow.schema([(name, pyarrow.float32()) for name in [*names, "target"]])
+    numbers = [(name, pyarrow.float32()) for name in [*names, "target"]]
+    schema = pyarrow.schema([*([(TEXT, pyarrow.string())] if n_levels else []), *numbers])
+    levels = np.array([f"level number {i}" for i in range(n_levels)])
+    effects = rng.normal(size=n_levels).astype(np.float32)
     n_rows = 0
     with pyarrow.parquet.ParquetWriter(path, schema, compression="none") as writer:
         while n_rows == 0 or path.stat().st_size < n_bytes:
             x = rng.normal(size=(n_columns, group)).astype(np.float32)
             noise = rng.normal(size=group).astype(np.float32)
             target = x[0] * x[1] + np.sin(2 * x[2]) + np.abs(x[3]) + noise
-            columns = [pyarrow.array(column) for column in (*x, target)]
+            columns = []
+            if n_levels:
+                codes = rng.integers(0, n_levels, group)
+                target += effects[codes]
+                columns = [pyarrow.array(levels[codes])]
+            columns += [pyarrow.array(column) for column in (*x, target)]
             writer.write_table(pyarrow.table(columns, schema=schema), row_group_size=group)
             n_rows += group
     return n_rows

@@ -19,6 +19,7 @@ CONTENDERS: Final = (
     "gossamer",
     "gossamer_depthwise",
     "gossamer_bagging",
+    "gossamer_valid",
     "gossamer_in_memory",
     "xgboost_lossguide",
     "xgboost_depthwise",
@@ -27,6 +28,8 @@ CONTENDERS: Final = (
 # Not under the limit: what a run in memory takes.
 _FREE: Final = ("gossamer_in_memory",)
 _WARM_ROWS: Final = 2000
+# Size of the validation data / size of the training data.
+_VALID_SHARE: Final = 0.1
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,8 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
         check_disk(Path(folder), n_bytes)
         path = Path(folder, "rows.parquet")
         start = time.perf_counter()
-        n_rows = make_parquet(path, n_bytes, options.columns)
-        make_parquet(_warm_path(path), 0, options.columns, _WARM_ROWS)
+        n_rows = make_parquet(path, n_bytes, options.columns, n_levels=options.text)
+        make_parquet(_warm_path(path), 0, options.columns, _WARM_ROWS, options.text)
+        if "gossamer_valid" in (options.contenders or CONTENDERS):
+            valid_bytes = int(n_bytes * _VALID_SHARE)
+            make_parquet(_valid_path(path), valid_bytes, options.columns, n_levels=options.text)
         size, seconds = path.stat().st_size, time.perf_counter() - start
         print(f"{size / 1e6:,.0f} MB, {n_rows:,} rows, written in {seconds:.0f} s", flush=True)
         document |= {"rows": n_rows, "file_mb": size / 1e6, "options": vars(options)}
@@ -59,6 +65,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all("round_s" in run for run in document["runs"].values()) else 1
 
 
+def _valid_path(path: Path) -> Path:
+    """The file of validation data."""
+    return path.with_name("valid.parquet")
+
+
 def _warm_path(path: Path) -> Path:
     """A small file of the same kind."""
     return path.with_name("warm.parquet")
@@ -70,6 +81,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--times", type=float, default=5.0, help="size of the file / limit")
     parser.add_argument("--gb", type=float, help="size of the file, instead of --times")
     parser.add_argument("--columns", type=int, default=28)
+    parser.add_argument("--text", type=int, default=0, help="levels of one more column of text")
     parser.add_argument("--leaves", type=int, default=255)
     parser.add_argument("--depth", type=int, default=8, help="of trees that grow depth-wise")
     parser.add_argument("--rounds", type=int, default=5)
@@ -99,7 +111,13 @@ def _run(name: str, path: Path, n_rows: int, cap: int, options: argparse.Namespa
             "cache": cache,
             "rows": n_rows,
             "max_memory": cap,
-            "warm": {"path": str(_warm_path(path)), "rows": _WARM_ROWS, "rounds": 1},
+            "valid": str(_valid_path(path)),
+            "warm": {
+                "path": str(_warm_path(path)),
+                "valid": str(_warm_path(path)),
+                "rows": _WARM_ROWS,
+                "rounds": 1,
+            },
             "group": "",
             **{n: getattr(options, n) for n in ("leaves", "depth", "rounds", "threads")},
         }
@@ -128,10 +146,11 @@ def call(job: dict[str, Any], timeout: float) -> dict[str, Any]:
 
 def format_table(document: dict[str, Any]) -> str:
     """Return a table of the runs; a round is the median, and its ratio that of Gossamer's."""
-    runs = document["runs"]
+    runs, limit = document["runs"], document["options"]["max_memory"]
     mine = {name: median(run["round_s"]) for name, run in runs.items() if "round_s" in run}
     lines = [
-        "| contender | build s | MB/s | s per round | / gossamer | passes per round | peak MB |",
+        "| contender | build s | MB/s | s per round | / gossamer | passes per round | peak MB "
+        f"(limit {limit}) |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, run in runs.items():

@@ -269,7 +269,10 @@ BesideWriter::BesideWriter(std::shared_ptr<BinMatrix> left, std::shared_ptr<BinM
       first_column_(first_column),
       layout_(empty_beside(*left_, *right_, first_column)),
       page_rows_(longest_page(*left_)),
-      writer_(*layout_, left_->n_rows(), page_rows_, file) {}
+      writer_(*layout_, left_->n_rows(), page_rows_, file) {
+  // Values that do not fit a bundle would need another layout.
+  if (!right_->storage().bundles.empty()) throw std::invalid_argument("the other features share no digits");
+}
 
 void BesideWriter::write(Team& team, const MatrixView& values) {
   if (values.n_rows != left_->n_rows()) throw std::invalid_argument("the tables differ in rows");

@@ -11,6 +11,7 @@
 
 #if !defined(_WIN32)
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -32,7 +33,14 @@ struct Mapped {
 
 // Never destroyed: threads of idle teams may outlive static destruction.
 Mapped& mapped() {
-  static Mapped* const all = new Mapped;
+  static Mapped* const all = [] {
+    auto* const made = new Mapped;
+#if !defined(_WIN32)
+    // The lock is held across a fork, so that the child does not wait for a thread that it does not have.
+    pthread_atfork([] { mapped().mutex.lock(); }, [] { mapped().mutex.unlock(); }, [] { mapped().mutex.unlock(); });
+#endif
+    return made;
+  }();
   return *all;
 }
 
@@ -99,8 +107,8 @@ RowFile::~RowFile() {
 
 void release_row_files() noexcept {
   Mapped& all = mapped();
-  const std::unique_lock lock(all.mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return;  // another thread does it
+  // Threads wait for one another here, or those that are faster would touch ever more memory.
+  const std::lock_guard lock(all.mutex);
   for (const std::span<std::uint8_t> bytes : all.files) madvise(bytes.data(), bytes.size(), MADV_DONTNEED);
 }
 

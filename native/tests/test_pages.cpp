@@ -11,6 +11,7 @@
 
 #include "core/round_grower.h"
 #include "files/page_file.h"
+#include "files/row_file.h"
 #include "sparse_table.h"
 
 namespace gossamer::tests {
@@ -234,6 +235,105 @@ TEST_SUITE("pages") {
     while (paged.pages->n_passes() < 3) std::this_thread::yield();
     for (std::thread& reader : readers) reader.join();
     CHECK(n_read == 3 * 6);
+  }
+
+  TEST_CASE("pages that are written again with more features") {
+    MixedShape shape;
+    shape.n_rows = 20000;
+    const Mixed a = make_mixed(shape, 816), b = make_mixed(shape, 817);
+    const auto right = fill_training(b, Storage{true, {}, {}}, b.table.dense());
+    for (const NamedStorage& s : storages_of(a)) {
+      CAPTURE(s.name);
+      const auto left = fill_training(a, s.storage, a.table.dense());
+      TempFile first, second;
+      const Paged paged = write(a, *left, 8192, first.number());
+      const auto n_left = static_cast<std::int32_t>(a.table.n_columns());
+      BesideWriter writer(paged.matrix, right, n_left, second.number());
+      Team team(2);
+      writer.write(team, b.table.dense());
+      CHECK(writer.page_rows() == 8192);
+      const BinMatrix& layout = *writer.layout();
+      const std::vector<std::uint64_t> checksums = writer.finish();
+      auto pages = std::make_shared<FilePages>(PageShape(layout, shape.n_rows, writer.page_rows()),
+                                               LaneValues(layout, writer.has_missing()), checksums, second.number(),
+                                               "the test's file");
+      const auto both = make_paged(layout, writer.has_missing(), pages, shape.n_rows);
+      const std::size_t n_features = left->features().size();
+      REQUIRE(both->features().size() == n_features + right->features().size());
+      for (std::size_t f = 0; f < both->features().size(); ++f) {
+        CAPTURE(f);
+        const bool is_left = f < n_features;
+        const BinMatrix& from = is_left ? *left : *right;
+        const std::size_t own = is_left ? f : f - n_features;
+        CHECK(column_of(*both, f) == column_of(from, own));
+        CHECK(both->features()[f].has_missing == from.features()[own].has_missing);
+        CHECK(both->features()[f].column == from.features()[own].column + (is_left ? 0 : n_left));
+      }
+    }
+    const auto memory = fill_training(a, storages_of(a)[0].storage, a.table.dense());
+    CHECK_THROWS_AS(BesideWriter(memory, right, 1000, 0), std::invalid_argument);
+  }
+
+#if defined(__linux__)
+  TEST_CASE("arrays in files keep what is written, and little of them is in memory") {
+    const auto shared_pages = [] {
+      long total = 0, resident = 0, shared = 0;
+      std::FILE* const file = std::fopen("/proc/self/statm", "r");
+      REQUIRE(std::fscanf(file, "%ld %ld %ld", &total, &resident, &shared) == 3);
+      std::fclose(file);
+      return shared;
+    };
+    constexpr std::int64_t kRows = 1 << 22, kBlock = 8192;
+    TempFile file;
+    const RowFile rows(file.number(), kRows * 8);
+    auto* const values = reinterpret_cast<std::uint64_t*>(rows.bytes().data());
+    const long before = shared_pages();
+    std::atomic<long> most = 0;
+    for (const int n_threads : {1, 3}) {
+      Team team(n_threads);
+      for (int round = 0; round < 2; ++round) {
+        for_blocks(team, kRows, kBlock, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+          for (std::int64_t i = begin; i < end; ++i) values[i] += static_cast<std::uint64_t>(i);
+          most = std::max(most.load(), shared_pages());
+        });
+      }
+    }
+    CHECK((most - before) * sysconf(_SC_PAGESIZE) < kRows * 8 / 4);
+    release_row_files();
+    std::int64_t n_wrong = 0;
+    for (std::int64_t i = 0; i < kRows; ++i) n_wrong += values[i] != 4 * static_cast<std::uint64_t>(i);
+    CHECK(n_wrong == 0);
+  }
+#endif
+
+  TEST_CASE("arrays in files that cannot be had") {
+    TempFile file;
+    CHECK_THROWS_AS(RowFile(file.number(), 0), std::invalid_argument);
+    CHECK_THROWS_AS(RowFile(-1, 100), PageError);
+  }
+
+  TEST_CASE("rounded gradients in memory of the caller") {
+    MixedShape shape;
+    shape.n_rows = 20000;
+    const Mixed m = make_mixed(shape, 818);
+    const auto memory = fill_training(m, storages_of(m)[0].storage, m.table.dense());
+    Random random(819);
+    std::vector<float> gradient;
+    for (std::int64_t i = 0; i < shape.n_rows; ++i) gradient.push_back(static_cast<float>(random.normal()));
+    Team team(2);
+    std::vector<std::uint32_t> given(at(shape.n_rows), 0), few(10, 7);
+    std::vector<double> scores[3];
+    for (int use = 0; use < 3; ++use) {
+      RoundGrower grower(memory);
+      if (use > 0) grower.use_row_values(use == 1 ? given : few);
+      scores[use].assign(at(shape.n_rows), 0.0);
+      const std::vector<GrowParams> params(1);
+      grower.grow(team, gradient.data(), nullptr, nullptr, shape.n_rows, params, scores[use].data());
+    }
+    CHECK(first_difference(scores[0], scores[1]) == -1);
+    CHECK(first_difference(scores[0], scores[2]) == -1);
+    CHECK(std::count(given.begin(), given.end(), 0U) < shape.n_rows / 2);
+    CHECK(std::count(few.begin(), few.end(), 7U) == 10);  // too small: not used
   }
 
   TEST_CASE("a page may be longer than the table, however long") {

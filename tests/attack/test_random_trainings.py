@@ -25,6 +25,8 @@ from gossamer import (
     threads,
     train,
 )
+from gossamer.data.storage.budget import Budget
+from gossamer.model.training.memory import Placement, may_be_in_files, place_rows
 
 
 @pytest.mark.parametrize("seed", range(share(60, 5_000)))
@@ -42,6 +44,30 @@ def test_random_training(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     check_fields_set_later(training, text)
     check_rounds(training, text)
     check_parts(training, text)
+    check_pages(training, text, monkeypatch)
+
+
+def check_pages(training: Training, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With bins on disk, and scores and gradients in files where they may be."""
+
+    def place(params: Any, objective: Any, data: Any, *rest: Any, **options: Any) -> Placement:
+        placed = place_rows(params, objective, data, *rest, **options)
+        return replace(placed, in_files=may_be_in_files(params, objective, data))
+
+    n_pages = 1 + training.seed % 4
+    limited = replace(training, params={**training.params, "max_memory": "1GB"})
+    with monkeypatch.context() as patch:
+        patch.setattr(Budget, "holds_table", lambda *_: False)
+        patch.setattr(Budget, "page_rows", lambda *_: len(training.table) // n_pages + 1)
+        patch.setattr("gossamer.model.training.prepared.place_rows", place)
+        data = limited.data()
+        try:
+            found = limited.train(data, n_threads=2).model_to_string()
+        except NotSupportedError as error:
+            assert "needs the bins in memory" in str(error)
+            return
+    assert data.describe().pages == n_pages
+    assert found == text
 
 
 def check_storages(training: Training, model: Booster) -> None:

@@ -27,13 +27,28 @@ def test_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(figures["round_s"]) == 2
         assert figures["peak_mb"] > 0
     assert document["runs"]["gossamer_in_memory"]["passes"] == [0, 0]
+    assert "(limit 56MB)" in (tmp_path / "out" / "results.md").read_text()
     assert "| gossamer_bagging |" in (tmp_path / "out" / "results.md").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_validation_set_and_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make, "GROUP", 30_000)
+    options = ["--gb", "0.001", "--columns", "6", "--max-memory", "70MB", "--rounds", "2"]
+    options += ["--folder", str(tmp_path), "--no-group", "--out", str(tmp_path / "out")]
+    contenders = ["gossamer_valid", "xgboost_lossguide"]
+    assert run.main([*options, "--text", "9", "--contenders", *contenders]) == 0
+    figures = json.loads((tmp_path / "out" / "results.json").read_text())["runs"]
+    assert 0 < figures["gossamer_valid"]["peak_mb"] <= 1.1 * 70
+    assert figures["gossamer_valid"]["predict_s"] > 0
+    assert len(figures["xgboost_lossguide"]["round_s"]) == 2
 
 
 def test_a_contender_that_fails_has_a_reason() -> None:
     found = run.call({"contender": "gossamer"}, 60.0)
     assert "KeyError" in found["error"]
-    text = run.format_table({"runs": {"gossamer": found}, "file_mb": 1.0})
+    document = {"runs": {"gossamer": found}, "file_mb": 1.0, "options": {"max_memory": "1GB"}}
+    text = run.format_table(document)
     assert "KeyError" in text
 
 

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
+from gossamer.data.built import BuiltData
 from gossamer.data.storage.binned import RowWindow
 from gossamer.data.storage.row_files import RowFiles
 from gossamer.errors import GossamerError
 from gossamer.model.training.boosting import Boosting
+from gossamer.model.training.memory import place_rows
 from gossamer.model.training.scored_set import ScoredSet
 from gossamer.objectives import LARGEST_GRADIENT, Gradients, Objective
 from gossamer.params import Params
@@ -73,11 +75,19 @@ class Prepared:
             grower=self.grower.with_fields(objective, train.data.columns.weights),
         )
 
-    def on_disk(self, files: RowFiles) -> Prepared:
-        """Return the same with gradients in files; those of the last round are forgotten."""
-        self.grower.use_row_files(files)
-        gradients = _make_gradients(self.objective, self.targets, self.sampler, files)
-        return replace(self, gradients=gradients, files=files)
+    def with_scores(self, train: ScoredSet, held: int) -> Prepared:
+        """Return what follows from scores that may have moved to files; gradients go there, too.
+
+        Args:
+            train: The training data.
+            held: Of `max_memory`, the bytes that are not for histograms and samples.
+        """
+        self.grower.set_held(held)
+        if train.files is None or self.files is not None:
+            return self
+        self.grower.use_row_files(train.files)
+        gradients = _make_gradients(self.objective, self.targets, self.sampler, train.files)
+        return replace(self, gradients=gradients, files=train.files)
 
     def grow(
         self, params: Params, train: ScoredSet, n_round: int, score: npt.NDArray[np.float64]
@@ -187,13 +197,41 @@ class Prepared:
                 )
 
 
+def place_scores(
+    params: Params,
+    objective: Objective,
+    train: ScoredSet,
+    valid: Sequence[BuiltData],
+    base: object | None,
+) -> tuple[ScoredSet, int]:
+    """Move scores to files where memory is too small for them.
+
+    Args:
+        params: Checked parameters.
+        objective: The loss.
+        train: The training data.
+        valid: The validation data.
+        base: The model that training continues from; None: there is none.
+
+    Returns:
+        The training data, and the bytes of `max_memory` that are not for histograms and samples.
+
+    Raises:
+        ParameterError: If `max_memory` is too small.
+    """
+    in_files = train.files is not None
+    placed = place_rows(params, objective, train.data, valid, base, in_files=in_files)
+    if placed.in_files and not in_files:
+        train = train.to_files(RowFiles(params.cache_dir))
+    return train, placed.held
+
+
 def prepare(
     params: Params,
     train: ScoredSet,
     objective: Objective,
     before: TreeGrower | None = None,
     held: int = 0,
-    files: RowFiles | None = None,
 ) -> Prepared:
     """Make sampler, gradients and grower of training data.
 
@@ -203,9 +241,8 @@ def prepare(
         objective: The loss, made for this data.
         before: A grower of the same table, whose sorted columns are used again.
         held: Of `max_memory`, the bytes that are not for histograms and samples.
-        files: Where gradients go; None: to memory.
     """
-    data, labels = train.data, train.targets
+    data, labels, files = train.data, train.targets, train.files
     weights = data.columns.weights
     if before is not None:
         grower = before.with_fields(objective, weights)

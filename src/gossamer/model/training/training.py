@@ -16,7 +16,6 @@ from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.storage.on_disk import check_training
-from gossamer.data.storage.row_files import RowFiles
 from gossamer.errors import (
     NotSupportedError,
     ParameterError,
@@ -29,9 +28,9 @@ from gossamer.model.training.boosting import Boosting
 from gossamer.model.training.current_model import current_model
 from gossamer.model.training.dart import Dart
 from gossamer.model.training.fixed_params import check_fixed
-from gossamer.model.training.memory import Placement, place_rows
+from gossamer.model.training.memory import place_rows
 from gossamer.model.training.one_at_a_time import one_at_a_time
-from gossamer.model.training.prepared import prepare
+from gossamer.model.training.prepared import place_scores, prepare
 from gossamer.model.training.random_forest import RandomForest
 from gossamer.model.training.scored_set import (
     ScoredSet,
@@ -88,10 +87,11 @@ class Training:
         self.objective = make_objective(params, data.whole().targets, given)
         self.metrics = make_metrics(params, self.objective, data.targets.n_targets)
         self.n_outputs = self.objective.n_outputs
-        placed = place_rows(params, self.objective, data, (), base)
+        place_rows(params, self.objective, data, (), base)  # raises before anything is made
         self.boosting = _MODES[params.boosting](params)
         self.valid: list[ScoredSet] = []
-        self.train = self._place(self._scored(data, given, "training", table), placed)
+        train = self._scored(data, given, "training", table)
+        self.train, held = place_scores(params, self.objective, train, (), base)
         self.start = np.zeros(self.n_outputs)
         # As they were grown (native trees, or constant ones that replace them): the model may weigh
         # them, see `Boosting.weigh`.
@@ -104,9 +104,7 @@ class Training:
         self._derived: DerivedTables | None = None
         if base is None:
             self._derive()
-        self.prepared = prepare(
-            params, self.train, self.objective, held=placed.held, files=self.train.files
-        )
+        self.prepared = prepare(params, self.train, self.objective, held=held)
         self._reset_states()
         self._model: Model | None = None
         if base is not None:
@@ -299,7 +297,8 @@ class Training:
         )
         self._check_labels(data.targets, name)
         every = [*(scored.data for scored in self.valid), data]
-        self._move_rows(every)
+        self.train, held = place_scores(self.params, self.objective, self.train, every, self.base)
+        self.prepared = self.prepared.with_scores(self.train, held)
         scored = self._with_derived(self._scored(data, given, name, table))
         if self.is_started:
             self.boosting.start_scores(self, scored)
@@ -321,32 +320,6 @@ class Training:
             self.base.check_levels(data)
             base = self.base.scores(data, name, table, n_threads)
         return make_scored(self.params, data, given, name, self.n_outputs, n_threads, base)
-
-    def _place(self, train: ScoredSet, placed: Placement) -> ScoredSet:
-        """Put scores where there is space for them."""
-        if not placed.in_files or train.files is not None:
-            return train
-        return train.to_files(RowFiles(self.params.cache_dir))
-
-    def _move_rows(self, valid: Sequence[BuiltData]) -> None:
-        """Leave memory to validation data; scores and gradients go to files where they must.
-
-        Raises:
-            ParameterError: If `max_memory` is too small for all of it.
-        """
-        train = self.train
-        placed = place_rows(
-            self.params,
-            self.objective,
-            train.data,
-            valid,
-            self.base,
-            in_files=train.files is not None,
-        )
-        self.train = self._place(train, placed)
-        if self.train.files is not None and self.prepared.files is None:
-            self.prepared = self.prepared.on_disk(self.train.files)
-        self.prepared.grower.set_held(placed.held)
 
     def _threads_for(self, data: BuiltData) -> int:
         found = resolve_threads(self.params.num_threads, data.n_rows, data.n_columns)
@@ -443,11 +416,8 @@ class Training:
         is_same = self.train.table is before.table and self.train.raw is before.raw
         grower = self.prepared.grower if is_same else None
         every = [scored.data for scored in self.valid]
-        in_files = self.train.files is not None
-        placed = place_rows(self.params, self.objective, data, every, self.base, in_files=in_files)
-        self.train = self._place(self.train, placed)
-        files = self.train.files
-        self.prepared = prepare(self.params, self.train, self.objective, grower, placed.held, files)
+        self.train, held = place_scores(self.params, self.objective, self.train, every, self.base)
+        self.prepared = prepare(self.params, self.train, self.objective, grower, held)
         self._reset_states()
 
     @one_at_a_time
