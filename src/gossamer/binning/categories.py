@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.errors import DataError, message
+from gossamer.errors import DataError
 from gossamer.logger import warn
 
 # With a gap next to each of them, bins still have numbers of 16 bits.
@@ -121,13 +121,11 @@ def with_categories(
 
 def _check_fractions(name: str, odd: float) -> None:
     if odd > np.iinfo(np.int32).max:
-        raise DataError(
-            message(
-                f"column {name!r} is categorical, but holds a value that is not a category",
-                got=odd,
-                expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
-                hint="Give categories as strings or as a pandas category.",
-            )
+        raise DataError.because(
+            f"column {name!r} is categorical, but holds a value that is not a category",
+            got=odd,
+            expected="whole numbers from 0 to 2147483647; missing values as NaN or < 0",
+            hint="Give categories as strings or as a pandas category.",
         )
     warn(
         f"Column {name!r} is categorical, but holds fractions such as {odd:g}: they are truncated "

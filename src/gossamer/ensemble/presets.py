@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.params import CANONICAL
 
 QUALITIES: Final = ("fast", "good", "best")
@@ -51,10 +51,8 @@ def check_quality(quality: Any) -> str:
         'best'
     """
     if not isinstance(quality, str) or quality not in QUALITIES:
-        raise ParameterError(
-            message(
-                "quality cannot be used", got=quality, expected=f"one of {', '.join(QUALITIES)}"
-            )
+        raise ParameterError.because(
+            "quality cannot be used", got=quality, expected=f"one of {', '.join(QUALITIES)}"
         )
     return quality
 

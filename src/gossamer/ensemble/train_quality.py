@@ -13,7 +13,7 @@ from gossamer.data.dataset import built_data, check_dataset
 from gossamer.ensemble.presets import check_quality, choose_preset
 from gossamer.ensemble.train_folds import check_seconds, train_folds
 from gossamer.ensemble.train_refit import train_refit
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.params.given import as_dict
@@ -69,12 +69,10 @@ def train_quality(
     check_dataset(train_set)
     quality = check_quality(quality)
     if quality != "best" and any(each is not None for each in (nfold, folds, calibration)):
-        raise ParameterError(
-            message(
-                "folds, nfold and calibration are for quality='best'",
-                got=quality,
-                hint="Use quality='best', or train_folds().",
-            )
+        raise ParameterError.because(
+            "folds, nfold and calibration are for quality='best'",
+            got=quality,
+            hint="Use quality='best', or train_folds().",
         )
     given = as_dict(params)
     if quality == "fast":

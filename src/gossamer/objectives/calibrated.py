@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.data import Targets
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 from gossamer.objectives.base import Gradients, Objective
 from gossamer.objectives.binary import Binary
 from gossamer.params import Params
@@ -133,11 +133,9 @@ def can_be_calibrated(objective: Objective) -> bool:
 
 
 def _trained_only() -> NotSupportedError:
-    return NotSupportedError(
-        message(
-            "a calibrated objective cannot be trained with",
-            hint="Train with the objective itself, and pass calibration= to train_folds().",
-        )
+    return NotSupportedError.because(
+        "a calibrated objective cannot be trained with",
+        hint="Train with the objective itself, and pass calibration= to train_folds().",
     )
 
 

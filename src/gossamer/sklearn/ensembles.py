@@ -15,7 +15,7 @@ from gossamer.ensemble import train_folds, train_quality, train_refit
 from gossamer.ensemble.presets import check_quality
 from gossamer.ensemble.train_folds import check_seconds
 from gossamer.ensemble.train_quality import TimeLimit
-from gossamer.errors import ParameterError, message
+from gossamer.errors import ParameterError
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.sklearn.functions import LabelsFirst
@@ -65,11 +65,9 @@ class Ensembles(Parameters):
         given = {"eval_set": valid_sets, "init_model": base, "callbacks": callbacks}
         for name, value in given.items():
             if value is not None and (name == "init_model" or len(value)):
-                raise ParameterError(
-                    message(
-                        f"{name} cannot be combined with {how}, which holds rows out by itself",
-                        hint=f"Leave {name} out, or {how}.",
-                    )
+                raise ParameterError.because(
+                    f"{name} cannot be combined with {how}, which holds rows out by itself",
+                    hint=f"Leave {name} out, or {how}.",
                 )
         options: dict[str, Any] = {"feval": feval, "time_limit": self._own("time_limit")}
         options["seed"] = max(resolve(params, context="dataset").seed or 0, 0)
@@ -92,19 +90,15 @@ class Ensembles(Parameters):
         quality = check_quality(self._own("quality") or "fast")
         folds, is_auto = self._own("folds"), self._own("early_stopping") == _AUTO
         if self._own("calibration") is not None and folds is None and quality != "best":
-            raise ParameterError(
-                message(
-                    "calibration needs out-of-fold predictions",
-                    got=f"calibration={self._own('calibration')!r} without folds",
-                    hint='Pass folds=8 or quality="best" as well.',
-                )
+            raise ParameterError.because(
+                "calibration needs out-of-fold predictions",
+                got=f"calibration={self._own('calibration')!r} without folds",
+                hint='Pass folds=8 or quality="best" as well.',
             )
         if folds is not None and is_auto:
-            raise ParameterError(
-                message(
-                    'early_stopping="auto" cannot be combined with folds',
-                    hint="Every member of folds is stopped on the rows that it holds out.",
-                )
+            raise ParameterError.because(
+                'early_stopping="auto" cannot be combined with folds',
+                hint="Every member of folds is stopped on the rows that it holds out.",
             )
         if folds is not None:
             return "folds"

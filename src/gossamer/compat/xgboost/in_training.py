@@ -15,7 +15,7 @@ from gossamer.compat.xgboost.params import params_for, take_start
 from gossamer.compat.xgboost.rounds import begin_training
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, given_rows
-from gossamer.errors import DataError, NotSupportedError, message
+from gossamer.errors import DataError, NotSupportedError
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.training.evaluate import evaluate
 from gossamer.model.training.training import Training

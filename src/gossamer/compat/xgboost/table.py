@@ -149,12 +149,10 @@ def check_finite(data: Any, missing: float | None) -> None:
         if part.dtype.kind == "f" and part.size:
             low, high = (f.reduce(part, axis=None) for f in (np.fmin, np.fmax))
             if high > most or low < -most:
-                raise DataError(
-                    message(
-                        "Input data contains `inf` or a value too large for float32",
-                        got=float(high if high > most else low),
-                        hint="Pass missing=np.inf if it means a missing value.",
-                    )
+                raise DataError.because(
+                    "Input data contains `inf` or a value too large for float32",
+                    got=float(high if high > most else low),
+                    hint="Pass missing=np.inf if it means a missing value.",
                 )
 
 

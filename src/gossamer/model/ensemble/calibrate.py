@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model.ensemble.out_of_fold import record_of
 from gossamer.model.model import Model
 from gossamer.objectives import Objective
@@ -32,18 +32,14 @@ def check_method(method: Any, objective: Objective | None = None) -> str:
         'isotonic'
     """
     if not isinstance(method, str) or method not in METHODS:
-        raise ParameterError(
-            message(
-                "calibration cannot be used", got=method, expected=f"one of {', '.join(METHODS)}"
-            )
+        raise ParameterError.because(
+            "calibration cannot be used", got=method, expected=f"one of {', '.join(METHODS)}"
         )
     if objective is not None and not can_be_calibrated(objective):
-        raise NotSupportedError(
-            message(
-                "calibration does not fit the objective",
-                got=f"objective={objective.name}",
-                expected="binary or multiclass",
-            )
+        raise NotSupportedError.because(
+            "calibration does not fit the objective",
+            got=f"objective={objective.name}",
+            expected="binary or multiclass",
         )
     return method
 
