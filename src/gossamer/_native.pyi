@@ -382,6 +382,9 @@ def copy_rows(
     out: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu")],
     n_threads: int,
 ) -> None: ...
+def describe_features(matrix: BinMatrix) -> dict:
+    """What a GPU needs to know of the features, by name."""
+
 @overload
 def set_rows(
     matrix: BinMatrix,
@@ -410,9 +413,6 @@ def set_rows(
     ],
     n_threads: int,
 ) -> None: ...
-def describe_features(matrix: BinMatrix) -> dict:
-    """What a GPU needs to know of the features, by name."""
-
 def score_nodes(
     tree: Tree,
     matrix: BinMatrix,

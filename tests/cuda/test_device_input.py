@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gossamer import Booster, Dataset, GossamerClassifier, GossamerRegressor, cv, train
+from gossamer.compat import xgboost
 from gossamer.cuda import binner
 from gossamer.cuda.arrays import find_device_array
 from gossamer.data.chunks import device_rows
@@ -185,6 +186,17 @@ def test_estimators(device: Any) -> None:
     names = np.where(BINARY > 0, "yes", "no")
     texts = GossamerClassifier(**given).fit(table, names).predict(table)
     assert set(texts) <= {"yes", "no"}
+
+
+def test_other_functions_copy_arrays_to_the_host(device: Any) -> None:
+    table, label = on_gpu(device, TABLE), on_gpu(device, SIGNAL)
+    booster = train(SMALL, Dataset(TABLE, SIGNAL), 3)
+    np.testing.assert_array_equal(booster.shap_values(table), booster.shap_values(TABLE))
+    found = booster.permutation_importance(table, label)
+    np.testing.assert_array_equal(found.mean, booster.permutation_importance(TABLE, SIGNAL).mean)
+    other = xgboost.train({}, xgboost.DMatrix(table, label), 2)
+    expected = xgboost.train({}, xgboost.DMatrix(TABLE, SIGNAL), 2).inplace_predict(TABLE)
+    np.testing.assert_array_equal(other.inplace_predict(table), expected)
 
 
 def test_dlpack_is_read() -> None:

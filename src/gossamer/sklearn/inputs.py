@@ -95,7 +95,7 @@ def check_training(
     Returns:
         What the rows are, a `Table` where some columns are text or categories; the labels.
     """
-    array = find_device_array(x)
+    array, y = find_device_array(x), to_host(y)
     if array is not None:
         # scikit-learn's checks know arrays of the host only: a column stands for all of them.
         array.as_record()
