@@ -445,7 +445,7 @@ void bind_binning(nb::module_& m) {
         return bin_like(training, view_of(matrix), n_threads);
       },
       "training"_a, "matrix"_a.noconvert(), "n_threads"_a, "Other data in the bins of training data.");
-  nb::class_<BinMatrix>(m, "BinMatrix", "A binned table.")
+  nb::class_<BinMatrix>(m, "BinMatrix", nb::is_weak_referenceable(), "A binned table.")
       .def(nb::new_(&make_bin_matrix), "columns"_a.noconvert(), "upper"_a.noconvert(), "offsets"_a.noconvert(),
            "missing_kind"_a, "n_rows"_a, "may_miss"_a.noconvert().none() = nb::none(),
            "category"_a.noconvert().none() = nb::none(), "share_lanes"_a = false,

@@ -11,7 +11,7 @@
 #include "core/column_sampler.h"
 #include "core/device_evaluator.h"
 #include "core/grower.h"
-#include "cuda/predict.h"
+#include "cuda/bin.h"
 
 namespace gossamer::bindings {
 
@@ -82,6 +82,48 @@ void copy_rows_of(const BinMatrix& matrix, const In<std::int32_t>& features, std
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
   copy_rows(*team, matrix, {features.data(), features.size()}, {first, first + n_rows}, stride, out.data());
+}
+
+// Rows of bins that a device has found, which become the lanes of a table. Every feature has a lane for itself.
+template <class Bin>
+void set_rows(BinMatrix& matrix, const In<std::int32_t>& features, std::int64_t stride, const In<Bin>& rows,
+              int n_threads) {
+  if (stride < static_cast<std::int64_t>(features.size())) throw std::invalid_argument("rows overlap");
+  check_length(rows, matrix.n_rows() * stride, "rows");
+  if (matrix.pages() != nullptr) throw std::invalid_argument("the bins are on disk");
+  const std::span<const std::int32_t> own(features.data(), features.size());
+  for (const std::int32_t f : own) {
+    if (f < 0 || static_cast<std::size_t>(f) >= matrix.features().size()) {
+      throw std::invalid_argument("there is no such feature");
+    }
+    const Feature& feature = matrix.features()[static_cast<std::size_t>(f)];
+    if (feature.loose() || feature.bundled || feature.shared) {
+      throw std::invalid_argument("features share their lanes");
+    }
+  }
+  nb::gil_scoped_release release;
+  TeamLease team(n_threads);
+  matrix.make_columns(*team);
+  constexpr std::int64_t kBlockRows = 4096;
+  for_blocks(*team, matrix.n_rows(), kBlockRows, [&](std::int64_t begin, std::int64_t end, std::int64_t, int) {
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const Feature& feature = matrix.features()[static_cast<std::size_t>(own[k])];
+      const Bin* const from = rows.data() + k;
+      const auto copy = [&](auto* lane) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          const auto bin = static_cast<std::int32_t>(from[r * stride]);
+          lane[r] = static_cast<std::remove_reference_t<decltype(lane[0])>>(std::min(bin, feature.n_bins() - 1));
+        }
+      };
+      void* const lane = matrix.lane_data(feature);
+      if (matrix.groups()[static_cast<std::size_t>(feature.group)].two_bytes) {
+        copy(static_cast<std::uint16_t*>(lane));
+      } else {
+        copy(static_cast<std::uint8_t*>(lane));
+      }
+    }
+  });
+  matrix.rows_from_columns(*team, own);
 }
 
 nb::dict describe_features(const BinMatrix& matrix) {
@@ -166,6 +208,9 @@ nb::dict record_sizes() {
   d["PackedTree"] = sizeof(cuda::PackedTree);
   d["PredictArgs"] = sizeof(cuda::PredictArgs);
   d["FinishArgs"] = sizeof(cuda::FinishArgs);
+  d["BinnedFeature"] = sizeof(cuda::BinnedFeature);
+  d["BinArgs"] = sizeof(cuda::BinArgs);
+  d["GatherArgs"] = sizeof(cuda::GatherArgs);
   return d;
 }
 
@@ -181,6 +226,10 @@ void bind_device(nb::module_& m) {
   m.def("copy_rows", &copy_rows_of<std::uint16_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,
         "stride"_a, "out"_a.noconvert(), "n_threads"_a);
   m.def("describe_features", &describe_features, "matrix"_a, "What a GPU needs to know of the features, by name.");
+  m.def("set_rows", &set_rows<std::uint8_t>, "matrix"_a, "features"_a.noconvert(), "stride"_a, "rows"_a.noconvert(),
+        "n_threads"_a, "The way back: rows of bins become lanes; find_missing() is to be called afterwards.");
+  m.def("set_rows", &set_rows<std::uint16_t>, "matrix"_a, "features"_a.noconvert(), "stride"_a, "rows"_a.noconvert(),
+        "n_threads"_a);
   m.def("score_nodes", &score_nodes, "tree"_a, "matrix"_a, "lanes"_a.noconvert(),
         "The records and sets with which a GPU adds a tree to scores.");
   m.def("record_sizes", &record_sizes, "Bytes of the records that host and GPU share.");

@@ -1,4 +1,5 @@
 // The kernels that train and predict on a GPU. See device.h and predict.h for what they do and in which order.
+#include "cuda/bin.h"
 #include "cuda/device.h"
 #include "cuda/grid.h"
 #include "cuda/predict.h"
@@ -42,6 +43,8 @@ namespace {
 #include "cuda/features.inl"
 
 #include "cuda/predict.inl"
+
+#include "cuda/bin.inl"
 
 // The gradients of one row: the loops of the host over a single row.
 inline void fill_gradients(const GradientArgs& g) {
@@ -119,4 +122,16 @@ GOSSAMER_KERNEL(predict_plain, 256, 4)(const __grid_constant__ gossamer::cuda::P
 
 GOSSAMER_KERNEL(finish_scores, 256, 4)(const __grid_constant__ gossamer::cuda::FinishArgs f) {
   gossamer::cuda::finish_scores(f);
+}
+
+GOSSAMER_KERNEL(bin_rows, 256, 4)(const __grid_constant__ gossamer::cuda::BinArgs b) {
+  if (b.is_double != 0) {
+    gossamer::cuda::bin_rows<double>(b);
+  } else {
+    gossamer::cuda::bin_rows<float>(b);
+  }
+}
+
+GOSSAMER_KERNEL(gather_rows, 256, 8)(const __grid_constant__ gossamer::cuda::GatherArgs g) {
+  gossamer::cuda::gather(g);
 }

@@ -12,7 +12,9 @@ void call(const void* args) {
   kernel(*static_cast<const Arguments*>(args));
 }
 
+using gossamer::cuda::BinArgs;
 using gossamer::cuda::FinishArgs;
+using gossamer::cuda::GatherArgs;
 using gossamer::cuda::GradientArgs;
 using gossamer::cuda::PredictArgs;
 using gossamer::cuda::ScoreArgs;
@@ -41,6 +43,8 @@ constexpr Kernel kKernels[] = {
     {"predict_packed", call<PredictArgs, predict_packed>},
     {"predict_plain", call<PredictArgs, predict_plain>},
     {"finish_scores", call<FinishArgs, finish_scores>},
+    {"bin_rows", call<BinArgs, bin_rows>},
+    {"gather_rows", call<GatherArgs, gather_rows>},
 };
 
 }  // namespace

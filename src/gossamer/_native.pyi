@@ -385,6 +385,34 @@ def copy_rows(
 def describe_features(matrix: BinMatrix) -> dict:
     """What a GPU needs to know of the features, by name."""
 
+@overload
+def set_rows(
+    matrix: BinMatrix,
+    features: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    stride: int,
+    rows: Annotated[
+        NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> None:
+    """
+    The way back: rows of bins become lanes; find_missing() is to be called afterwards.
+    """
+
+@overload
+def set_rows(
+    matrix: BinMatrix,
+    features: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    stride: int,
+    rows: Annotated[
+        NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    n_threads: int,
+) -> None: ...
 def score_nodes(
     tree: Tree,
     matrix: BinMatrix,

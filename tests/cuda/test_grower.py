@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gossamer import Dataset, _native
-from gossamer.cuda import predict_records, records
+from gossamer.cuda import bin_records, predict_records, records
 from gossamer.cuda.device import Buffer
 from gossamer.cuda.grower import DeviceGrower
 from gossamer.cuda.table import DeviceTable
@@ -123,6 +123,9 @@ def test_records_have_the_size_of_the_native_ones() -> None:
         "PackedTree": predict_records.PACKED_TREE,
         "PredictArgs": predict_records.PREDICT_ARGS,
         "FinishArgs": predict_records.FINISH_ARGS,
+        "BinnedFeature": bin_records.BINNED_FEATURE,
+        "BinArgs": bin_records.BIN_ARGS,
+        "GatherArgs": bin_records.GATHER_ARGS,
     }
     assert _native.record_sizes() == {name: kind.itemsize for name, kind in names.items()}
 

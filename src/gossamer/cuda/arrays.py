@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.cuda import driver
 from gossamer.cuda.device import Buffer, Device
 from gossamer.cuda.predict_records import MATRIX, VALUE_KINDS
 from gossamer.errors import DataError, DataTypeError
@@ -152,10 +153,11 @@ def find_device_array(data: Any) -> DeviceArray | None:
         return data
     if isinstance(data, np.ndarray):
         return None
-    if type(data).__module__.split(".")[0] == "cudf" and hasattr(data, "to_cupy"):
+    library = type(data).__module__.split(".")[0]
+    if library == "cudf":
         data = data.to_cupy()
-    if getattr(data, "requires_grad", False):
-        data = data.detach()
+    elif library == "torch":
+        data = data.detach()  # a tensor with gradients does not show its memory
     interface = getattr(data, "__cuda_array_interface__", None)
     if interface is not None:
         return _from_interface(interface, data)
@@ -163,6 +165,22 @@ def find_device_array(data: Any) -> DeviceArray | None:
     if callable(device) and int(device()[0]) in _CUDA:
         return _from_dlpack(data)
     return None
+
+
+def open_device_of(array: DeviceArray) -> Device:
+    """Return the GPU that an array is on."""
+    return driver.open_device(driver.number_of_gpu(array.address))
+
+
+def to_host(data: Any) -> Any:
+    """Return a copy in the memory of the host of an array on a GPU; anything else as it is.
+
+    Example:
+        >>> to_host([1, 2])
+        [1, 2]
+    """
+    array = None if data is None else find_device_array(data)
+    return data if array is None else array.to_host(open_device_of(array))
 
 
 def _from_interface(interface: dict[str, Any], owner: Any) -> DeviceArray:

@@ -53,7 +53,7 @@ class PackedTrees:
         arrays: By field of the kernel's arguments.
         bounds: Thresholds of all columns, as doubles.
         n_operands: Operands of a row.
-        n_sets: Those of nodes that split categories, which are the last.
+        n_sets: Operands of nodes that split categories, which are the last.
     """
 
     arrays: dict[str, npt.NDArray[Any]]

@@ -16,6 +16,9 @@ VALUE_KINDS: Final = {
     )
 } | {"b1": 6}
 
+# Types whose values floats represent exactly; others are compared as doubles.
+AS_FLOATS: Final = frozenset(("f4", "f2", "i1", "i2", "u1", "u2", "b1"))
+
 MATRIX: Final = np.dtype(
     [
         ("values", _POINTER),

@@ -10,15 +10,13 @@ import numpy.typing as npt
 from gossamer.cuda.arrays import DeviceArray
 from gossamer.cuda.device import Buffer, Device, Launch
 from gossamer.cuda.packed_trees import PackedTrees, Packer, PlainTrees, Trees, parts_of, round_down
-from gossamer.cuda.predict_records import FINISH_ARGS, PREDICT_ARGS
+from gossamer.cuda.predict_records import AS_FLOATS, FINISH_ARGS, PREDICT_ARGS
 
 # Shared memory of a block for trees, or for the thresholds of columns.
 _STAGE_BYTES: Final = 32 * 1024
 _THREADS: Final = (256, 128, 64, 32)
 _ROWS_OF_THREAD: Final = 4
 _BYTES_AT_ONCE: Final = 2**26
-# Types whose values floats represent exactly; others are compared as doubles.
-_AS_FLOATS: Final = frozenset(("f4", "f2", "i1", "i2", "u1", "u2", "b1"))
 LINKS: Final = {"": 0, "sigmoid": 1, "softmax": 2, "exp": 3}
 
 
@@ -142,7 +140,7 @@ class _Packed:
         return _THREADS[-1]
 
     def launch(self, args: npt.NDArray[np.void], matrix: DeviceArray) -> Launch:
-        is_double = matrix.dtype.str[1:] not in _AS_FLOATS
+        is_double = matrix.dtype.str[1:] not in AS_FLOATS
         bounds, begin, n_parts = self._bounds[is_double]
         for name, buffer in self._buffers.items():
             args[name] = buffer.address

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gossamer import _native
 from gossamer.cuda.device import Device
@@ -11,8 +11,10 @@ from gossamer.cuda.grower import choose_size, max_nodes, slot_size
 from gossamer.cuda.records import NODE
 from gossamer.cuda.table import DeviceTable
 from gossamer.errors import DeviceError, NotSupportedError, message
-from gossamer.objectives import Objective
 from gossamer.params import Params
+
+if TYPE_CHECKING:
+    from gossamer.objectives import Objective
 
 # Parameters that only the CPU knows, with the value that leaves them out.
 ON_CPU_ONLY: Final[dict[str, Any]] = {

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.cuda.binner import known_bins, stride_of
 from gossamer.cuda.device import Buffer, Device, Launch
 from gossamer.cuda.records import ARGS, FEATURE, GROUP
 
@@ -81,6 +82,9 @@ class DeviceTable:
         by_size = np.argsort(-n_bins, kind="stable").astype(np.int32)
         lanes8 = by_size[is_byte[by_size]]
         lanes16 = np.flatnonzero(~is_byte).astype(np.int32)
+        known = known_bins(bins)
+        if known is not None:
+            lanes8, lanes16 = known.lanes8, known.lanes16
         self._device = device
         self._features = self._describe(found, lanes8, lanes16)
         self._make_groups(n_bins, lanes8, _largest_shares(bins, lanes8, n_threads))
@@ -94,10 +98,13 @@ class DeviceTable:
             "lane_features": Buffer.holding(device, np.concatenate([lanes8, lanes16])),
             "known_bins": Buffer.holding(device, found["known"]),
         }
-        stride8, stride16 = _rounded(len(lanes8), 16), len(lanes16)
-        self._buffers["rows8"] = self._copy(bins, lanes8, stride8, np.uint8, n_threads)
+        stride8, stride16 = stride_of(len(lanes8)), len(lanes16)
+        if known is not None:
+            self._buffers["rows8"], self._buffers["rows16"] = known.rows8, known.rows16
+        else:
+            self._buffers["rows8"] = self._copy(bins, lanes8, stride8, np.uint8, n_threads)
+            self._buffers["rows16"] = self._copy(bins, lanes16, stride16, np.uint16, n_threads)
         self._buffers["lanes8"] = Buffer(device, self.n_rows * len(lanes8))
-        self._buffers["rows16"] = self._copy(bins, lanes16, stride16, np.uint16, n_threads)
         largest = int(n_bins[found["n_categories"] >= 0].max(initial=0))
         self.args = np.zeros((), ARGS)
         for name, buffer in self._buffers.items():
@@ -122,7 +129,7 @@ class DeviceTable:
         found = _native.describe_features(bins)
         n_bins = found["n_value_bins"] + found["has_missing"]
         n_bytes = int((n_bins <= 256).sum())
-        return _rounded(n_bytes, 16) + n_bytes + 2 * (len(n_bins) - n_bytes)
+        return stride_of(n_bytes) + n_bytes + 2 * (len(n_bins) - n_bytes)
 
     def _describe(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,10 @@ from gossamer.cuda.grower import DeviceGrower
 from gossamer.cuda.records import GRADIENT_ARGS
 from gossamer.cuda.scores import DeviceScores
 from gossamer.cuda.table import DeviceTable
-from gossamer.data import Targets
-from gossamer.objectives import DeviceLoss, Gradients
+
+if TYPE_CHECKING:
+    from gossamer.data import Targets
+    from gossamer.objectives import DeviceLoss, Gradients
 
 Rows = npt.NDArray[np.uint32] | None
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.cuda.arrays import to_host
 from gossamer.data.builders import from_subset
 from gossamer.data.builders.build import build
 from gossamer.data.built import BuiltData, GivenRows, TakenColumns, freed, not_in_memory
@@ -177,7 +178,7 @@ class LazyData:
         if isinstance(field_name, str) and field_name == "query":
             self._set_query(values)
             return
-        name = known_field(field_name)
+        name, values = known_field(field_name), to_host(values)
         with self.lock:
             if self.built is not None:
                 values = check_field(name, values, self.built.n_rows, self.built.n_columns)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.cuda.arrays import DeviceArray, find_device_array
+from gossamer.cuda.arrays import DeviceArray, find_device_array, to_host
 from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
 from gossamer.data.storage.budget import Budget
@@ -34,7 +34,7 @@ from gossamer.model.inspection.shap_values import shap_values
 from gossamer.model.inspection.split_values import split_value_histogram
 from gossamer.model.model import Model
 from gossamer.model.prediction.arguments import n_rounds_of, predict_options
-from gossamer.model.prediction.on_device import open_device_of, refusal, upload_like
+from gossamer.model.prediction.on_device import refusal, upload_like
 from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
 from gossamer.model.prediction.predict_chunks import find_chunks_of, predict_source
@@ -336,7 +336,9 @@ class TrainedModel(OutOfFold):
         )
         options = replace(options, validate_features=validate_features)
         array = find_device_array(data)
-        source = None if array else find_chunks_of(model, data, data_has_header or None)
+        source = None
+        if array is None:
+            source = find_chunks_of(model, data, data_has_header or None)
         if source is not None:
             wants = pred_contrib or options.pred_contrib
             row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
@@ -348,7 +350,7 @@ class TrainedModel(OutOfFold):
 
             return predict_source(model, source, predict_part, options.disable_shape_check)
         wants = pred_contrib or options.pred_contrib
-        return self._predict_table(array or data, options, pred_contrib=wants)
+        return self._predict_table(data if array is None else array, options, pred_contrib=wants)
 
     def _predict_table(self, data: Any, options: PredictOptions, *, pred_contrib: bool) -> Any:
         model = self.model
@@ -357,8 +359,8 @@ class TrainedModel(OutOfFold):
         if options.device_type == "cuda":
             raise refusal("pred_contrib")
         if isinstance(data, DeviceArray):
-            host = data.to_host(open_device_of(data))
-            return upload_like(data, self._predict_table(host, options, pred_contrib=True))
+            found = self._predict_table(to_host(data), options, pred_contrib=True)
+            return upload_like(data, found)
         values = shap_values(model, data, options)
         if isinstance(values, list):
             if getattr(data, "format", None) == "csc":  # as it came

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gossamer.callbacks import record_evaluation
+from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset
 from gossamer.errors import DataError, ParameterError
 from gossamer.model import Booster
@@ -196,7 +197,8 @@ class GossamerModel(Ensembles):
         return self
 
     def _take_columns(self, x: Any, **fields: Any) -> Parts:
-        """Take out the columns of a table that are given by name."""
+        """Take out the columns of a table that are given by name; copy fields that are on a GPU."""
+        fields = {name: to_host(values) for name, values in fields.items()}
         if isinstance(fields.get("group"), str):  # a column has ids, not the rows of each query
             fields["query"] = fields["group"] if fields["query"] is None else fields["query"]
             fields["group"] = None

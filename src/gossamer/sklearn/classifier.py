@@ -14,6 +14,7 @@ from gossamer.data.table.times import TIME_KINDS
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.logger import warn
 from gossamer.model import Booster
+from gossamer.model.prediction.on_device import on_host
 from gossamer.objectives import Binary, Custom, CustomObjective, Multiclass, SeveralTargets
 from gossamer.params import TABLE
 from gossamer.params.coerce import coerce
@@ -235,7 +236,8 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         )
         if not is_plain or self._is_raw_only():
             return result
-        return self._decide(result, 0.5 if self._decides_by_probability else 0.0)
+        border = 0.5 if self._decides_by_probability else 0.0
+        return on_host(result, lambda scores: self._decide(scores, border))
 
     def predict_proba(
         self,
@@ -281,11 +283,15 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
         )
         if not is_plain or self._is_raw_only():
             return result
-        if is_hidden:
-            result = self._probabilities_of(result)
-        if self.n_classes_ == 1:
-            return np.ones((len(result), 1))
-        return result if result.ndim == 2 else np.column_stack([1 - result, result])
+
+        def finish(result: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            if is_hidden:
+                result = self._probabilities_of(result)
+            if self.n_classes_ == 1:
+                return np.ones((len(result), 1))
+            return result if result.ndim == 2 else np.column_stack([1 - result, result])
+
+        return on_host(result, finish)
 
     def _probabilities_of(self, score: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Probabilities from raw scores, by the link that the objective itself leaves out."""
@@ -319,8 +325,7 @@ class GossamerClassifier(ClassLabels, ClassifierMixin, GossamerModel):  # type: 
             **kwargs,
         )
         if self._is_multiclass and self.n_classes_ <= 2:
-            difference: npt.NDArray[Any] = score[:, 1] - score[:, 0]
-            return difference
+            return on_host(score, lambda both: both[:, 1] - both[:, 0])
         return score
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

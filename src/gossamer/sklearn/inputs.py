@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from gossamer.cuda.arrays import find_device_array
+from gossamer.cuda.arrays import find_device_array, to_host
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS, Levels
 from gossamer.data.table.frames import frame_names, is_frame, is_numeric
@@ -96,6 +96,14 @@ def check_training(
     Returns:
         What the rows are, a `Table` where some columns are text or categories; the labels.
     """
+    array, y = find_device_array(x), to_host(y)
+    if array is not None:
+        # scikit-learn's checks know arrays of the host only: a column stands for all of them.
+        array.as_record()
+        column = np.zeros((array.n_rows, 1))
+        _, labels = check_training(estimator, column, y, y_numeric=y_numeric, survival=survival)
+        estimator.n_features_in_ = array.shape[1]
+        return array, labels
     x = as_frame(x)
     if is_frame(x):
         check_names(names := frame_names(x), len(names))
@@ -265,7 +273,7 @@ class TrainingRows(NamedTuple):
             if len(init_score) != len(self.label) and init_score.size % len(self.label) == 0:
                 init_score = init_score.reshape(-1, len(self.label)).T  # class after class
             init_score = init_score[keep]
-        values = self.values
+        values = to_host(self.values)
         values = values.take_rows(keep) if isinstance(values, Table) else values[keep]
         return TrainingRows(values, self.label[keep], self.weight[keep], init_score)
 

@@ -26,6 +26,7 @@ from gossamer.compat.xgboost.table import (
     to_dense,
     types_of,
 )
+from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset, as_table
 from gossamer.data.dataset import built_data
 from gossamer.data.labels.fields import (
@@ -191,9 +192,9 @@ class DMatrix:
                 "queries are given twice", got="group and qid", expected="one of the two"
             )
         if group is not None:
-            self.query_sizes = check_group(group, self._n_rows)
+            self.query_sizes = check_group(to_host(group), self._n_rows)
         if qid is not None:
-            self.query_sizes = check_query(qid, self._n_rows)
+            self.query_sizes = check_query(to_host(qid), self._n_rows)
         given = {
             "label": label,
             "weight": weight,
@@ -203,6 +204,7 @@ class DMatrix:
         }
         for name, values in given.items():
             if values is not None:
+                values = to_host(values)
                 self.fields[name] = check_field(name, values, self._n_rows, self.query_sizes)
         if feature_names is not None:
             self.feature_names = feature_names

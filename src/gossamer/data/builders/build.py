@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from gossamer.cuda.arrays import find_device_array, to_host
 from gossamer.data.builders import from_binary, from_chunks, from_table
 from gossamer.data.built import BuiltData, freed
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
+from gossamer.data.chunks.device_rows import DeviceRows
 from gossamer.data.chunks.find_source import find_source, join_arrays
 from gossamer.data.files import is_binary_dataset
 from gossamer.data.request import Request
@@ -25,12 +27,19 @@ def build(request: Request, reference: BuiltData | None = None) -> BuiltData:
         DataError: If the table, the labels, the weights, ... cannot be used.
         ParameterError: If parameters do not fit the table.
     """
+    fields = {name: to_host(values) for name, values in request.fields.items()}
+    request = replace(request, fields=fields)
     if is_binary_dataset(request.data):
         return from_binary.build(Path(request.data).expanduser(), request, reference)
     if request.data is None:
         raise freed("construct()")
     if isinstance(request.data, NamedChunkedTable):
         return from_chunks.build_chunked(request.data, request, reference)
+    array = find_device_array(request.data)
+    if array is not None:
+        if not keeps_raw_values(request.params):
+            return from_chunks.build_chunked(DeviceRows(array), request, reference)
+        request = replace(request, data=to_host(array))
     if keeps_raw_values(request.params):
         request = replace(request, data=join_arrays(request.data))
     text: set[str] = set()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gossamer.cuda.arrays import find_device_array, to_host
 from gossamer.errors import DataError
 
 
@@ -16,7 +17,7 @@ def as_known(data: Any) -> Any:
 
     Lazy frames are collected, streams are read to their end, what speaks Arrow becomes a table of
     pyarrow, tensors in memory (by DLPack) become arrays, structured arrays and records become
-    columns by name. Nothing is copied where the other library need not.
+    columns by name. Nothing is copied where the other library need not; arrays on a GPU are copied.
 
     Raises:
         DataError: If it is on another device, needs a package that is not there, or is a stream
@@ -36,6 +37,9 @@ def as_known(data: Any) -> Any:
         return _from_records(data) if data and isinstance(data[0], Mapping) else data
     if isinstance(data, (str, bytes, Mapping)) or data is None:
         return data
+    array = find_device_array(data)
+    if array is not None:
+        return to_host(array)
     if _is_lazy(data):
         return data.collect()
     pyarrow = sys.modules.get("pyarrow")

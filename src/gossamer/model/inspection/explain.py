@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset
 from gossamer.data.chunks.find_source import whole_table
 from gossamer.data.dataset import built_data
@@ -197,6 +198,7 @@ def permutation_importance(
     if metric is not None:
         resolved = resolved.replace(metric=metric)
     options = predict_options(booster, start_iteration, num_iteration, kwargs)
+    label = to_host(label)
     n_rows = len(label) if hasattr(label, "__len__") else 0
     rows = np.zeros((n_rows, 1), np.int8)
     given = built_data(Dataset(rows, label, weight=weight, group=group, params={"verbose": -1}))

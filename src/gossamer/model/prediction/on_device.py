@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.cuda import driver
-from gossamer.cuda.arrays import DeviceArray, OwnArray, in_kind_of
-from gossamer.cuda.device import Buffer, Device
+from gossamer.cuda.arrays import (
+    DeviceArray,
+    OwnArray,
+    find_device_array,
+    in_kind_of,
+    open_device_of,
+    to_host,
+)
+from gossamer.cuda.device import Buffer
 from gossamer.cuda.predictor import DevicePredictor, DeviceScoring
 from gossamer.errors import DeviceError, NotSupportedError
 from gossamer.model.model import Model
@@ -90,11 +98,6 @@ def refusal(what: str) -> NotSupportedError:
     )
 
 
-def open_device_of(array: DeviceArray) -> Device:
-    """Return the GPU that an array is on."""
-    return driver.open_device(driver.number_of_gpu(array.address))
-
-
 def upload_like(array: DeviceArray, result: npt.NDArray[Any]) -> Any:
     """Return a result of the host as an array of the library that the user's array is of."""
     device = open_device_of(array)
@@ -102,6 +105,25 @@ def upload_like(array: DeviceArray, result: npt.NDArray[Any]) -> Any:
     found = OwnArray(device, Buffer.holding(device, values), values.shape, values.dtype)
     device.wait()
     return in_kind_of(array.owner, found)
+
+
+def on_host(
+    result: Any, finish: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """Work on predictions with NumPy; those on a GPU come back there, unless they are text.
+
+    Example:
+        >>> on_host(np.array([0.5]), lambda p: 1 - p)
+        array([0.5])
+    """
+    array = find_device_array(result)
+    if array is None:
+        return finish(result)
+    found = finish(to_host(array))
+    if found.dtype.kind not in "fiub":
+        return found
+    uploaded: npt.NDArray[Any] = upload_like(array, found)
+    return uploaded
 
 
 def predict_array(

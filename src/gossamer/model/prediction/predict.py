@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.cuda.arrays import DeviceArray, find_device_array, in_kind_of
+from gossamer.cuda.arrays import DeviceArray, find_device_array, in_kind_of, to_host
 from gossamer.cuda.predictor import LINKS
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS
@@ -28,7 +28,6 @@ from gossamer.errors import DataError, DataTypeError, NotSupportedError, Paramet
 from gossamer.model.model import Model
 from gossamer.model.prediction.on_device import (
     device_predictor,
-    open_device_of,
     predict_array,
     refusal,
     upload_like,
@@ -245,8 +244,7 @@ def _predict_array(model: Model, array: DeviceArray, options: PredictOptions) ->
     if options.device_type == "cpu" or not is_plain:
         if options.device_type == "cuda":
             raise refusal(why_not(model, options) or "text columns or target statistics")
-        host = array.to_host(open_device_of(array))
-        found = _predict(model, host, replace(options, device_type="cpu"))
+        found = _predict(model, to_host(array), replace(options, device_type="cpu"))
         return upload_like(array, found)
     objective = model.objective
     if options.pred_leaf or options.raw_score or not objective.has_link:
@@ -337,6 +335,7 @@ def predict_scores(
         >>> predict_scores(model, [[0.0], [0.0], [0.0]])
         array([1., 1., 1., 2., 2., 2.])
     """
+    data = to_host(data)
     k, n_trees = model.objective.n_outputs, model.forest.n_trees
     source = None if isinstance(data, Table) else find_chunks_of(model, data, header)
     if source is not None:
@@ -384,6 +383,7 @@ def fitting_table(
     Raises:
         DataError: If the columns differ from the training data's.
     """
+    data = to_host(data)
     if isinstance(data, Dataset):
         raise DataTypeError.because(
             "a Dataset cannot be predicted", hint="Pass the table itself to predict()."
