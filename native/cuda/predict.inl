@@ -36,12 +36,11 @@ inline Value value_at(const DeviceMatrix& m, int64_t row, int32_t column) {
 constexpr int32_t kZeroIsMissing = 1;  // of MissingKind
 constexpr int32_t kNanIsZero = 2;
 
-// See category_of in core/predict.h.
+// See category_of in core/predict.h and core/categories.h.
 inline int32_t category_of(double x, int32_t missing_kind) {
   if (x != x && missing_kind == kNanIsZero) x = 0.0;
   if (missing_kind == kZeroIsMissing && x <= kZeroLimit<double> && x >= -kZeroLimit<double>) return -1;
-  if (!(x > -0.5 && x <= 2147483647.0)) return -1;
-  return static_cast<int32_t>(ceil(x - 0.5));
+  return x > -1.0 && x <= 2147483647.0 ? static_cast<int32_t>(x) : -1;
 }
 
 // How many of the increasing numbers are below x.

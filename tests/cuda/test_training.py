@@ -93,7 +93,7 @@ def test_the_model_is_that_of_the_cpu(name: str, device: Any) -> None:
 def test_columns_are_drawn_by_their_weights(device: Any) -> None:
     models = []
     for device_type in ("cpu", "cuda"):
-        data = Dataset(TABLE, SIGNAL, feature_weights=[1.0, 0.1, 3.0, 0.0])
+        data = Dataset(TABLE, SIGNAL).set_field("feature_weights", [1.0, 0.1, 3.0, 0.0])
         params = {**SMALL, "feature_fraction_bynode": 0.5, "device_type": device_type}
         models.append(model_file.to_bytes(train(params, data, 4).model))
     assert models[0] == models[1]

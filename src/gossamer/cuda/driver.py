@@ -37,7 +37,12 @@ def open_device(number: int = 0) -> CudaDevice:
 
 
 def number_of_gpu(address: int) -> int:
-    """Return the number of the GPU that memory of another library belongs to."""
+    """Return the number of the GPU that memory of another library belongs to.
+
+    An array without rows has no memory: it is predicted on the first GPU.
+    """
+    if not address:
+        return 0
     gpu = _open_gpu(0)
     gpu.enter()
     what = gpu.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
