@@ -35,6 +35,7 @@ GROUPS = {
     "inputs": "benchmarks.inputs.cli",
     "methods": "benchmarks.methods.cli",
     "modes": "benchmarks.modes.cli",
+    "options": "benchmarks.options.cli",
     "out_of_core": "benchmarks.out_of_core.run",
     "paper": "benchmarks.paper.cli",
     "predict": "benchmarks.predict.cli",

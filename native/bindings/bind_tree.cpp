@@ -110,7 +110,8 @@ std::vector<Tree> grow(PyGrower& self, const In<float>& gradient, const std::opt
     p.interrupt = &interrupt;
   }
   const RowIdx* const row_data = checked_rows(rows, n, self.exchange != nullptr);
-  const std::optional<RawTable> table = raw_table(raw, n, n_columns(*self.matrix));
+  // Columns that are derived from others have no raw values, and get no slopes.
+  const std::optional<RawTable> table = raw_table(raw, n, 0);
   const std::int64_t n_grown = rows ? length(*rows) : n;
   try {
     nb::gil_scoped_release release;
@@ -155,6 +156,14 @@ void check_features(const BinMatrix& matrix, const Tree& tree) {
   }
 }
 
+// Columns that the raw table must have at least.
+std::int64_t n_columns_read(const BinMatrix& matrix, const Tree& tree) {
+  if (tree.by_value) return n_columns(matrix);
+  std::int32_t last = -1;
+  for (const std::int32_t column : tree.linear.column) last = std::max(last, column);
+  return last + 1;
+}
+
 void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, const Out<double>& score, int n_threads,
                 const std::optional<In<double>>& values, const nb::object& raw) {
   const std::int64_t n_values = values ? length(*values) / tree.n_leaves() : tree.n_values;
@@ -163,7 +172,7 @@ void add_scores(const BinMatrix& matrix, const Tree& tree, const Rows& rows, con
   check_features(matrix, tree);
   if (rows && rows->size() == 0) return;
   const RowIdx* const row_data = checked_rows(rows, matrix.n_rows());
-  const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns(matrix));
+  const std::optional<RawTable> table = raw_table(raw, matrix.n_rows(), n_columns_read(matrix, tree));
   if (tree.by_value && !table) throw std::invalid_argument("the tree compares values: it needs the raw table");
   if (!tree.linear.empty() && (!table || values)) {
     throw std::invalid_argument("linear leaves need the raw table, and have values of their own");
@@ -481,6 +490,7 @@ void bind_tree(nb::module_& m) {
   def_field(params, "refit_delta", values, &LeafValues::refit_delta);
   def_field(params, "linear_lambda", values, &LeafValues::linear_lambda);
   def_field(params, "linear_extrapolation", values, &LeafValues::linear_extrapolation);
+  def_field(params, "linear_check", values, &LeafValues::linear_check);
   const auto monotone = [](GrowParams& p) -> MonotoneParams& { return p.monotone; };
   def_field(params, "monotone_directions", monotone, &MonotoneParams::direction);
   def_field(params, "monotone_penalty", monotone, &MonotoneParams::penalty);

@@ -9,7 +9,7 @@
 
 namespace gossamer::bindings {
 
-// None: no table. The table must have the same rows, and at least the columns, of the data it belongs to.
+// None: no table. The table must have the rows of the data it belongs to, and at least this many columns.
 inline std::optional<RawTable> raw_table(const nb::object& raw, std::int64_t n_rows, std::int64_t n_columns) {
   if (raw.is_none()) return std::nullopt;
   RawTable table;
@@ -23,7 +23,7 @@ inline std::optional<RawTable> raw_table(const nb::object& raw, std::int64_t n_r
     table = RawTable::of(view_of(matrix));
   }
   if (table.n_rows() != n_rows || table.n_columns() < n_columns) {
-    throw std::invalid_argument("raw must have the rows, and at least the columns, of the table");
+    throw std::invalid_argument("raw must have the rows of the table, and the columns that are read");
   }
   return table;
 }

@@ -86,15 +86,34 @@ class Search {
                      [](const Category& a, const Category& b) { return a.order < b.order; });
   }
 
+  // With extra_trees one of the admissible sets is tried. Drawn from all sets, nearly every draw would be of one that
+  // has too few rows, and columns of many rare categories would never be split.
   Range find(const std::vector<Category>& categories) const {
+    std::int64_t only = -1;
+    if (s_.random) {
+      std::int64_t n_sets = 0;
+      for_each_set(categories, [&](const Sums&, const Sums&, std::int64_t, std::int64_t) { ++n_sets; });
+      if (n_sets == 0) return {};
+      only = static_cast<std::int64_t>(*s_.random % static_cast<std::uint64_t>(n_sets));
+    }
+    Range best;
+    std::int64_t number = 0;
+    for_each_set(categories, [&](const Sums& left, const Sums& right, std::int64_t first, std::int64_t last) {
+      if (only >= 0 && number++ != only) return;
+      const double gain = gain_of(left) + gain_of(right);
+      if (gain > best.gain) best = {gain, first, last};
+    });
+    return best;
+  }
+
+  // Calls body(left, right, first, last) for each admissible set of categories.
+  template <class Body>
+  void for_each_set(const std::vector<Category>& categories, const Body& body) const {
     const auto n = static_cast<std::int64_t>(categories.size());
     const std::int64_t n_tried = one_hot_ ? n : std::min<std::int64_t>(rules_.max_cat_threshold, (n + 1) / 2);
-    std::int64_t only = -1;
-    if (s_.random && n_tried > 0) only = static_cast<std::int64_t>(*s_.random % static_cast<std::uint64_t>(n_tried));
-    Range best;
     for (int direction = 0; direction < (one_hot_ ? 1 : 2); ++direction) {
       Sums left;
-      double n_since = 0.0;  // rows since the last set that was tried
+      double n_since = 0.0;  // rows since the last set
       for (std::int64_t i = 0; i < n_tried; ++i) {
         const std::int64_t place = direction == 0 ? i : n - 1 - i;
         if (one_hot_) left = {};
@@ -108,14 +127,9 @@ class Search {
         }
         if (!one_hot_ && n_since < rules_.min_data_per_group) continue;
         n_since = 0.0;
-        if (only >= 0 && i != only) continue;
-        const double gain = gain_of(left) + gain_of(right);
-        if (gain > best.gain) {
-          best = {gain, one_hot_ || direction == 1 ? place : 0, one_hot_ || direction == 0 ? place : n - 1};
-        }
+        body(left, right, one_hot_ || direction == 1 ? place : 0, one_hot_ || direction == 0 ? place : n - 1);
       }
     }
-    return best;
   }
 
   bool is_enough(const Sums& s) const {

@@ -199,6 +199,8 @@ class Finisher {
     if (grown_.data.exchange != nullptr)
       throw std::invalid_argument("linear leaves cannot be fitted on shards of rows");
     std::vector<std::vector<std::int32_t>> columns = path_columns(tree);
+    // Derived columns come behind those of the table and have no values in it.
+    for (auto& path : columns) std::erase_if(path, [&](std::int32_t c) { return c >= raw_->n_columns(); });
     std::vector<LinearLeaf> linear(columns.size());
     for (const std::int32_t i : grown_.committed) {
       for (const std::int32_t child : node(i).children) {
@@ -211,8 +213,8 @@ class Finisher {
     }
     const LeafValues& v = params_[0].values;
     const LinearFit fit{
-        raw_,        grown_.task.gradient, grown_.task.hessian,    refit_of(0),    params_[0].search.rules,
-        v.damp_from, v.linear_lambda,      v.linear_extrapolation, v.learning_rate};
+        raw_,        grown_.task.gradient, grown_.task.hessian,    refit_of(0),     params_[0].search.rules,
+        v.damp_from, v.linear_lambda,      v.linear_extrapolation, v.learning_rate, v.linear_check};
     tree.linear = fit_linear_leaves(team_, fit, linear, score_);
   }
 

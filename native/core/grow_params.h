@@ -53,6 +53,7 @@ struct LeafValues {
   double refit_delta = 0.0;
   double linear_lambda = 0.0;         // ridge of linear leaves, see LinearFit
   double linear_extrapolation = 0.0;  // likewise
+  bool linear_check = false;          // likewise
 };
 
 struct GrowParams {

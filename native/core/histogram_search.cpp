@@ -314,7 +314,9 @@ void HistogramEvaluator::search_cells(const SearchedLeaf& leaf, const FeatureCel
   }
   SearchArgs args = search_args(leaf, cells, own, thread);
   args.limits = limits;
-  if (search_->extra_trees) {
+  // Target statistics (which have an L2 penalty) are searched whole: in deep leaves, most random thresholds lie outside
+  // the few bins that a statistic still has there, and a column that explains much could not be split further.
+  if (search_->extra_trees && own.l2 == 0.0) {
     const int n_thresholds = std::max(own.n_value_bins - (own.has_missing ? 0 : 1), 1);
     args.only_threshold = static_cast<int>(random % static_cast<std::uint64_t>(n_thresholds));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/linear_system.h"
 #include "core/split_math.h"
 #include "kernels/kernels.h"
 
@@ -17,10 +18,14 @@ constexpr double kConstant = 1e-12;
 // Likewise where its deviation is less than this share of its mean: values that differ in their last bits alone (0.3
 // and 0.1 + 0.2) would get slopes of rounding errors, too steep to be written as a line through zero.
 constexpr double kLastBits = 0x1p-40;
-// A column counts as explained by the others where no more than this share of its variance is left.
-constexpr double kCollinear = 1e-8;
 // Coefficients are dropped where their effect is less than this share of the leaf's largest.
 constexpr double kNegligible = 1e-10;
+// With `check`: a term must lower the loss of the leaf's rows by this many times what a column of noise would.
+constexpr double kTermGain = 2.0;
+// With `check`: how many average leaves of the tree are added to the rows of a leaf when slopes are judged.
+constexpr double kTreeLeaves = 2.0;
+// A row of more leverage than this decides its own prediction: leaving it out says nothing about the others.
+constexpr double kMaxLeverage = 0.999;
 constexpr double kLargest = std::numeric_limits<double>::max();  // bounds are finite
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -40,6 +45,7 @@ struct Block {
 // Sums of a leaf's complete rows. Place 0 is the constant, place i the column i - 1.
 struct Moments {
   std::int64_t n_rows = 0;
+  double squares = 0.0;      // of gradients
   std::vector<double> sums;  // triangle of products, then products with the gradient
 
   static std::size_t size(std::size_t n_places) { return n_places * (n_places + 1) / 2 + n_places; }
@@ -55,6 +61,14 @@ struct Model {
   std::vector<std::int32_t> column;
   std::vector<double> coefficient;
   std::vector<double> centre;
+};
+
+// A model, and what the leverage of a row is computed from.
+struct FittedModel {
+  Model model;
+  double weight = 0.0;        // of the leaf's complete rows
+  std::vector<double> scale;  // by term: the factor's columns are (x - centre) * scale
+  Factor factor;
 };
 
 // Computed from a few rows spread over the leaf.
@@ -116,6 +130,7 @@ Moments sum_block(const LinearFit& fit, const LinearLeaf& leaf, const std::vecto
       }
       if (zero == 0.0) {
         s.gradient[at(i)] = static_cast<double>(fit.gradient[row]);
+        found.squares += s.gradient[at(i)] * s.gradient[at(i)];
         s.hessian[at(i)] = fit.hessian != nullptr ? static_cast<double>(fit.hessian[row]) : 1.0;
         ++found.n_rows;
       } else {
@@ -130,90 +145,176 @@ Moments sum_block(const LinearFit& fit, const LinearLeaf& leaf, const std::vecto
   return found;
 }
 
-// Solves (matrix + ridge) x = right for a symmetric matrix with a unit diagonal, row by row in its lower triangle.
-// Unknowns that are explained by earlier ones are 0.
-std::vector<double> solve(std::vector<double> matrix, std::vector<double> right, double ridge) {
-  const std::size_t n = right.size();
-  std::vector<char> kept(n);
-  const auto cell = [&](std::size_t i, std::size_t j) -> double& { return matrix[i * n + j]; };
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!kept[j]) continue;
-      double sum = cell(i, j);
-      for (std::size_t p = 0; p < j; ++p) sum -= kept[p] ? cell(i, p) * cell(j, p) : 0.0;
-      cell(i, j) = sum / cell(j, j);
+// The terms whose columns vary, and their equations: correlations, and how each goes with the gradient.
+struct Equations {
+  std::vector<std::size_t> places;
+  std::vector<double> deviations;  // times the root of the weight
+  std::vector<double> matrix;
+  std::vector<double> right;
+
+  Equations take(const std::vector<std::size_t>& terms) const {
+    Equations kept;
+    for (const std::size_t i : terms) {
+      kept.places.push_back(places[i]);
+      kept.deviations.push_back(deviations[i]);
+      kept.right.push_back(right[i]);
+      for (const std::size_t j : terms) kept.matrix.push_back(matrix[i * places.size() + j]);
     }
-    double rest = 1.0 + ridge;
-    for (std::size_t p = 0; p < i; ++p) rest -= kept[p] ? cell(i, p) * cell(i, p) : 0.0;
-    kept[i] = rest > kCollinear;
-    cell(i, i) = kept[i] ? std::sqrt(rest) : 1.0;
-    if (!kept[i]) continue;
-    for (std::size_t p = 0; p < i; ++p) right[i] -= kept[p] ? cell(i, p) * right[p] : 0.0;
-    right[i] /= cell(i, i);
+    return kept;
   }
-  for (std::size_t i = n; i-- > 0;) {
-    if (!kept[i]) {
-      right[i] = 0.0;
-      continue;
-    }
-    for (std::size_t p = i + 1; p < n; ++p) right[i] -= kept[p] ? cell(p, i) * right[p] : 0.0;
-    right[i] /= cell(i, i);
-  }
-  return right;
+};
+
+double centre_of(const std::vector<Reference>& references, const Moments& moments, std::size_t place) {
+  const Reference& reference = references[place - 1];
+  return reference.shift + moments.product(place, 0) / moments.product(0, 0) / reference.factor;
 }
 
-Model find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
-                 const Moments& moments) {
-  const std::size_t n_places = leaf.columns.size() + 1;
+Equations make_equations(const std::vector<Reference>& references, const Moments& moments) {
+  const std::size_t n_places = references.size() + 1;
   const double weight = moments.product(0, 0);
-  const double gradient = moments.gradient(n_places, 0);
-  if (!(weight > 0.0) || !std::isfinite(weight)) return {};
-  // Centred at the means; only places whose column varies.
+  // Centred at the means.
   const auto covariance = [&](std::size_t i, std::size_t j) {
     return moments.product(i, j) - moments.product(i, 0) * (moments.product(j, 0) / weight);
   };
-  const auto centre = [&](std::size_t i) {
-    return references[i - 1].shift + moments.product(i, 0) / weight / references[i - 1].factor;
-  };
-  std::vector<std::size_t> places;
-  std::vector<double> deviations;  // times the root of the weight
+  Equations found;
   for (std::size_t i = 1; i < n_places; ++i) {
     const double variance = covariance(i, i);
     if (!(variance > kConstant * moments.product(i, i)) || !std::isfinite(variance)) continue;
     const double deviation = std::sqrt(variance / weight) / references[i - 1].factor;
-    if (!(deviation > kLastBits * std::abs(centre(i)))) continue;
-    places.push_back(i);
-    deviations.push_back(std::sqrt(variance));
+    if (!(deviation > kLastBits * std::abs(centre_of(references, moments, i)))) continue;
+    found.places.push_back(i);
+    found.deviations.push_back(std::sqrt(variance));
   }
-  const std::size_t n = places.size();
-  if (n == 0 || moments.n_rows < static_cast<std::int64_t>(n) + 1) return {};
-  std::vector<double> matrix(n * n);
-  std::vector<double> right(n);
+  const std::size_t n = found.places.size();
+  found.matrix.assign(n * n, 1.0);
+  const double mean = moments.gradient(n_places, 0) / weight;
   for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t place = found.places[i];
     for (std::size_t j = 0; j < i; ++j) {
-      matrix[i * n + j] = covariance(places[i], places[j]) / (deviations[i] * deviations[j]);
+      const double correlation = covariance(place, found.places[j]) / (found.deviations[i] * found.deviations[j]);
+      found.matrix[i * n + j] = found.matrix[j * n + i] = correlation;
     }
-    const double together = moments.gradient(n_places, places[i]) - moments.product(places[i], 0) * (gradient / weight);
-    right[i] = -together / deviations[i];
+    const double together = moments.gradient(n_places, place) - moments.product(place, 0) * mean;
+    found.right.push_back(-together / found.deviations[i]);
   }
-  const std::vector<double> effects = solve(std::move(matrix), std::move(right), fit.lambda / weight);
+  return found;
+}
+
+FittedModel find_model(const LinearFit& fit, const LinearLeaf& leaf, const std::vector<Reference>& references,
+                       const Moments& moments) {
+  const double weight = moments.product(0, 0);
+  const double gradient = moments.gradient(references.size() + 1, 0);
+  if (!(weight > 0.0) || !std::isfinite(weight)) return {};
+  const double ridge = fit.lambda / weight;
+  Equations equations = make_equations(references, moments);
+  if (fit.check) {
+    // A column of noise lowers twice the loss by this much on average.
+    const double noise = std::max(moments.squares - gradient * (gradient / weight), 0.0) / weight;
+    equations = equations.take(choose_terms(equations.matrix, equations.right, ridge, kTermGain * noise));
+  }
+  const std::size_t n = equations.places.size();
+  if (n == 0 || moments.n_rows < static_cast<std::int64_t>(n) + 1) return {};
+  FittedModel found;
+  found.weight = weight;
+  found.factor = Factor(equations.matrix, n, ridge);
+  std::vector<double> effects = equations.right;
+  found.factor.solve(effects.data());
   double largest = 0.0;
   for (const double e : effects) {
     if (!std::isfinite(e)) return {};
     largest = std::max(largest, std::abs(e));
   }
-  Model model;
+  Model& model = found.model;
   model.constant =
       leaf_output(gradient, weight, static_cast<double>(moments.n_rows), fit.rules, fit.damp_from, &leaf.parent);
   for (std::size_t i = 0; i < n; ++i) {
-    if (!(std::abs(effects[i]) > kNegligible * largest)) continue;
-    const double coefficient = effects[i] / deviations[i] * references[places[i] - 1].factor;
-    if (!std::isfinite(coefficient) || coefficient == 0.0 || !std::isfinite(centre(places[i]))) continue;
-    model.column.push_back(leaf.columns[places[i] - 1]);
+    const std::size_t place = equations.places[i];
+    const double scale = references[place - 1].factor / equations.deviations[i];
+    const double coefficient = effects[i] / equations.deviations[i] * references[place - 1].factor;
+    const double centre = centre_of(references, moments, place);
+    const bool is_used = std::abs(effects[i]) > kNegligible * largest && std::isfinite(coefficient) &&
+                         coefficient != 0.0 && std::isfinite(centre);
+    if (!is_used && fit.check) return {};  // the factor is of all terms
+    if (!is_used) continue;
+    model.column.push_back(leaf.columns[place - 1]);
     model.coefficient.push_back(coefficient);
-    model.centre.push_back(centre(places[i]));
+    model.centre.push_back(centre);
+    found.scale.push_back(scale);
   }
-  return model;
+  return found;
+}
+
+// ---- rows that are left out ----
+
+// Sums over rows of what each loses when it is left out of the fit. With c and c + u the values that the constant and
+// the model have without the row, its loss with the share s of the slopes changes by a s + b s^2 / 2,
+// where a = (g + h c) u and b = h u^2.
+struct LeftOut {
+  double a = 0.0, b = 0.0;
+  bool is_decisive = false;  // a row decides its own value
+
+  LeftOut& operator+=(const LeftOut& o) {
+    a += o.a;
+    b += o.b;
+    is_decisive |= o.is_decisive;
+    return *this;
+  }
+
+  // The share of the slopes that is best for rows that are left out: those of the leaf, and of average leaves of its
+  // tree, which say how far slopes can be trusted in these data. 0 where slopes do not help.
+  double share(const LeftOut& tree) const {
+    if (is_decisive) return 0.0;
+    const double slope = a + kTreeLeaves * tree.a;
+    const double curvature = b + kTreeLeaves * tree.b;
+    return slope < 0.0 && curvature > 0.0 ? std::min(-slope / curvature, 1.0) : 0.0;
+  }
+};
+
+LeftOut average(const std::vector<LeftOut>& leaves, const std::vector<char>& wanted) {
+  LeftOut sum;
+  double n = 0.0;
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    if (!wanted[l] || leaves[l].is_decisive) continue;
+    sum += leaves[l];
+    n += 1.0;
+  }
+  if (n > 0.0) sum = {sum.a / n, sum.b / n};
+  return sum;
+}
+
+LeftOut leave_rows_out(const LinearFit& fit, const LinearLeaf& leaf, const FittedModel& fitted, const Block& block) {
+  const Model& model = fitted.model;
+  const std::size_t n = model.column.size();
+  const double share = 1.0 / (fitted.weight + fit.rules.lambda_l2);
+  std::vector<double> z(n);
+  LeftOut found;
+  visit(*fit.raw, [&](const auto& read) {
+    for (std::int64_t i = block.begin; i < block.end; ++i) {
+      const RowIdx row = leaf.rows[i];
+      double slope = 0.0;
+      for (std::size_t t = 0; t < n; ++t) {
+        const double x = read(row, model.column[t]) - model.centre[t];
+        slope += model.coefficient[t] * x;
+        z[t] = x * fitted.scale[t];
+      }
+      if (!std::isfinite(slope)) continue;
+      fitted.factor.solve_lower(z.data());
+      double leverage = share;
+      for (const double y : z) leverage += y * y;
+      const auto g = static_cast<double>(fit.gradient[row]);
+      const double h = fit.hessian != nullptr ? static_cast<double>(fit.hessian[row]) : 1.0;
+      if (!(h * leverage < kMaxLeverage)) {
+        found.is_decisive = true;
+        return;
+      }
+      const double plain = model.constant;
+      const double v = plain + slope;
+      const double c = plain + share * (g + h * plain) / (1.0 - h * share);
+      const double u = v + leverage * (g + h * v) / (1.0 - h * leverage) - c;
+      found += {(g + h * c) * u, h * u * u};
+    }
+  });
+  return found;
 }
 
 // The constant, computed from the residuals minus the linear terms.
@@ -246,6 +347,27 @@ std::vector<Block> cut_blocks(std::span<const LinearLeaf> leaves, const std::vec
   return blocks;
 }
 
+// Models keep the share of their slopes that helps rows which are left out of the fit, or none.
+void check_models(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves,
+                  std::vector<FittedModel>& fitted) {
+  std::vector<char> wanted(leaves.size());
+  for (std::size_t l = 0; l < leaves.size(); ++l) wanted[l] = !fitted[l].model.column.empty();
+  const std::vector<Block> blocks = cut_blocks(leaves, wanted);
+  std::vector<LeftOut> parts(blocks.size());
+  team.for_each(static_cast<std::int64_t>(blocks.size()), [&](std::int64_t b, int) {
+    const Block& block = blocks[at(b)];
+    parts[at(b)] = leave_rows_out(fit, leaves[block.leaf], fitted[block.leaf], block);
+  });
+  std::vector<LeftOut> totals(leaves.size());
+  for (std::size_t b = 0; b < blocks.size(); ++b) totals[blocks[b].leaf] += parts[b];
+  const LeftOut tree = average(totals, wanted);
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    const double share = totals[l].share(tree);
+    if (share == 0.0) fitted[l].model = {};
+    for (double& coefficient : fitted[l].model.coefficient) coefficient *= share;
+  }
+}
+
 std::vector<Model> find_models(Team& team, const LinearFit& fit, std::span<const LinearLeaf> leaves) {
   const auto n_leaves = static_cast<std::int64_t>(leaves.size());
   std::vector<char> candidate(leaves.size());
@@ -269,13 +391,19 @@ std::vector<Model> find_models(Team& team, const LinearFit& fit, std::span<const
       continue;
     }
     total.n_rows += parts[b].n_rows;
+    total.squares += parts[b].squares;
     for (std::size_t i = 0; i < total.sums.size(); ++i) total.sums[i] += parts[b].sums[i];
   }
+  std::vector<FittedModel> fitted(leaves.size());
+  team.for_each(n_leaves, [&](std::int64_t i, int) {
+    const std::size_t l = at(i);
+    if (candidate[l]) fitted[l] = find_model(fit, leaves[l], references[l], moments[l]);
+  });
+  if (fit.check) check_models(team, fit, leaves, fitted);
   std::vector<Model> models(leaves.size());
   team.for_each(n_leaves, [&](std::int64_t i, int) {
     const std::size_t l = at(i);
-    if (!candidate[l]) return;
-    models[l] = find_model(fit, leaves[l], references[l], moments[l]);
+    models[l] = std::move(fitted[l].model);
     if (fit.refit.label != nullptr && !models[l].column.empty()) {
       models[l].constant = refit_constant(fit, leaves[l], models[l]);
     }

@@ -55,6 +55,7 @@ struct LinearFit {
   double lambda = 0.0;              // ridge on the coefficients of standardised columns
   double extrapolation = 0.0;       // how far values may leave the range of the leaf's rows, in widths of that range
   double learning_rate = 1.0;
+  bool check = false;  // whether a leaf is linear only where that helps rows left out of its fit
 };
 
 // A leaf of a grown tree.

@@ -100,17 +100,39 @@ struct CategorySearcher {
 
   const Category& at(int place) const { return categories[order[place]]; }
 
-  // One after another: few sets are tried.
+  // With extra_trees one of the admissible sets is tried.
   CategoryRange find() const {
+    int only = -1;
+    if (a.extra_trees != 0) {
+      int n_sets = 0;
+      for_each_set([&](const Sums&, const Sums&, int, int) { ++n_sets; });
+      if (n_sets == 0) return CategoryRange{};
+      only = static_cast<int>(random % static_cast<uint64_t>(n_sets));
+    }
+    CategoryRange best;
+    int number = 0;
+    for_each_set([&](const Sums& left, const Sums& right, int first, int last) {
+      if (only >= 0 && number++ != only) return;
+      const double both = gain(left) + gain(right);
+      if (both > best.gain) {
+        best.gain = both;
+        best.first = first;
+        best.last = last;
+        best.left = left;
+      }
+    });
+    return best;
+  }
+
+  // Calls body(left, right, first, last) for each admissible set. One after another: there are few.
+  template <class Body>
+  void for_each_set(const Body& body) const {
     const SplitRules& r = *leaf.rules;
     const int half = (n_tried + 1) / 2;
     const int most = one_hot ? n_tried : (r.max_cat_threshold < half ? r.max_cat_threshold : half);
-    int only = -1;
-    if (a.extra_trees != 0 && most > 0) only = static_cast<int>(random % static_cast<uint64_t>(most));
-    CategoryRange best;
     for (int direction = 0; direction < (one_hot ? 1 : 2); ++direction) {
       Sums left{0, 0, 0};
-      double n_since = 0.0;  // rows since the last set that was tried
+      double n_since = 0.0;  // rows since the last set
       for (int i = 0; i < most; ++i) {
         const int place = direction == 0 ? i : n_tried - 1 - i;
         if (one_hot) left = Sums{0, 0, 0};
@@ -124,17 +146,9 @@ struct CategorySearcher {
         }
         if (!one_hot && n_since < r.min_data_per_group) continue;
         n_since = 0.0;
-        if (only >= 0 && i != only) continue;
-        const double both = gain(left) + gain(right);
-        if (both > best.gain) {
-          best.gain = both;
-          best.first = one_hot || direction == 1 ? place : 0;
-          best.last = one_hot || direction == 0 ? place : n_tried - 1;
-          best.left = left;
-        }
+        body(left, right, one_hot || direction == 1 ? place : 0, one_hot || direction == 0 ? place : n_tried - 1);
       }
     }
-    return best;
   }
 
   // Categories without rows here go with the rest; so do unknown ones, unless they were chosen.

@@ -145,7 +145,7 @@ struct Search {
 };
 
 inline int only_threshold(const Args& a, const Node& node, int f, const DeviceFeature& feature) {
-  if (a.extra_trees == 0) return -1;
+  if (a.extra_trees == 0 || feature.l2 != 0.0) return -1;  // statistics are searched whole
   const uint64_t random = random_bits(a.task->extra_key ^ node.key, static_cast<uint64_t>(f));
   const int n = feature.n_value_bins - (feature.has_missing != 0 ? 0 : 1);
   return static_cast<int>(random % static_cast<uint64_t>(n > 1 ? n : 1));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,6 @@ def test_importance_is_credited_to_the_sources() -> None:
         {"monotone_constraints": [0, 0, 0, 1]},
         {"interaction_constraints": [[0, 1], [2, 3]]},
         {"feature_contri": [1, 1, 1, 0.5]},
-        {"linear_tree": True},
     ],
     ids=str,
 )
@@ -162,6 +162,55 @@ def test_auto_gives_way_and_on_is_refused(options: dict[str, Any]) -> None:
     assert gs.train({**PARAMS, **options}, data_set(x, y), 3).model.derived is None
     with pytest.raises(ParameterError, match="cat_target_statistics"):
         gs.train({**PARAMS, **options, "cat_target_statistics": "on"}, data_set(x, y), 3)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_linear_leaves_have_slopes_of_the_users_numbers_alone(check: bool) -> None:
+    x, y = rows()
+    other, z = rows(1)
+    train_set = data_set(x, 3 * x[:, 3] + y, params={"linear_tree": True})
+    valid = train_set.create_valid(other, 3 * other[:, 3] + z)
+    record: dict[str, Any] = {}
+    params = {**PARAMS, "objective": "regression", "linear_tree": True, "linear_check": check}
+    model = gs.train(params, train_set, 10, [valid], callbacks=[gs.record_evaluation(record)])
+    assert model.model.derived is not None
+    linear = model.model.forest.linear
+    assert linear is not None
+    assert set(linear["linear_column"].tolist()) == {3}
+    p = model.predict(other)
+    loss = np.mean((p - (3 * other[:, 3] + z).astype(np.float32)) ** 2)
+    assert record["valid_0"]["l2"][-1] == pytest.approx(loss, rel=1e-9)
+    again = gs.Booster(model_str=model.model_to_string())
+    assert np.array_equal(again.predict(other), p)
+
+
+def test_shrinkage_follows_from_the_variances() -> None:
+    """Categories that explain little are shrunk more; numbers that are given are kept."""
+    rng = np.random.default_rng(5)
+    x = np.column_stack([rng.integers(0, 300, 6000), rng.integers(0, 300, 6000)]).astype(float)
+    effect = rng.normal(size=300)
+    y = 3 * effect[x[:, 0].astype(int)] + 0.2 * effect[x[:, 1].astype(int)] + rng.normal(size=6000)
+    shared = {"verbosity": -1, "cat_target_statistics": "on", "cat_combinations": 1}
+
+    def train(**more: Any) -> gs.Booster:
+        return gs.train({**shared, **more}, gs.Dataset(x, y, categorical_feature=[0, 1]), 5)
+
+    def statistics(model: gs.Booster) -> list[Array]:
+        learned = model.model.derived.statistics
+        return [learned.values[a:b, 0] for a, b in pairwise(learned.offsets)]
+
+    auto, strong, weak = (train(cat_prior_weight=w) for w in ("auto", 0.5, 200.0))
+    assert np.array_equal(statistics(auto)[0], statistics(strong)[0])
+    assert 0.0 < np.std(statistics(auto)[1]) < np.std(statistics(strong)[1])
+    assert np.std(statistics(weak)[1]) <= np.std(statistics(auto)[1])
+    assert train(cat_prior_weight=5, cat_statistics_l2=50).model_to_string(
+        num_iteration=5
+    ) != train(cat_prior_weight=5, cat_statistics_l2="auto").model_to_string(num_iteration=5)
+    texts = {
+        train(cat_prior_weight="auto", cat_statistics_l2="auto", num_threads=n).model_to_string()
+        for n in (1, 3)
+    }
+    assert len(texts) == 1
 
 
 def test_what_cannot_change_such_a_model() -> None:

@@ -83,7 +83,7 @@ CASES = {
         params={"expectile_alpha": 0.8},
         curvature=1.0,
     ),
-    "poisson": Case(lambda s, y, w: np.exp(s) - y * s, "count", curvature=np.exp(0.7)),
+    "poisson": Case(lambda s, y, w: np.exp(s) - y * s, "count", curvature=1.0),
     "gamma": Case(lambda s, y, w: y * np.exp(-s) + s, "positive", curvature=1.0),
     "tweedie": Case(
         lambda s, y, w: y * np.exp(-0.3 * s) / 0.3 + np.exp(0.7 * s) / 0.7,
@@ -524,6 +524,21 @@ def test_exposures_must_be_positive() -> None:
     params = {"objective": "cross_entropy_lambda", "verbosity": -1}
     with pytest.raises(DataError, match="weight of row 1 of the training data"):
         train(params, Dataset([[0.0], [1.0]], [0, 1], weight=[1, 0]), 1)
+
+
+def test_poisson_takes_half_steps_where_counts_are_rare() -> None:
+    """As LightGBM does everywhere: there the default is 0.7, elsewhere whole steps."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1000, 2))
+    rate = np.exp(np.clip(x[:, 0], -1, 1))
+    for label, step in ((rng.poisson(0.1 * rate), 0.7), (rng.poisson(50 * rate), 1e-300)):
+
+        def text(label: Any = label, **more: Any) -> bytes:
+            params = {"objective": "poisson", "verbosity": -1, **more}
+            return train(params, Dataset(x, label), 5).predict(x).tobytes()
+
+        assert text() == text(poisson_max_delta_step="auto") == text(poisson_max_delta_step=step)
+        assert text() != text(poisson_max_delta_step=0.3)
 
 
 @pytest.mark.parametrize(

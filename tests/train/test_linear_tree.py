@@ -19,7 +19,9 @@ from gossamer.errors import DataError, ParameterError
 from gossamer.tree import Tree
 
 Array = npt.NDArray[Any]
-LINEAR = {"linear_tree": True, "num_leaves": 8, "num_threads": 1, "verbosity": -1}
+CHECKED = {"linear_tree": True, "num_leaves": 8, "num_threads": 1, "verbosity": -1}
+# What follows is about the fit of leaves: all that can be linear are.
+LINEAR = {**CHECKED, "linear_check": False}
 
 
 def _rows(n: int = 600, seed: int = 0, n_columns: int = 4) -> tuple[Array, Array]:
@@ -476,8 +478,110 @@ class TestModels:
         np.testing.assert_array_equal(model.predict(x), model.booster_.predict(x))
 
 
+def _left_out(x: Array, g: Array, h: Array) -> tuple[float, float]:
+    """How the loss of left-out rows changes with the share s of the slopes: a s + b s^2 / 2.
+
+    Every row is left out once, and the leaf fitted again without it.
+    """
+    a = b = 0.0
+    for i in range(len(x)):
+        others = np.arange(len(x)) != i
+        slopes, constant, mean = _fit_leaf(x[others], g[others], h[others], 0.0)
+        plain = -g[others].sum() / h[others].sum()
+        slope = constant + (x[i] - mean) @ slopes - plain
+        a += (g[i] + h[i] * plain) * slope
+        b += h[i] * slope**2
+    return a, b
+
+
+class TestCheck:
+    """Leaves are linear where that helps rows which are left out of the fit."""
+
+    @pytest.mark.parametrize("objective", ["regression", "binary"])
+    def test_the_share_of_the_slopes_comes_from_left_out_rows(self, objective: str) -> None:
+        rng = np.random.default_rng(4)
+        x = rng.normal(size=(400, 1))
+        signal = np.sin(3 * x[:, 0]) + 0.5 * x[:, 0]
+        y = signal + 0.7 * rng.normal(size=400)
+        params = {**CHECKED, "objective": objective, "num_leaves": 5}
+        label = y.astype(np.float32)
+        if objective == "binary":
+            label = (rng.random(400) < 1 / (1 + np.exp(-3 * signal))).astype(np.float32)
+        model = gs.train(params, gs.Dataset(x, label=label), 2)
+        before = model.predict(x, num_iteration=1, raw_score=True)
+        p = 1 / (1 + np.exp(-before))
+        g, h = (
+            (before - label, np.ones(400)) if objective == "regression" else (p - label, p - p * p)
+        )
+        leaves = model.predict(x, pred_leaf=True)[:, 1]
+        rows = [np.flatnonzero(leaves == leaf) for leaf in range(5)]
+        fits = [_fit_leaf(x[r], g[r], h[r], 0.0) for r in rows]
+        noise = [
+            (np.sum(g[r] ** 2) - np.sum(g[r]) ** 2 / np.sum(h[r])) / np.sum(h[r]) for r in rows
+        ]
+        gains = [
+            (np.sum(h[r] * (x[r, 0] - mean) ** 2) * slopes[0] ** 2)
+            for r, (slopes, _, mean) in zip(rows, fits, strict=True)
+        ]
+        tried = [gain > 2 * own for gain, own in zip(gains, noise, strict=True)]
+        assert 1 < sum(tried) <= 5
+        changes = [
+            _left_out(x[r], g[r], h[r]) if t else (0.0, 0.0)
+            for r, t in zip(rows, tried, strict=True)
+        ]
+        mean_a, mean_b = np.sum(changes, axis=0) / sum(tried)
+        tree = model.model.forest.tree(1)
+        begin, coefficient = tree.linear["linear_begin"], tree.linear["linear_coefficient"]
+        for leaf, (a, b) in enumerate(changes):
+            share = min(max(-(a + 2 * mean_a) / (b + 2 * mean_b), 0.0), 1.0) if tried[leaf] else 0.0
+            own = coefficient[begin[leaf] : begin[leaf + 1]]
+            assert len(own) == (share > 0)
+            if share:
+                assert own[0] == pytest.approx(0.1 * share * fits[leaf][0][0], rel=1e-3)
+
+    def test_steps_and_noise_stay_constant(self) -> None:
+        """Slopes that fit noise cost nearly nothing; unchecked ones do."""
+        rng = np.random.default_rng(0)
+        x, other = rng.standard_cauchy(size=(2, 3000, 4))
+        step = [2.0 * (t[:, 0] > 0) + (t[:, 1] > 1) for t in (x, other)]
+        y = step[0] + 2 * rng.normal(size=3000)
+        loss = {}
+        for name, more in {
+            "plain": {"linear_tree": False},
+            "checked": {},
+            "unchecked": {"linear_check": False},
+        }.items():
+            params = {**CHECKED, "num_leaves": 31, **more}
+            model = gs.train(params, gs.Dataset(x, label=y), 60)
+            loss[name] = np.mean((model.predict(other) - step[1]) ** 2)
+        extra = {name: loss[name] - loss["plain"] for name in ("checked", "unchecked")}
+        assert extra["checked"] < 0.005 * (loss["plain"] + 4.0)  # 4: the variance of the noise
+        assert extra["unchecked"] > 5 * max(extra["checked"], 0.01)
+
+    def test_slopes_that_help_are_kept(self) -> None:
+        x, y = _rows(2000)
+        other, z = _rows(2000, seed=1)
+        loss = {}
+        for linear in (False, True):
+            params = {**CHECKED, "linear_tree": linear}
+            model = gs.train(params, gs.Dataset(x, label=y), 60)
+            loss[linear] = np.mean((model.predict(other) - z) ** 2)
+        assert loss[True] < 0.6 * loss[False]
+
+    def test_a_row_that_decides_its_own_value(self) -> None:
+        x = np.zeros((60, 2))
+        x[:30, 0] = 1
+        x[0, 1], x[30, 1] = 1e6, -1e6  # leverage 1
+        y = np.r_[np.full(30, 5.0), np.full(30, -5.0)]
+        y[0], y[30] = 100.0, -100.0
+        params = {**CHECKED, "min_data_in_leaf": 5, "min_data_in_bin": 1, "num_leaves": 2}
+        forest = gs.train(params, gs.Dataset(x, label=y), 5).model.forest
+        assert forest.linear is None or len(forest.linear["linear_column"]) == 0
+
+
 class TestDeterminism:
-    def test_threads_and_levels(self) -> None:
+    @pytest.mark.parametrize("check", [True, False])
+    def test_threads_and_levels(self, check: bool) -> None:
         x, y = _rows(5000, n_columns=6)
         x[::11, 2] = np.nan
         found = set()
@@ -486,7 +590,8 @@ class TestDeterminism:
             for level in _native.kernel_levels():
                 _native.set_kernel_level(level)
                 for n_threads in (1, 2, 3, 8):
-                    params = {**LINEAR, "num_threads": n_threads, "bagging_fraction": 0.8}
+                    params = {**CHECKED, "linear_check": check, "bagging_fraction": 0.8}
+                    params["num_threads"] = n_threads
                     model = gs.train(params, gs.Dataset(x, label=y), 6)
                     found.add(model.model_to_string())
                     found.add(str(model.predict(x, num_threads=n_threads).tobytes()))
@@ -505,11 +610,13 @@ class TestDeterminism:
         ),
         penalty=st.sampled_from([0.0, 1.0]),
         seed=st.integers(0, 5),
+        check=st.booleans(),
     )
-    def test_any_table(self, x: Array, penalty: float, seed: int) -> None:
+    def test_any_table(self, x: Array, penalty: float, seed: int, check: bool) -> None:
         """Scores are finite, predictions to the bit, and within the model's bounds."""
         y = np.random.default_rng(seed).normal(size=len(x))
         params = {**LINEAR, "min_data_in_leaf": 2, "linear_lambda": penalty, "min_data_in_bin": 1}
+        params["linear_check"] = check
         model = gs.train(params, gs.Dataset(x, label=y), 5, keep_training_booster=True)
         assert model.training is not None
         prediction = model.predict(x)

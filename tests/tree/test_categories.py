@@ -143,6 +143,29 @@ def test_model_is_the_same_for_any_number_of_threads(
     assert models[0].model.forest.arrays["category"].size > 0
 
 
+def test_extra_trees_split_columns_of_many_categories() -> None:
+    """A random set is drawn from those that have rows enough; most others of 700 have not."""
+    x, label = make(n_categories=700, n_rows=6000)
+    trees = {}
+    for extra in (False, True):
+        params = {**PARAMS, "learning_rate": 0.1, "extra_trees": extra}
+        model = gs.train(params, data_set(x[:4000], label[:4000], [0, 2]), 30)
+        trees[extra] = int((model.model.forest.arrays["column"] == 0).sum())
+    assert trees[True] > 0.5 * trees[False]
+
+
+def test_extra_trees_search_statistics_whole() -> None:
+    """Where every column is a statistic there is no threshold to draw."""
+    x, label = make(n_categories=700, n_rows=3000)
+    shared = {"verbosity": -1, "cat_target_statistics": "on", "cat_combinations": 1}
+    data = {"data": x[:, [0, 2]], "label": label, "categorical_feature": [0, 1]}
+    both = [
+        gs.train({**shared, "extra_trees": extra}, gs.Dataset(**data), 10).predict(x[:, [0, 2]])
+        for extra in (False, True)
+    ]
+    np.testing.assert_array_equal(*both)
+
+
 @pytest.mark.parametrize(
     ("n_categories", "statistics"), [(30, "off"), (700, "off"), (700, "auto"), (30, "on")]
 )

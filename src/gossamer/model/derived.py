@@ -18,8 +18,14 @@ from gossamer import _native
 from gossamer.data import Table
 from gossamer.data.built import BuiltData
 from gossamer.data.categories.statistic_columns import choose_encoded, choose_sources
-from gossamer.data.categories.target_statistics import TargetStatistics
+from gossamer.data.categories.target_statistics import (
+    Codes,
+    Source,
+    TargetStatistics,
+    source_keys,
+)
 from gossamer.data.categories.target_sums import class_targets
+from gossamer.data.categories.variance_components import find_prior_weight
 from gossamer.data.storage.binned import BinnedTable, bin_table, put_beside
 from gossamer.data.storage.on_disk import write_beside
 from gossamer.data.storage.row_files import blocks
@@ -29,9 +35,15 @@ from gossamer.objectives import Objective
 from gossamer.params import Params
 from gossamer.params.check_method import splits_by_value
 from gossamer.params.traits import Kind
-from gossamer.threads import resolve_threads
+from gossamer.threads import map_on_threads, resolve_threads
 
-# Options that speak of the user's columns one by one, and linear leaves, which need their values.
+# With cat_statistics_l2="auto": the L2 penalty for each row that the prior counts for (the ratio of
+# the defaults, 50 and 5), and its bounds: less than the default was never better.
+L2_PER_ROW: Final = 10.0
+LEAST_L2: Final = 50.0
+MOST_L2: Final = 200.0
+
+# Options that speak of the user's columns one by one.
 _NOT_WITH: Final = (
     "monotone_constraints",
     "interaction_constraints",
@@ -40,7 +52,6 @@ _NOT_WITH: Final = (
     "cegb_penalty_feature_lazy",
     "cegb_penalty_feature_coupled",
     "forcedsplits_filename",
-    "linear_tree",
 )
 
 
@@ -231,6 +242,7 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     targets = _targets(data, objective)
     n_statistics = 1 + (1 if targets.ndim == 1 else len(targets))
     check_statistics(params, data, objective, len(codes), len(sources) * n_statistics)
+    rows, l2 = _shrinkage(params, codes, n_codes, sources, targets, data.targets.weight, n_threads)
     statistics, values = TargetStatistics.fit(
         codes,
         n_codes,
@@ -238,7 +250,7 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
         data.targets.weight,
         sources=sources,
         counts=True,
-        prior_weight=params.cat_prior_weight,
+        prior_weight=rows,
         seed=params.data_random_seed,
         num_threads=n_threads,
     )
@@ -255,11 +267,38 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
         table = put_beside(binned, right, n_threads)
     for i in encoded:  # both kinds of splits together are worse than either
         table.bins.hide(int(features[i]))
-    for feature in range(binned.binning.n_features, table.binning.n_features):
-        table.bins.set_l2(feature, params.cat_statistics_l2)
+    first = binned.binning.n_features
+    for feature in range(first, table.binning.n_features):  # constant statistics are no features
+        source = int(right.binning.columns[feature - first]) // statistics.n_statistics
+        table.bins.set_l2(feature, l2[source])
     bins = right.binning
     empty = _native.BinMatrix(bins.columns, bins.upper, bins.offsets, int(bins.missing_kind), 0)
     return DerivedTables(derived, table, BinnedTable(bins, empty), params)
+
+
+def _shrinkage(
+    params: Params,
+    codes: Codes,
+    n_codes: Sequence[int],
+    sources: Sequence[Source],
+    targets: npt.NDArray[Any],
+    weight: npt.NDArray[Any] | None,
+    n_threads: int,
+) -> tuple[list[float], list[float]]:
+    """For each source how many rows the prior counts for, and the L2 penalty of its splits."""
+    wanted, l2 = params.cat_prior_weight, params.cat_statistics_l2
+    found: list[float] = []
+    if "auto" in (wanted, l2):
+
+        def find(s: int) -> float:
+            keys = source_keys(codes, np.asarray(n_codes, dtype=np.int64), sources[s])
+            return find_prior_weight(keys, targets, weight)
+
+        found = map_on_threads(find, len(sources), n_threads)
+    rows = found if wanted == "auto" else [float(wanted)] * len(sources)
+    if l2 == "auto":
+        return rows, [float(np.clip(L2_PER_ROW * n, LEAST_L2, MOST_L2)) for n in found]
+    return rows, [float(l2)] * len(sources)
 
 
 def check_options(params: Params) -> None:

@@ -48,6 +48,7 @@ class ParamFields:
     linear_tree: bool
     linear_lambda: float
     linear_extrapolation: float
+    linear_check: bool
     forcedsplits_filename: str
 
     # Sampling
@@ -81,7 +82,7 @@ class ParamFields:
     reg_sqrt: bool
     alpha: float
     fair_c: float
-    poisson_max_delta_step: float
+    poisson_max_delta_step: float | str
     tweedie_variance_power: float
     huber_slope: float
     expectile_alpha: float
@@ -167,8 +168,8 @@ class ParamFields:
     max_cat_to_onehot: int
     cat_target_statistics: str
     cat_combinations: int
-    cat_prior_weight: float
-    cat_statistics_l2: float
+    cat_prior_weight: float | str
+    cat_statistics_l2: float | str
 
     # Constraints
     monotone_constraints: ByColumn[int]

@@ -35,6 +35,7 @@ NOT_LIGHTGBMS: Final = frozenset(
         "lambdarank_num_pair_per_sample",
         "lambdarank_pair_method",
         "lambdarank_score_normalization",
+        "linear_check",
         "linear_extrapolation",
         "max_conflict_rate",
         "max_ctr_complexity",

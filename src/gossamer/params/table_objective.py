@@ -110,9 +110,11 @@ OBJECTIVE: Final = (
     _objective(
         "poisson_max_delta_step",
         (),
-        "float",
-        0.7,
-        "For `poisson`: keeps the hessian away from zero.",
+        "auto_float",
+        "auto",
+        "For `poisson`: hessians are multiplied by exp of this, so that 0.7, LightGBM's default, "
+        "halves every step. `auto`: 0.7 for rare counts (labels whose variance is more than twice "
+        "their squared mean), none for others.",
         low=0,
         low_open=True,
     ),

@@ -85,7 +85,8 @@ TREE: Final = (
         ("extra_tree",),
         "bool",
         False,
-        "Try a single random threshold per feature instead of all of them.",
+        "Try a single random threshold per feature instead of all of them, or a single set of "
+        "categories; target statistics are searched whole.",
     ),
     _tree(
         "extra_seed", (), "int", 6, "Seed of the random thresholds of `extra_trees`.", seed_number=5
@@ -95,9 +96,9 @@ TREE: Final = (
         ("linear_trees",),
         "bool",
         False,
-        "Give every leaf a linear model of the numerical columns on the way to it instead of a "
-        "constant. Training then needs the raw values: give it to `Dataset` too where that is "
-        "constructed before.",
+        "Give leaves a linear model of the numerical columns on the path to them instead of a "
+        "constant, where `linear_check` finds that it helps. Training then needs the raw values: "
+        "give it to `Dataset` too where that is constructed before.",
         raw_values=True,
     ),
     _tree(
@@ -118,6 +119,15 @@ TREE: Final = (
         "multiple of their range; a huge number: as far as the line goes, as in LightGBM.",
         low=0,
         high=1e9,
+    ),
+    _tree(
+        "linear_check",
+        (),
+        "bool",
+        True,
+        "Give a leaf of `linear_tree` slopes only where they lower the loss of rows that are left "
+        "out of its fit, and only as far as they do; false: wherever they can be fitted, as in "
+        "LightGBM.",
     ),
     _tree(
         "forcedsplits_filename",
@@ -185,9 +195,10 @@ CATEGORICAL: Final = (
     _categorical(
         "cat_prior_weight",
         (),
-        "float",
+        "auto_float",
         5.0,
-        "Rows that the mean of all labels counts for in the statistic of a category.",
+        "Rows that the mean of all labels counts for in the statistic of a category. `auto`: for "
+        "each column by how much labels vary within its categories and between them.",
         low=0,
         low_open=True,
         fixed=True,
@@ -195,9 +206,10 @@ CATEGORICAL: Final = (
     _categorical(
         "cat_statistics_l2",
         (),
-        "float",
+        "auto_float",
         50.0,
-        "L2 penalty added in splits of target statistics.",
+        "L2 penalty added in splits of target statistics. `auto`: ten times the rows that "
+        "`cat_prior_weight=auto` finds for the column, from 50 to 200.",
         low=0,
         fixed=True,
     ),

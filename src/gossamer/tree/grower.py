@@ -75,6 +75,7 @@ def make_grow_params(params: Params) -> _native.GrowParams:
     grow.max_cat_to_onehot = min(params.max_cat_to_onehot, _MAX_BINS)
     grow.linear_lambda = params.linear_lambda
     grow.linear_extrapolation = params.linear_extrapolation
+    grow.linear_check = params.linear_check
     grow.fraction_by_tree = params.feature_fraction
     grow.fraction_by_level = params.feature_fraction_bylevel
     grow.fraction_by_node = params.feature_fraction_bynode

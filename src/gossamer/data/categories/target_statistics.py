@@ -85,7 +85,7 @@ class TargetStatistics:
         *,
         sources: Sequence[Source],
         counts: bool = False,
-        prior_weight: float = 5.0,
+        prior_weight: float | Sequence[float] = 5.0,
         seed: int = 1,
         num_threads: int = 0,
     ) -> tuple[TargetStatistics, npt.NDArray[np.float32]]:
@@ -99,7 +99,8 @@ class TargetStatistics:
             sources: Columns, and combinations of columns, to be encoded.
             counts: Whether the number of rows of a category is a statistic too, the last one of
                 each source. It knows no labels, so it is the same for all training rows.
-            prior_weight: Rows of average weight that the mean of all rows counts for.
+            prior_weight: Rows of average weight that the mean of all rows counts for; or one number
+                for each source.
             seed: Of the order of the rows.
             num_threads: 0 or less: all.
 
@@ -122,16 +123,21 @@ class TargetStatistics:
         sources = tuple(tuple(int(column) for column in source) for source in sources)
         n_rows = _check_codes(codes, places)
         _check_sources(sources, places, _bad_data)
-        sums = TargetSums.of(targets, weight, n_rows, prior_weight)
+        sums = TargetSums.of(targets, weight, n_rows)
+        shrunk = (
+            [sums.shrink(rows) for rows in prior_weight]
+            if isinstance(prior_weight, Sequence)
+            else [sums.shrink(prior_weight)] * len(sources)
+        )
         order = random_order(n_rows, seed)
         prior = np.append(sums.prior, 0.0) if counts else sums.prior
         encoded = np.empty((len(sources) * len(prior), n_rows), dtype=np.float32)
 
         def learn(s: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32]]:
-            keys = _keys(codes, places, sources[s])
+            keys = source_keys(codes, places, sources[s])
             rows = order[stable_order(keys[order], _n_keys(places, sources[s]))]
             out = encoded[s * len(prior) : (s + 1) * len(prior)]
-            return encode_in_order(keys[rows], rows, sums, out)
+            return encode_in_order(keys[rows], rows, shrunk[s], out)
 
         n_threads = resolve_threads(num_threads, n_rows, len(sources))
         tables = map_on_threads(learn, len(sources), n_threads)
@@ -168,7 +174,9 @@ class TargetStatistics:
             look_up = lookups[s]
             for begin in range(0, n_rows, _BLOCK):
                 block = slice(begin, begin + _BLOCK)
-                keys = _keys([column[block] for column in codes], self.n_codes, self.sources[s])
+                keys = source_keys(
+                    [column[block] for column in codes], self.n_codes, self.sources[s]
+                )
                 out[:, block] = look_up(keys)
 
         map_on_threads(encode, len(self.sources), n_threads)
@@ -317,7 +325,7 @@ def _n_keys(n_codes: npt.NDArray[np.int64], source: Source) -> int:
     return n_keys
 
 
-def _keys(codes: Codes, n_codes: npt.NDArray[np.int64], source: Source) -> npt.NDArray[Any]:
+def source_keys(codes: Codes, n_codes: npt.NDArray[np.int64], source: Source) -> npt.NDArray[Any]:
     """Keys of all rows; for one column its codes as they are."""
     if len(source) == 1:
         return codes[source[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +22,8 @@ class TargetSums:
         targets: int64 (targets, rows): label x weight, in `target_units`.
         weight: int64 (rows), in `weight_unit`; None: 1 each.
         prior: float64, the mean of each target.
-        prior_weight: How much the prior counts, in the units that the user gave weights in.
+        total: The sum of all weights, in the units that the user gave them in.
+        prior_weight: How much the prior counts, in the same units.
     """
 
     targets: npt.NDArray[np.int64]
@@ -30,17 +31,17 @@ class TargetSums:
     weight: npt.NDArray[np.int64] | None
     weight_unit: float
     prior: npt.NDArray[np.float64]
-    prior_weight: float
+    total: float
+    prior_weight: float = 0.0
 
     @classmethod
-    def of(cls, targets: Any, weight: Any, n_rows: int, prior_weight: float) -> TargetSums:
-        """Check labels and weights, and make them integers.
+    def of(cls, targets: Any, weight: Any, n_rows: int) -> TargetSums:
+        """Check labels and weights, and make them integers; the prior counts for nothing yet.
 
         Args:
             targets: One number per row, or targets x rows.
             weight: One number per row; None: 1 each.
             n_rows: Rows.
-            prior_weight: Rows of average weight that the prior counts for.
 
         Raises:
             DataError: If they are not finite, or not as many as the rows.
@@ -52,8 +53,6 @@ class TargetSums:
             )
         if not np.isfinite(table).all():
             raise _unusable("a label is not finite", expected="finite numbers")
-        if not (np.isfinite(prior_weight) and prior_weight > 0):
-            raise _unusable("prior_weight is out of range", got=prior_weight, expected="> 0")
         if weight is None:
             weights, weight_unit, total = None, 1.0, float(n_rows)
         else:
@@ -69,7 +68,17 @@ class TargetSums:
         units = np.array([unit for _, unit in parts])
         fixed = np.stack([values for values, _ in parts])
         prior = fixed.sum(axis=1) * units / total
-        return cls(fixed, units, weights, weight_unit, prior, prior_weight * total / n_rows)
+        return cls(fixed, units, weights, weight_unit, prior, total)
+
+    def shrink(self, rows: float) -> TargetSums:
+        """Let the prior count for so many rows of average weight.
+
+        Raises:
+            DataError: If that is not a number above 0.
+        """
+        if not (np.isfinite(rows) and rows > 0):
+            raise _unusable("prior_weight is out of range", got=rows, expected="> 0")
+        return replace(self, prior_weight=rows * self.total / self.targets.shape[1])
 
     def mean(
         self, sums: npt.NDArray[np.int64], total: npt.NDArray[np.int64], target: int

@@ -1,0 +1,1 @@
+"""Held-out losses of Gossamer with an option and without it."""
