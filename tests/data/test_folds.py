@@ -15,8 +15,10 @@ from gossamer.data.folds import (
     are_classes,
     read_folds,
     split_classes,
+    split_groups,
     split_queries,
     split_rows,
+    split_time,
 )
 
 
@@ -112,3 +114,22 @@ def test_splitters_are_given_labels_and_queries() -> None:
     read_folds(Splitter(), 3, np.array([5, 6, 7]))
     read_folds(Splitter(), 3, np.array([5, 6, 7]), np.array([2, 1]))
     assert seen == [(3, [5, 6, 7], None), (3, [5, 6, 7], [0, 0, 1])]
+
+
+def test_groups_and_times_stay_together() -> None:
+    group = np.array([3, 1, 3, 2, 2, 1, 4, 4, 4])
+    for seed in (None, 1, 2):
+        folds = split_groups(group, 9, 3, seed)
+        held = [set(group[fold.test].tolist()) for fold in folds]
+        assert sorted(g for each in held for g in each) == [1, 2, 3, 4]
+    day = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    folds = split_time(day, 10, 2)
+    assert [fold.test.tolist() for fold in folds] == [[4, 5], [6, 7, 8, 9]]
+    assert [fold.train.tolist() for fold in folds] == [[0, 1, 2, 3], [0, 1, 2, 3, 4, 5]]
+
+
+def test_queries_in_another_order() -> None:
+    sizes = np.full(12, 2)
+    one, other = split_queries(sizes, 3, seed=1), split_queries(sizes, 3, seed=2)
+    assert [len(fold.test) for fold in one] == [8, 8, 8]
+    assert any(not np.array_equal(a.test, b.test) for a, b in zip(one, other, strict=True))

@@ -99,3 +99,12 @@ def test_what_cannot_be_combined_is_refused(rows: Any) -> None:
         gs.GossamerRegressor(folds=1).fit(x, y)
     with pytest.raises(NotSupportedError, match="folds=8"):
         _ = gs.GossamerRegressor(n_estimators=2).fit(x, y).oof_score_
+
+
+def test_clusters_refuse(rows: Any) -> None:
+    pytest.importorskip("dask")
+    from gossamer.dask import DaskGossamerRegressor
+
+    for arguments in ({"folds": 3}, {"quality": "best"}, {"time_limit": 3}):
+        with pytest.raises(NotSupportedError, match=next(iter(arguments))):
+            DaskGossamerRegressor(**arguments).fit(*rows)

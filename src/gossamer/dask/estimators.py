@@ -126,6 +126,7 @@ class DaskGossamerModel(GossamerModel):
         Returns:
             The estimator itself.
         """
+        self._refuse_held_out("a Dask cluster")
         check_supported(self._checked_params())
         if self._needs_queries and options["group"] is None and options["query"] is None:
             raise DataError.because(

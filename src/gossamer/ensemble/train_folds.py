@@ -163,7 +163,11 @@ def train_folds(
     ]
     try:
         with SideBySide(stretches) as team:
-            trained = team.run([job.run for job in jobs])
+            try:
+                trained = team.run([job.run for job in jobs])
+            except BaseException:  # Ctrl-C while this thread waits for the others
+                schedule.is_over.set()
+                raise
     finally:
         close_callbacks(after)
     record = _make_record(built, parts, trained, own)

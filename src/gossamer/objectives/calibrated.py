@@ -81,7 +81,7 @@ class Calibrated(Objective):
             return self.inner.to_predictions(np.ascontiguousarray(shifted).ravel(), n_threads)
         found = self.inner.to_predictions(score, n_threads)
         if found.ndim == 1:
-            return np.interp(found, *self.knots[0])
+            return np.asarray(np.interp(found, *self.knots[0]))
         mapped = [np.interp(found[:, k], *knots) for k, knots in enumerate(self.knots)]
         columns = np.column_stack(mapped)
         total = columns.sum(axis=1, keepdims=True)

@@ -15,7 +15,7 @@ from gossamer.ensemble import train_folds, train_quality, train_refit
 from gossamer.ensemble.presets import check_quality
 from gossamer.ensemble.train_folds import check_seconds
 from gossamer.ensemble.train_quality import TimeLimit
-from gossamer.errors import ParameterError
+from gossamer.errors import NotSupportedError, ParameterError, message
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.sklearn.functions import LabelsFirst
@@ -105,6 +105,20 @@ class Ensembles(Parameters):
         if quality != "fast":
             return f"quality={quality!r}"
         return 'early_stopping="auto"' if is_auto else "plain"
+
+    def _refuse_held_out(self, where: str) -> None:
+        """Refuse arguments that make the training hold rows out, or end it by the clock.
+
+        Raises:
+            NotSupportedError: If there are some; `where` says what cannot do that.
+        """
+        how = self._how()
+        if how == "plain" and self._own("time_limit") is not None:
+            how = "time_limit"
+        if how != "plain":
+            raise NotSupportedError(
+                message(f"{how} cannot be used on {where}", hint="Train on one machine.")
+            )
 
     # ---- facts ----
 

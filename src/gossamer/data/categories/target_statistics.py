@@ -305,7 +305,7 @@ class TargetStatistics:
         if self.values.shape != (len(self.keys), self.n_statistics) or not self.n_statistics:
             raise _broken("keys, values and prior differ in length")
         if self.prior.ndim == 2 and len(self.prior) != len(self.sources):
-            raise _broken("prior and sources differ in length")
+            raise _broken("prior has a wrong type or shape: sources differ in number")
         largest = np.finfo(np.float32).max  # what the prior is read as
         if not (np.isfinite(self.values).all() and np.all(np.abs(self.prior) <= largest)):
             raise _broken("a value is not finite")
