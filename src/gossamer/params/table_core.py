@@ -323,7 +323,9 @@ RUN: Final = (
         "int",
         0,
         "Importance written into a text model: 0 counts splits, 1 sums gains.",
-        supported=False,
+        changes_model=False,
+        low=0,
+        high=1,
     ),
     _run(
         "snapshot_freq",

@@ -15,7 +15,7 @@ from gossamer.ensemble import train_folds, train_quality, train_refit
 from gossamer.ensemble.presets import check_quality
 from gossamer.ensemble.train_folds import check_seconds
 from gossamer.ensemble.train_quality import TimeLimit
-from gossamer.errors import NotSupportedError, ParameterError, message
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.sklearn.functions import LabelsFirst
@@ -116,8 +116,8 @@ class Ensembles(Parameters):
         if how == "plain" and self._own("time_limit") is not None:
             how = "time_limit"
         if how != "plain":
-            raise NotSupportedError(
-                message(f"{how} cannot be used on {where}", hint="Train on one machine.")
+            raise NotSupportedError.because(
+                f"{how} cannot be used on {where}", hint="Train on one machine."
             )
 
     # ---- facts ----

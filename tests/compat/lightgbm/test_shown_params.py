@@ -66,3 +66,33 @@ def test_a_function_is_still_used_by_what_comes_after() -> None:
     assert booster.num_trees() == 3
     more = lgb.train(params, data, 2, init_model=booster)
     assert more.num_trees() == 5
+
+
+@pytest.mark.parametrize("library", [lgb, lightgbm])
+def test_the_importance_in_the_text_of_a_model(library: Any) -> None:
+    def sections(**params: Any) -> str:
+        data = library.Dataset(X, Y, params={"verbose": -1})
+        booster = library.train({"verbosity": -1, "num_leaves": 5, **params}, data, 3)
+        text = booster.model_to_string(
+            importance_type="gain" if params.get("saved_feature_importance_type") else "split"
+        )
+        return str(text.split("feature_importances:\n")[1].split("\n\n")[0])
+
+    assert sections() != sections(saved_feature_importance_type=1)
+
+
+def test_the_importance_follows_the_parameter() -> None:
+    data = lgb.Dataset(X, Y, params={"verbose": -1})
+    params = {"verbosity": -1, "saved_feature_importance_type": 1}
+    booster = lgb.train(params, data, 3)
+    assert booster.model_to_string() == booster.model_to_string(importance_type="gain")
+    assert booster.model_to_string() != booster.model_to_string(importance_type="split")
+
+
+@pytest.mark.parametrize("library", [lgb, lightgbm])
+def test_no_rounds_are_an_error(library: Any) -> None:
+    for n_rounds in (0, -3):  # messages differ
+        with pytest.raises(ValueError):
+            library.train({}, library.Dataset(X, Y), n_rounds)
+        with pytest.raises(ValueError):
+            library.cv({}, library.Dataset(X, Y), num_boost_round=n_rounds)

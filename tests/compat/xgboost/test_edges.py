@@ -163,3 +163,23 @@ def test_cv_with_a_loss_and_a_metric_next_to_the_usual_ones(library: Any, object
     high, low = (np.abs(m.predict(data, output_margin=True)).max() for m in rows[::-1])
     assert found["test-largest-mean"][-1] == pytest.approx(high, rel=0.3)
     assert found["test-largest-mean"][0] == pytest.approx(low, rel=0.3)
+
+
+@BOTH
+def test_files_that_are_not_there(library: Any) -> None:
+    with pytest.raises(library.core.XGBoostError):
+        library.Booster(model_file="no such file.json")
+    with pytest.raises(ValueError):
+        library.train({}, library.DMatrix(X, Y), 1).get_dump(fmap="no such file")
+
+
+@BOTH
+def test_the_log_as_an_annotation(library: Any) -> None:
+    class Callback(library.callback.TrainingCallback):
+        def after_iteration(
+            self, model: Any, epoch: int, evals_log: library.callback.TrainingCallback.EvalsLog
+        ) -> bool:
+            return epoch == 1
+
+    model = library.train({}, library.DMatrix(X, Y), 5, callbacks=[Callback()])
+    assert model.num_boosted_rounds() == 2

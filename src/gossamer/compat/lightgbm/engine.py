@@ -10,12 +10,20 @@ from gossamer.compat.lightgbm.basic import Booster, Dataset
 from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
 from gossamer.compat.lightgbm.shown_params import shown_params
 from gossamer.cv import cv as gossamer_cv
+from gossamer.errors import ParameterError
 from gossamer.model import CVBooster
 from gossamer.train import train as gossamer_train
 
 __all__ = ["CVBooster", "cv", "train"]
 
 _DEFAULT_ROUNDS: Final = 100
+
+
+def _check_rounds(n_rounds: Any) -> None:
+    if isinstance(n_rounds, int) and n_rounds <= 0:
+        raise ParameterError.because(
+            "num_boost_round is out of range", got=n_rounds, expected="a number above 0"
+        )
 
 
 @functools.wraps(gossamer_train, assigned=())
@@ -33,10 +41,11 @@ def train(
         2
     """
     warn_of_conflicts(params)
+    n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
+    _check_rounds(n_rounds)
     booster = gossamer_train(params, train_set, *args, **kwargs)
     if booster.was_interrupted:
         raise KeyboardInterrupt
-    n_rounds = args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS)
     booster.params = shown_params(booster.params, n_rounds)
     return Booster.adopt(booster)
 
@@ -53,6 +62,7 @@ def cv(
         ['valid l2-mean', 'valid l2-stdv']
     """
     warn_of_conflicts(params)
+    _check_rounds(args[0] if args else kwargs.get("num_boost_round", _DEFAULT_ROUNDS))
     found = gossamer_cv(params, train_set, *args, **kwargs)
     if "cvbooster" in found:
         models = found["cvbooster"]

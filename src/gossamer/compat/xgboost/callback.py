@@ -22,6 +22,8 @@ class TrainingCallback:
     `model` is the `Booster`; in `cv`, an object for the boosters of all folds.
     """
 
+    EvalsLog = EvalsLog  # as in XGBoost, for annotations
+
     def before_training(self, model: Any) -> Any:
         """Return the model that is to be trained."""
         return model

@@ -10,9 +10,9 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
+from gossamer.compat.xgboost.model_file import read_bytes
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.formats.xgboost_read import Facts
 from gossamer.model.formats.xgboost_write import to_document
@@ -47,7 +47,7 @@ class Columns:
             DataError: If a line is something else, or a column has none.
         """
         found: dict[int, tuple[str, str]] = {}
-        for line in Path(path).read_text(encoding="utf-8").splitlines():
+        for line in read_bytes(path).decode("utf-8").splitlines():
             parts = line.split()
             if not parts:
                 continue

@@ -12,7 +12,12 @@ import numpy as np
 
 from gossamer import files
 from gossamer.binning.bins import MissingKind
-from gossamer.errors import ModelFileError, NotSupportedError, ParameterError
+from gossamer.errors import (
+    DataError,
+    ModelFileError,
+    NotSupportedError,
+    ParameterError,
+)
 from gossamer.model import formats
 from gossamer.model.files import model_file
 from gossamer.model.formats import xgboost, xgboost_ubj
@@ -127,6 +132,25 @@ def load(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     Raises:
         NotSupportedError: If it is of the binary format of XGBoost before 3.1, or has no trees.
         ModelFileError: If it is damaged, or something else.
+        MissingFileError: If there is no such file.
         OSError: If it cannot be read.
     """
-    return from_bytes(Path(path).read_bytes(), f"the file {os.fspath(path)!r}")
+    return from_bytes(read_bytes(path), f"the file {os.fspath(path)!r}")
+
+
+class MissingFileError(DataError, FileNotFoundError):
+    """A file that is not there: an XGBoostError, as in XGBoost, and a FileNotFoundError."""
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Read a file.
+
+    Raises:
+        MissingFileError: If there is no such file.
+    """
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise MissingFileError.because(
+            "No such file or directory", got=os.fspath(path), hint="Look at the path."
+        ) from None

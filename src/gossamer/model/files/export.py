@@ -27,7 +27,7 @@ def save_model(
     filename: str | os.PathLike[str],
     num_iteration: int | None = None,
     start_iteration: int = 0,
-    importance_type: str = "split",
+    importance_type: str | None = None,
     format: str | None = None,
 ) -> Trained:
     """Write the model to a file (docs/model_format.md).
@@ -39,7 +39,7 @@ def save_model(
         num_iteration: Number of rounds; None: up to the best one, else all; 0 or less: all.
         start_iteration: First round to save.
         importance_type: The importance in a file of LightGBM: "split" or "gain". Other
-            formats hold none.
+            formats hold none. None: as `saved_feature_importance_type` says.
         format: "gossamer", or another format by name, whatever the ending
             (docs/interchange.md).
 
@@ -57,21 +57,27 @@ def save_model(
         ('tree', 2)
     """
     model = booster.used_model(num_iteration, start_iteration)
-    formats.save(filename, model, format, importance_type)
+    formats.save(filename, model, format, _importance(booster, importance_type))
     return booster
+
+
+def _importance(booster: TrainedModel, asked: str | None) -> str:
+    if asked is not None:
+        return asked
+    return "gain" if booster.resolved_params.saved_feature_importance_type else "split"
 
 
 def model_to_string(
     booster: TrainedModel,
     num_iteration: int | None = None,
     start_iteration: int = 0,
-    importance_type: str = "split",
+    importance_type: str | None = None,
     format: str | None = None,
 ) -> str:
     """Return the model as text, for `Booster(model_str=...)`; see `save_model`."""
     model = booster.used_model(num_iteration, start_iteration)
     found = booster.text_format if format is None else format
-    return formats.to_text(model, found, importance_type)
+    return formats.to_text(model, found, _importance(booster, importance_type))
 
 
 def to_c(
