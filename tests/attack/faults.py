@@ -157,6 +157,10 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "weighted": ({"weight": ""}, weighted),
     "pages": ({"max_memory": "1GB"}, numbers),
+    "statistics on pages": (
+        {"cat_target_statistics": "on", "max_memory": "1GB"},
+        partial(categories, numbers),
+    ),
     "pruned": ({"prune": True, "min_gain_to_split": 1.0, "grow_policy": "depthwise"}, numbers),
 }
 

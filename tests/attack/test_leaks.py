@@ -6,6 +6,7 @@ import gc
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from attack.conftest import Tally
 from attack.scale import share
 
 from gossamer import Booster, Dataset, GossamerError, train
+from gossamer.data.storage.budget import Budget
+from gossamer.model.training.memory import Placement, may_be_in_files, place_rows
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory as Linux counts it")
 ROWS = np.random.default_rng(0).normal(size=(2000, 8))
@@ -49,7 +52,20 @@ def calls() -> dict[str, Callable[[], Any]]:
         with pytest.raises(KeyError):
             train(PARAMS, Dataset(ROWS, LABEL), 5, callbacks=[stop])
 
+    def train_on_disk() -> None:
+        """With bins, scores and gradients in files."""
+
+        def place(params: Any, objective: Any, data: Any, *rest: Any, **options: Any) -> Placement:
+            placed = place_rows(params, objective, data, *rest, **options)
+            return replace(placed, in_files=may_be_in_files(params, objective, data))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Budget, "holds_table", lambda *_: False)
+            patch.setattr("gossamer.model.training.prepared.place_rows", place)
+            train({**PARAMS, "max_memory": "1GB"}, Dataset(ROWS, LABEL), 2)
+
     return {
+        "train on disk": train_on_disk,
         "train": lambda: train(PARAMS, Dataset(ROWS, LABEL), 2),
         "exact": lambda: train({**PARAMS, "tree_method": "exact"}, Dataset(ROWS, LABEL), 1),
         "predict": lambda: booster.predict(ROWS),
@@ -62,7 +78,11 @@ def calls() -> dict[str, Callable[[], Any]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["train", "exact", "predict", "explain", "load", "bad label", "bad file", "callback"]
+    "name",
+    [
+        *("train", "exact", "train on disk", "predict", "explain", "load"),
+        *("bad label", "bad file", "callback"),
+    ],
 )
 def test_memory_does_not_grow(name: str, tally: Tally) -> None:
     n_calls = share(30, 3_500)

@@ -714,6 +714,25 @@ def test_a_disk_without_space_for_scores(
     train(params, data, 1)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_leaves_scores_alone(pages_of: PagesOf, rows_in_files: list[bool]) -> None:
+    pages_of(8192)
+    params = {"max_memory": "1GB", "verbosity": -1, "num_threads": 1}
+    booster = Booster(params, Dataset(X, Y, params=params))
+    booster.update()
+    child = os.fork()
+    if child == 0:
+        try:
+            booster.update()
+        except NotSupportedError:
+            os._exit(7)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    booster.update()
+    expected = train({"verbosity": -1}, Dataset(X, Y), 2)
+    np.testing.assert_array_equal(booster.predict(X), expected.predict(X))
+
+
 def test_the_system_refuses_space_for_scores() -> None:
     what = "scores and gradients could not be put on disk"
     with open("/dev/full", "r+b", buffering=0) as file, pytest.raises(OSError, match=what):

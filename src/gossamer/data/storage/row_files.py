@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.storage.page_cache import PageStore
+from gossamer.errors import NotSupportedError, message
 
 # Windows has no way to map a file and give its memory back.
 AVAILABLE: Final = os.name == "posix"
@@ -33,6 +34,23 @@ class RowFiles:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._process = os.getpid()
+
+    def check_process(self) -> None:
+        """Raise in a forked process, which would change the arrays of the one that made them.
+
+        Raises:
+            NotSupportedError: If this is another process.
+        """
+        if os.getpid() != self._process:
+            raise NotSupportedError(
+                message(
+                    "a training whose scores are in files cannot be continued in a forked process",
+                    got=f"process {os.getpid()}",
+                    expected=f"process {self._process}, which began the training",
+                    hint="Train in one process, or raise max_memory until the scores fit.",
+                )
+            )
 
     def zeros(self, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return an array of zeros, which is a file as long as it is used.

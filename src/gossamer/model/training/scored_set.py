@@ -59,7 +59,13 @@ class ScoredSet:
 
     @property
     def score(self) -> npt.NDArray[np.float64]:
-        """The scores; they may be changed."""
+        """The scores; they may be changed.
+
+        Raises:
+            NotSupportedError: If they are in files of another process.
+        """
+        if self.files is not None:
+            self.files.check_process()
         self.on_device.to_host(self.host_score, changes=True)
         return self.host_score
 
