@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data.storage.page_cache import PageStore
-from gossamer.errors import NotSupportedError, message
+from gossamer.errors import NotSupportedError
 
 # Windows has no way to map a file and give its memory back.
 AVAILABLE: Final = os.name == "posix"
@@ -43,13 +43,11 @@ class RowFiles:
             NotSupportedError: If this is another process.
         """
         if os.getpid() != self._process:
-            raise NotSupportedError(
-                message(
-                    "a training whose scores are in files cannot be continued in a forked process",
-                    got=f"process {os.getpid()}",
-                    expected=f"process {self._process}, which began the training",
-                    hint="Train in one process, or raise max_memory until the scores fit.",
-                )
+            raise NotSupportedError.because(
+                "a training whose scores are in files cannot be continued in a forked process",
+                got=f"process {os.getpid()}",
+                expected=f"process {self._process}, which began the training",
+                hint="Train in one process, or raise max_memory until the scores fit.",
             )
 
     def zeros(self, size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
