@@ -433,6 +433,16 @@ def tree_features(
 ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """The features that a tree may use."""
 
+def sampling_weights(
+    settings: GrowParams, n_features: int
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """The weights with which features are drawn; empty: all the same."""
+
+def feature_groups(settings: GrowParams) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    The groups of interaction constraints that each feature is in, a bit each; empty: none.
+    """
+
 class PageWriter:
     """Bins a table that arrives in pieces of rows, and writes it to a file."""
 

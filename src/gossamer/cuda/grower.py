@@ -164,12 +164,14 @@ class DeviceGrower:
             self._limits = settings.limits
             groups = _native.feature_groups(settings)
             weights = _native.sampling_weights(settings, n_features)
-            args["group_words"] = len(groups) // n_features
+            n_words = len(groups) // n_features
+            args["group_words"] = n_words
             self._keep("feature_groups", groups)
             self._keep("feature_weights", weights)
-            self._room("open_groups", self._max_nodes * len(groups) // n_features * 8)
-        is_limited = draws or args["group_words"] > 0
-        self._room("node_features", 4 * self._max_nodes * -(-n_features // 32) * is_limited)
+            self._room("open_groups", 8 * self._max_nodes * n_words)
+        is_limited = draws or int(args["group_words"]) > 0
+        n_bytes = 4 * self._max_nodes * -(-n_features // 32)
+        self._room("node_features", n_bytes if is_limited else 0)
 
     def _room(self, name: str, n_bytes: int) -> None:
         """Give the kernels memory; none if there are no bytes."""
@@ -191,7 +193,7 @@ class DeviceGrower:
         find = [Launch(name, self._search_blocks, _SEARCH_THREADS, args)]
         if args["node_features"]:
             find.insert(
-                0, Launch("draw_features", 4 * grid, 32, args, draw_size(args["n_features"]))
+                0, Launch("draw_features", 4 * grid, 32, args, draw_size(self._table.n_features))
             )
         build = []
         if int(args["n_lanes8"]):
@@ -380,8 +382,8 @@ def choose_size(num_leaves: int) -> int:
 
 def draw_size(n_features: int) -> int:
     """Return the shared memory that drawing features takes."""
-    n_words = -(-int(n_features) // 32)
-    return 8 * (int(n_features) + n_words) + 4 * n_words
+    n_words = -(-n_features // 32)
+    return 8 * (n_features + n_words) + 4 * n_words
 
 
 def slot_size(n_cells: int) -> int:
