@@ -55,7 +55,7 @@ def train_quality(
 
     Returns:
         The model; its `params` have all settings that were chosen, and with "best" `fold_facts_`
-        those of each member.
+        has each member's own.
 
     Example:
         >>> import numpy as np

@@ -39,7 +39,7 @@ def predict_interval(
     train_weight: Any = None,
     **kwargs: Any,
 ) -> Floats:
-    """Predict an interval for each row that has the label in it as often as asked for.
+    """Predict an interval for each row that has the label in it as often as you want.
 
     The method is CV+ (Barber et al., 2021): members of an ensemble over folds say how wrong they
     were about rows that they had not seen. With several quantiles their outer ones are widened or
@@ -113,7 +113,7 @@ def predict_set(
     train_weight: Any = None,
     **kwargs: Any,
 ) -> npt.NDArray[np.bool_]:
-    """Predict a set of classes for each row that has the row's class in it as often as asked for.
+    """Predict a set of classes for each row that has the row's class in it as often as you want.
 
     A class is in the set unless the probability that members give it is lower than they gave to
     the true class of nearly all rows that they had not seen (CV+). The most probable class always
