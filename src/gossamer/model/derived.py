@@ -268,7 +268,7 @@ def derive(params: Params, data: BuiltData, objective: Objective) -> DerivedTabl
     for i in encoded:  # both kinds of splits together are worse than either
         table.bins.hide(int(features[i]))
     first = binned.binning.n_features
-    for feature in range(first, table.binning.n_features):  # constant statistics are no features
+    for feature in range(first, table.binning.n_features):  # a constant statistic is left out
         source = int(right.binning.columns[feature - first]) // statistics.n_statistics
         table.bins.set_l2(feature, l2[source])
     bins = right.binning
