@@ -209,8 +209,10 @@ class DMatrix:
         if feature_types is not None:
             self.feature_types = feature_types
         if feature_weights is not None:
-            weights = np.asarray(feature_weights)
-            self._feature_weights = check_feature_weights(weights.ravel(), self._n_columns)
+            weights = np.asarray(feature_weights).ravel()
+            self._feature_weights = (
+                check_feature_weights(weights, self._n_columns) if weights.size else None
+            )
         if self._train_set is not None:
             self._update(self._train_set)
 
