@@ -8,10 +8,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.labels.fields import check_init_score, check_label, check_weight
+from gossamer.data.labels.fields import (
+    check_feature_weights,
+    check_init_score,
+    check_label,
+    check_weight,
+)
 from gossamer.errors import DataError
 
 Array = npt.NDArray[Any]
+
+
+def read_feature_weights(weights: Any, n_columns: int) -> Array | None:
+    """Return how likely each column is to be drawn; an empty array stands for no weights.
+
+    Example:
+        >>> read_feature_weights([[1.0], [2.0]], 2), read_feature_weights([], 2)
+        (array([1., 2.]), None)
+    """
+    flat = np.asarray(weights).ravel()
+    return check_feature_weights(flat, n_columns) if flat.size else None
 
 
 def check_field(name: str, values: Any, n_rows: int, query_sizes: Array | None) -> Array:
