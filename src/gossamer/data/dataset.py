@@ -385,13 +385,7 @@ class Dataset:
         return self._lazy.get_data()
 
     def get_params(self) -> dict[str, Any]:
-        """Return the parameters that shaped this data set, by canonical name.
-
-        Example:
-            >>> train_set = Dataset([[1.0], [2.0]], params={"max_bin": 63})
-            >>> Dataset([[3.0]], reference=train_set).get_params()
-            {'max_bin': 63}
-        """
+        """Return the parameters that shaped this data set, by canonical name."""
         params = resolve(self._lazy.all_params(), context="dataset")
         given = params.to_dict(given_only=True).items()
         own = {name: value for name, value in given if name in BINNING_PARAMS}

@@ -183,3 +183,44 @@ def test_the_log_as_an_annotation(library: Any) -> None:
 
     model = library.train({}, library.DMatrix(X, Y), 5, callbacks=[Callback()])
     assert model.num_boosted_rounds() == 2
+
+
+@BOTH
+def test_settings_that_are_none_stay(library: Any) -> None:
+    with library.config_context(verbosity=3), library.config_context(verbosity=None):
+        assert library.get_config()["verbosity"] == 3
+
+
+@BOTH
+def test_trees_of_sparse_rows_as_a_frame(library: Any) -> None:
+    data = library.DMatrix(sparse.csr_matrix(np.where(X > 0.5, X, 0)), label=Y)
+    model = library.train({"max_depth": 2}, data, 2)
+    frame = model.trees_to_dataframe()
+    assert (frame["Feature"] == "Leaf").sum() >= 4
+    assert len(model.get_split_value_histogram(frame["Feature"][0])) > 0
+
+
+@BOTH
+def test_a_reference_has_the_same_columns(library: Any) -> None:
+    data = library.QuantileDMatrix(X, Y)
+    with pytest.raises(ValueError, match="features"):
+        library.QuantileDMatrix(X[:, :2], Y, ref=data)
+
+
+@BOTH
+def test_margins_in_any_shape(library: Any) -> None:
+    data = library.DMatrix(X, label=Y)
+    margin = RNG.normal(size=(200, 2)).astype(np.float32)
+    data.set_info(base_margin=margin.T)
+    np.testing.assert_array_equal(data.get_base_margin().reshape(2, 200), margin.T)
+    data.set_base_margin(Y.reshape(1, 200))
+    np.testing.assert_array_equal(data.get_base_margin().ravel(), Y)
+    with pytest.raises(ValueError, match="base_margin"):
+        data.set_base_margin(margin.reshape(2, 10, 2, 10))
+
+
+@BOTH
+def test_no_feature_weights(library: Any) -> None:
+    data = library.DMatrix(X, label=Y, feature_weights=[1.0, 2.0, 3.0])
+    data.set_info(feature_weights=np.empty(0))
+    assert library.train({"colsample_bytree": 0.5}, data, 2).num_boosted_rounds() == 2

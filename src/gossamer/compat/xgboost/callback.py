@@ -13,7 +13,8 @@ from gossamer.errors import DataError, ParameterError, message
 from gossamer.logger import show
 
 # Metrics of every round: data set -> metric -> values; of `cv`, (mean, standard deviation).
-EvalsLog = dict[str, dict[str, list[Any]]]
+History = dict[str, dict[str, list[Any]]]
+EvalsLog = History
 
 
 class TrainingCallback:
@@ -22,7 +23,7 @@ class TrainingCallback:
     `model` is the `Booster`; in `cv`, an object for the boosters of all folds.
     """
 
-    EvalsLog = EvalsLog  # as in XGBoost, for annotations
+    EvalsLog = History  # as in XGBoost, for annotations
 
     def before_training(self, model: Any) -> Any:
         """Return the model that is to be trained."""
@@ -32,11 +33,11 @@ class TrainingCallback:
         """Return the model that the training is to return."""
         return model
 
-    def before_iteration(self, model: Any, epoch: int, evals_log: EvalsLog) -> bool:
+    def before_iteration(self, model: Any, epoch: int, evals_log: History) -> bool:
         """Return whether training should stop before round `epoch`."""
         return False
 
-    def after_iteration(self, model: Any, epoch: int, evals_log: EvalsLog) -> bool:
+    def after_iteration(self, model: Any, epoch: int, evals_log: History) -> bool:
         """Return whether training should stop after round `epoch`."""
         return False
 

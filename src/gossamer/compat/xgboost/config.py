@@ -14,7 +14,7 @@ _config: ContextVar[dict[str, Any]] = ContextVar("config", default=_DEFAULTS)
 
 
 def set_config(**new_config: Any) -> None:
-    """Change settings: `verbosity` (0 is silent) and `nthread`.
+    """Change settings: `verbosity` (0 is silent) and `nthread`; None leaves one as it is.
 
     Raises:
         ParameterError: If there is no such setting.
@@ -30,7 +30,8 @@ def set_config(**new_config: Any) -> None:
             raise ParameterError.because(
                 "there is no such setting", got=name, expected=", ".join(_DEFAULTS)
             )
-    _config.set({**_config.get(), **new_config})
+    given = {name: value for name, value in new_config.items() if value is not None}
+    _config.set({**_config.get(), **given})
 
 
 def get_config() -> dict[str, Any]:

@@ -11,27 +11,24 @@ import numpy.typing as npt
 
 from gossamer.compat.xgboost import binary_file
 from gossamer.compat.xgboost.categories import Categories
-from gossamer.compat.xgboost.fields import check_field
+from gossamer.compat.xgboost.fields import check_field, read_feature_weights
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.quantile_cuts import quantile_cuts
 from gossamer.compat.xgboost.sources import DataIter, collect, read_file
 from gossamer.compat.xgboost.table import (
     check_finite,
     check_numeric,
+    choose_types,
     names_of,
     read_table,
     shape_of,
     take_rows,
     to_csr,
     to_dense,
-    types_of,
 )
 from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset, as_table
 from gossamer.data.dataset import built_data
-from gossamer.data.labels.fields import (
-    check_feature_weights,
-)
 from gossamer.data.labels.queries import check_group, check_query, take_queries
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
@@ -127,10 +124,7 @@ class DMatrix:
         self._enable_categorical = enable_categorical
         names = given.pop("feature_names")
         self.feature_names = names if names is not None else names_of(table)
-        types = given.pop("feature_types")
-        # Frames know their levels: other codes for them are looked up by name.
-        of_frame = types is None or isinstance(types, Categories)
-        self.feature_types = types_of(table) if of_frame else types
+        self.feature_types = choose_types(given.pop("feature_types"), table)
         self.set_info(**given)
 
     def _start(self, table: Any, n_rows: int, n_columns: int) -> None:
@@ -211,8 +205,7 @@ class DMatrix:
         if feature_types is not None:
             self.feature_types = feature_types
         if feature_weights is not None:
-            weights = np.asarray(feature_weights)
-            self._feature_weights = check_feature_weights(weights.ravel(), self._n_columns)
+            self._feature_weights = read_feature_weights(feature_weights, self._n_columns)
         if self._train_set is not None:
             self._update(self._train_set)
 

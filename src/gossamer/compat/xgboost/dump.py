@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gossamer.compat.xgboost.model_file import read_bytes
+from gossamer.compat.xgboost.model_file import read_bytes, with_absent_entries
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.formats.xgboost_read import Facts
 from gossamer.model.formats.xgboost_write import to_document
@@ -146,7 +146,7 @@ def nodes_of(model: Model, columns: Columns) -> list[list[Node]]:
     Raises:
         NotSupportedError: If XGBoost's trees cannot hold the model.
     """
-    document = to_document(model, Facts({}, list(columns.types)))
+    document = to_document(with_absent_entries(model), Facts({}, list(columns.types)))
     trees = document["learner"]["gradient_booster"]["model"]["trees"]
     n_trees = model.forest.n_trees  # a model without rounds is written with one
     return [list(_walk(tree, columns)) for tree in trees[:n_trees]]

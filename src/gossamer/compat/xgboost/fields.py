@@ -8,9 +8,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.labels.fields import check_init_score, check_label, check_weight
+from gossamer.data.labels.fields import (
+    check_feature_weights,
+    check_init_score,
+    check_label,
+    check_weight,
+)
+from gossamer.errors import DataError
 
 Array = npt.NDArray[Any]
+
+
+def read_feature_weights(weights: Any, n_columns: int) -> Array | None:
+    """Return how likely each column is to be drawn; an empty array stands for no weights.
+
+    Example:
+        >>> read_feature_weights([[1.0], [2.0]], 2), read_feature_weights([], 2)
+        (array([1., 2.]), None)
+    """
+    flat = np.asarray(weights).ravel()
+    return check_feature_weights(flat, n_columns) if flat.size else None
 
 
 def check_field(name: str, values: Any, n_rows: int, query_sizes: Array | None) -> Array:
@@ -35,9 +52,14 @@ def check_field(name: str, values: Any, n_rows: int, query_sizes: Array | None) 
         values = np.repeat(np.asarray(values), query_sizes)  # weights of queries
     if name == "base_margin":
         margin = np.asarray(values, dtype=np.float32)
-        if margin.ndim == 1 and margin.size != n_rows and margin.size % max(n_rows, 1) == 0:
+        is_by_row = margin.ndim <= 2 and len(margin) == n_rows
+        if margin.ndim <= 2 and not is_by_row and margin.size % max(n_rows, 1) == 0:
             margin = margin.reshape(n_rows, -1)  # class by class for each row
-        check_init_score(margin, n_rows)
+            margin = margin[:, 0] if margin.shape[1:] == (1,) else margin
+        try:
+            check_init_score(margin, n_rows)
+        except DataError as error:  # in XGBoost's words
+            raise DataError(str(error).replace("init_score", "base_margin")) from None
         return margin
     check: Callable[[Any, int], Any] = check_weight if name == "weight" else check_label
     if name == "label_upper_bound":  # may be infinite

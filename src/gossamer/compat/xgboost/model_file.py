@@ -73,14 +73,14 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
 
 
 def _as_theirs(model: Model, facts: dict[str, Any]) -> Model:
-    model = _with_absent_entries(model)
+    model = with_absent_entries(model)
     if not facts["predicts_classes"]:
         return model
     config = {"name": "multi:softmax", "num_class": model.objective.n_outputs}
     return replace(model, objective=objective_from_config(config))
 
 
-def _with_absent_entries(model: Model) -> Model:
+def with_absent_entries(model: Model) -> Model:
     """Return a model that treats missing values as XGBoost does.
 
     Models of sparse tables take zeros as missing here, because absent entries are; XGBoost takes

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.positional import warn_of_positions
+from gossamer.errors import DataError
 
 # XGBoost's order of the arguments behind data and label, which scripts may give by position.
 _ORDER: Final = [
@@ -58,5 +59,11 @@ class QuantileDMatrix(DMatrix):
         **given: Any,
     ) -> None:
         super().__init__(data, label, **given)
+        if ref is not None and ref.num_col() != self.num_col():
+            raise DataError.because(
+                "data and ref have different numbers of features.",
+                got=self.num_col(),
+                expected=f"{ref.num_col()}, as in ref",
+            )
         self.max_bin = max_bin
         self.ref = ref

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.compat.xgboost.categories import Categories
 from gossamer.data import Table, as_table
 from gossamer.data.table.frames import frame_names, is_frame, is_numeric, is_pandas, take_rows_of
 from gossamer.data.table.sparse import is_sparse
@@ -125,6 +126,15 @@ def types_of(data: Any) -> list[str] | None:
 def _type_of(dtype: str) -> str:
     kinds = {"cat": "c", "bool": "i", "int": "int", "float": "float", "double": "float"}
     return next((kind for name, kind in kinds.items() if name in dtype), "c")
+
+
+def choose_types(given: Any, table: Any) -> Any:
+    """Return the types of the columns that were given, or those of a frame.
+
+    Frames know their categories by name, so that `Categories` of other data add nothing.
+    """
+    is_own = given is None or isinstance(given, Categories)
+    return types_of(table) if is_own else given
 
 
 def check_finite(data: Any, missing: float | None) -> None:

@@ -242,9 +242,11 @@ def _without(tree: Tree, is_kept: npt.NDArray[np.bool_]) -> tuple[Tree, npt.NDAr
             kind, place = ("node", child) if child >= 0 else ("leaf", ~child)
             for name, values in leaves.items():
                 values.append(getattr(tree, f"{kind}_{name}")[place])
-    nodes = ("column", "threshold", "missing_kind", "default_left", "gain")
-    nodes += ("node_value", "node_weight", "node_count")
-    found = {name: getattr(tree, name)[kept] for name in nodes}
+    names = (
+        *("column", "threshold", "missing_kind", "default_left", "gain"),
+        *("node_value", "node_weight", "node_count"),
+    )
+    nodes: dict[str, Any] = {name: getattr(tree, name)[kept] for name in names}
     categories: dict[str, Any] = {}
     if tree.category_begin is not None and tree.category is not None:
         begin = tree.category_begin
@@ -253,7 +255,7 @@ def _without(tree: Tree, is_kept: npt.NDArray[np.bool_]) -> tuple[Tree, npt.NDAr
         categories["category_begin"] = np.concatenate(([0], np.cumsum(sizes)))
         categories["category"] = np.concatenate(sets)
     pruned = Tree(
-        **found,
+        **nodes,
         left=np.array(children["left"], dtype=np.int32),
         right=np.array(children["right"], dtype=np.int32),
         leaf_value=np.array(leaves["value"], dtype=np.float64),
