@@ -152,7 +152,7 @@ class ChunkedShards(NamedChunkedTable):
         binning, example = find_bins_of(self, params, names, categorical, weight, n_threads)
         like = self._fill_training(binning, example, params, n_threads)
         if like is None:  # columns of some worker cannot share a bundle after all
-            plain = params.replace(enable_bundle=False)
+            plain = params.for_data({"enable_bundle": False})
             like = self._fill_training(binning, example, plain, n_threads)
         assert like is not None
         bins = like.bins

@@ -106,8 +106,19 @@ class Params(ParamFields, Mapping[str, object]):
         """
         return self._replaced(changes, "predict")
 
+    def for_data(self, changes: Mapping[str, object]) -> Params:
+        """Return a copy with other values, for a data set: they need not fit the objective.
+
+        Example:
+            >>> from gossamer.params import resolve
+            >>> params = resolve({"num_class": 3}, context="dataset")
+            >>> params.for_data({"is_enable_sparse": False}).is_enable_sparse
+            False
+        """
+        return self._replaced(changes, "dataset")
+
     def _replaced(
-        self, changes: Mapping[str, object], context: Literal["train", "predict"]
+        self, changes: Mapping[str, object], context: Literal["train", "predict", "dataset"]
     ) -> Params:
         # Imported here because resolve.py needs this class.
         from gossamer.params.resolve import resolve

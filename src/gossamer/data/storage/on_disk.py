@@ -178,7 +178,7 @@ def bin_training(
         check_supported(params)
         return stored
     # Pages have no sparse columns.
-    dense = params.replace(is_enable_sparse=False)
+    dense = params.for_data({"is_enable_sparse": False})
     plan = plan_chunked(pieces, dense, names, categorical, weight)
     if budget.holds_table(pieces.n_rows, plan.bins.row_bytes, max(params.num_class, 1)):
         if isinstance(table, Table):
