@@ -27,7 +27,7 @@ NUMBERS: Final = (
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks quality", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("command", choices=["accuracy", "intervals"])
     parser.add_argument("--tables", nargs="+", metavar="TABLE", choices=[*REAL, *MADE])
     parser.add_argument("--contenders", nargs="+", choices=list(CONTENDERS))

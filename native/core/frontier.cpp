@@ -92,7 +92,7 @@ void Frontier::commit(std::int32_t node) {
   if (2 * n_committed_ > shape_.num_leaves) least_gain_ = std::min(least_gain_, known.gain);
 }
 
-double Frontier::theta(std::int64_t n_wanted, double next_gain) {
+double Frontier::theta(std::int64_t n_wanted, double most) {
   reaches_.clear();
   for (Known& known : known_) {
     if (!known.may_split || known.is_committed) continue;
@@ -113,8 +113,8 @@ double Frontier::theta(std::int64_t n_wanted, double next_gain) {
   const double scale = root_gain / last_root_gain_;
   const bool is_late = 2 * n_committed_ > shape_.num_leaves;
   // A late node below the cut shows that this tree reaches lower than the last one: it may use other features.
-  if (is_late && next_gain < last_cut_ * scale) last_cut_ = next_gain / (4.0 * scale);
-  return std::max(least, std::min(last_cut_ * scale, 0.75 * next_gain));
+  if (is_late && most < last_cut_ * scale) last_cut_ = most / (4.0 * scale);
+  return std::max(least, std::min(last_cut_ * scale, most));
 }
 
 std::vector<std::int32_t> Frontier::batch(std::int64_t n_leaves, const Limits& limits) {
@@ -149,7 +149,9 @@ void Frontier::add_ahead(std::int64_t n_wanted, const Limits& limits, std::vecto
   const Turn first = next();
   std::int64_t n_rows = first.n_rows;
   if (n_rows >= limits.enough_rows) return;
-  const double least = theta(n_wanted, first.gain);
+  // Where every batch costs a message or a pass, nodes of much smaller gains come along.
+  const bool is_costly = limits.enough_rows == std::numeric_limits<std::int64_t>::max();
+  const double least = theta(n_wanted, (is_costly ? 0.25 : 0.75) * first.gain);
   std::vector<std::int32_t> ahead;
   for (std::size_t i = 0; i < known_.size(); ++i) {
     const Known& known = known_[i];

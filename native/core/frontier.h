@@ -77,7 +77,7 @@ class Frontier {
 
   bool comes_before(const Turn& a, const Turn& b) const;
   std::int32_t& version_of(std::int32_t node);
-  double theta(std::int64_t n_wanted, double next_gain);
+  double theta(std::int64_t n_wanted, double most);
   void add_level(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes);
   void add_ahead(std::int64_t n_wanted, const Limits& limits, std::vector<std::int32_t>& nodes);
 

@@ -250,7 +250,7 @@ def test_importance_in_the_model(run: Any, data: Any) -> None:
     text = model.model_to_string(format="lightgbm", importance_type="split")
     assert f"{model.feature_name()[0]}={model.feature_importance()[0]}\n" in text
     wrong = run("config=train.conf", "saved_feature_importance_type=2", code=2)
-    assert "expected 0 or 1" in wrong.output
+    assert "expected an integer >= 0 and <= 1" in wrong.output
 
 
 def test_training_goes_on(run: Any, data: Any) -> None:

@@ -278,7 +278,7 @@ def check_control(case: Case, pair: tuple[str, ...], text: str, folder: Path) ->
         if "dart" not in pair:  # which leaves out no tree of the model before
             assert both.model_to_string() == text
 
-    if {"rf", "statistics", "linear", "basic", "intermediate", "advanced"} & set(pair):
+    if {"rf", "statistics", "basic", "intermediate", "advanced"} & set(pair):
         with pytest.raises(GossamerError, match=r"refit\(\) does not"):
             again.refit(case.table, case.label)
     else:

@@ -59,7 +59,7 @@ def _waits(shares: npt.NDArray[np.float64]) -> float:
 class DeviceTable:
     """Bins row by row: features of up to 256 bins as bytes, the others as two bytes.
 
-    Bytes are there twice: histograms need all bins of a row, splits those of one feature.
+    Bytes are there twice: histograms need all bins of a row, splits the bins of one feature.
 
     Attributes:
         args: The fields of the kernels' arguments that belong to the table.

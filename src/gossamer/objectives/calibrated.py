@@ -14,6 +14,7 @@ from gossamer.data import Targets
 from gossamer.errors import NotSupportedError
 from gossamer.objectives.base import Gradients, Objective
 from gossamer.objectives.binary import Binary
+from gossamer.objectives.multiclass import Multiclass
 from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
@@ -129,7 +130,7 @@ def can_be_calibrated(objective: Objective) -> bool:
         >>> can_be_calibrated(Binary())
         True
     """
-    return objective.name in ("binary", "multiclass")
+    return type(objective) in (Binary, Multiclass)
 
 
 def _trained_only() -> NotSupportedError:

@@ -131,17 +131,25 @@ class Ensembles(Parameters):
     @property
     def oof_prediction_(self) -> npt.NDArray[np.float64]:
         """Out-of-fold predictions of the training rows, as `Booster.oof_prediction` has them."""
-        return self.booster_.oof_prediction()
+        return self._with_folds("oof_prediction_").oof_prediction()
 
     @property
     def oof_score_(self) -> dict[str, float]:
         """Metrics of the out-of-fold predictions; with `folds`."""
-        return self.booster_.oof_score_
+        return self._with_folds("oof_score_").oof_score_
 
     @property
     def oof_score_by_fold_(self) -> dict[str, list[float]]:
         """Metrics of the held-out rows of each fold's member; with `folds`."""
-        return self.booster_.oof_score_by_fold_
+        return self._with_folds("oof_score_by_fold_").oof_score_by_fold_
+
+    def _with_folds(self, name: str) -> Booster:
+        """Return the model; without folds the estimator has no such attribute."""
+        if self.booster_.model.folds is None:
+            raise AttributeError(
+                f"{type(self).__name__} has {name} only if it was fitted with folds, such as folds=8"
+            )
+        return self.booster_
 
     # ---- intervals and sets ----
 

@@ -39,8 +39,12 @@ CASES: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "penalties": ({"lambda_l1": 1.0, "lambda_l2": 2.0, "max_delta_step": 0.5}, LABEL, {}),
     "smoothing": ({"path_smooth": 5.0}, LABEL, {}),
     "damping": ({"objective": "binary", "min_sum_hessian_in_leaf": 0.0}, LABEL > 1.5, {}),
-    "linear leaves": ({"linear_tree": True}, LABEL, {}),
-    "linear leaves of classes": ({**MULTI, "linear_tree": True}, CLASSES, {}),
+    "linear leaves": ({"linear_tree": True, "linear_check": False}, LABEL, {}),
+    "linear leaves of classes": (
+        {**MULTI, "linear_tree": True, "linear_check": False},
+        CLASSES,
+        {},
+    ),
     "initial scores": ({}, LABEL, {"init_score": LABEL * 0.5}),
 }
 

@@ -108,7 +108,7 @@ class Trees:
             missing = np.isnan(x) or (kind == 1 and abs(x) <= ZERO)
             if self.sets[n]:
                 # The node's own categories go where missing values do not; half goes down.
-                is_own = not missing and x > -0.5 and x < 2**31 and np.ceil(x - 0.5) in self.sets[n]
+                is_own = not missing and -1 < x < 2**31 and np.trunc(x) in self.sets[n]
                 goes_left = bool(self.default_left[n]) != bool(is_own)
             elif missing:
                 goes_left = bool(self.default_left[n])

@@ -129,7 +129,7 @@ def _type_of(dtype: str) -> str:
 
 
 def choose_types(given: Any, table: Any) -> Any:
-    """Return the types of the columns that were given, or those of a frame.
+    """Return the types of the columns that were given, or a frame's own.
 
     Frames know their categories by name, so that `Categories` of other data add nothing.
     """

@@ -185,7 +185,10 @@ def _prepare(
                 part = graph.op("Where", graph.op("IsNaN", part), graph.constant(0.0), part)
             if is_category:
                 _check_categories(graph, forest)
-                part = graph.op("Ceil", graph.op("Sub", part, graph.constant(0.5)))
+                is_negative = graph.op("Less", part, graph.constant(0.0))
+                part = graph.op(
+                    "Where", is_negative, graph.op("Ceil", part), graph.op("Floor", part)
+                )
             table = graph.op("Concat", table, part, axis=1)
             feature[asks] = width + place.reshape(-1)
             width += len(used)

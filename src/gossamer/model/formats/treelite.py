@@ -1,6 +1,6 @@
 """Treelite: models are handed over, as its `Model` or as its file (docs/interchange.md).
 
-Treelite truncates values of categorical columns where we round them: whole numbers are the same.
+Treelite cuts off fractions in categorical columns, as we do.
 """
 
 from __future__ import annotations
