@@ -405,9 +405,8 @@ class DMatrix:
 
         Example:
             >>> begin, bounds = DMatrix([[1.0], [2.0], [3.0]]).get_quantile_cut()
-            >>> begin, bounds
-            (array([0, 4], dtype=uint64), array([-1.00000e-05,  1.50000e+00,  2.50000e+00,  6.00001e+00],
-                  dtype=float32))
+            >>> begin, bounds.round(3)
+            (array([0, 4], dtype=uint64), array([-0. ,  1.5,  2.5,  6. ], dtype=float32))
         """
         most = DEFAULT_MAX_BIN if self.max_bin is None else self.max_bin
         params = {"max_bin": most, "min_data_in_bin": 1, "verbosity": -1}
