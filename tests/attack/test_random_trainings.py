@@ -90,13 +90,15 @@ def check_storages(training: Training, model: Booster) -> None:
 def check_file(training: Training, text: str, path: Path) -> None:
     """Training on a file of bins, which has the values too where leaves are linear."""
     training.data(params=training.bin_params()).save_binary(path)
-    if training.reads_values and not training.params.get("linear_tree"):
-        with pytest.raises(DataError, match="has bins only"):
-            training.train(Dataset(path))
-        return
-    assert training.train(Dataset(path)).model_to_string() == text
-    Dataset(path).construct().save_binary(path)
-    assert training.train(Dataset(path)).model_to_string() == text
+    for _ in range(2):
+        try:
+            found = training.train(Dataset(path)).model_to_string()
+        except DataError as error:
+            assert training.reads_values, error
+            assert "has bins only" in str(error)
+            return
+        assert found == text
+        Dataset(path).construct().save_binary(path)
 
 
 def check_formats(training: Training, model: Booster, folder: Path) -> None:

@@ -185,7 +185,7 @@ class Stopper:
 REFUSED = {
     "vectors": "levels codes statistics basic intermediate advanced forced cegb contri linear",
     "statistics": "basic intermediate advanced interaction forced cegb contri weights targets",
-    "linear": "statistics basic intermediate advanced dart quantile",
+    "linear": "basic intermediate advanced dart quantile",
     "cegb": "intermediate advanced",
     "goss": "bagging",
     "prune": "cegb",
