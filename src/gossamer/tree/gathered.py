@@ -44,7 +44,8 @@ class SampleGrower:
         trees = grower.grow(
             take_rows(gradients.gradient, n_rows, rows),
             None if hessian is None else take_rows(hessian, n_rows, rows),
-            None,
+            # Of a sample, every row counts when gradients become integers: they are named here.
+            np.arange(len(rows), dtype=np.uint32),
             settings,
             None if label is None else take_rows(label, n_rows, rows),
             taken,
