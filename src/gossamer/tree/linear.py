@@ -48,7 +48,7 @@ def join_linear(parts: Iterable[tuple[Linear | None, npt.NDArray[np.float64]]]) 
         parts: Of each tree (or several trees) the arrays, or None, and its leaf values.
     """
     parts = list(parts)
-    if all(linear is None for linear, _ in parts):
+    if not any(linear is not None and len(linear["linear_column"]) for linear, _ in parts):
         return None
     filled = [plain_leaves(values) if linear is None else linear for linear, values in parts]
     n_terms = np.cumsum([0, *(len(linear["linear_column"]) for linear in filled)])
