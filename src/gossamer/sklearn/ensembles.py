@@ -147,7 +147,7 @@ class Ensembles(Parameters):
         """Return the model; without folds the estimator has no such attribute."""
         if self.booster_.model.folds is None:
             raise AttributeError(
-                f"{type(self).__name__} has {name} only if it was fitted with folds=8 or the like"
+                f"{type(self).__name__} has {name} only if it was fitted with folds, e.g. folds=8"
             )
         return self.booster_
 
