@@ -164,7 +164,7 @@ class DeviceGrower:
             self._limits = settings.limits
             groups = _native.feature_groups(settings)
             weights = _native.sampling_weights(settings, n_features)
-            n_words = len(groups) // n_features
+            n_words = len(groups) // max(n_features, 1)
             args["group_words"] = n_words
             self._keep("feature_groups", groups)
             self._keep("feature_weights", weights)
@@ -175,9 +175,10 @@ class DeviceGrower:
 
     def _room(self, name: str, n_bytes: int) -> None:
         """Give the kernels memory; none if there are no bytes."""
-        if n_bytes and self._buffers.get(name, self._tree).n_bytes < n_bytes:
-            self._buffers[name] = Buffer(self._device, n_bytes)
-        self._args[name] = self._buffers[name].address if n_bytes else 0
+        buffer = self._buffers.get(name)
+        if n_bytes and (buffer is None or buffer.n_bytes < n_bytes):
+            buffer = self._buffers[name] = Buffer(self._device, n_bytes)
+        self._args[name] = buffer.address if buffer is not None and n_bytes else 0
 
     def _keep(self, name: str, values: npt.NDArray[Any]) -> None:
         self._room(name, values.nbytes)

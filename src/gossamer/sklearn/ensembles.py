@@ -146,9 +146,7 @@ class Ensembles(Parameters):
     def _with_folds(self, name: str) -> Booster:
         """Return the model; without folds the estimator has no such attribute."""
         if self.booster_.model.folds is None:
-            raise AttributeError(
-                f"{type(self).__name__} has {name} only if it was fitted with folds, e.g. folds=8"
-            )
+            raise AttributeError(name)
         return self.booster_
 
     # ---- intervals and sets ----
