@@ -13,8 +13,8 @@
 namespace gossamer {
 namespace {
 
-constexpr std::int64_t kBatchRows =
-    16384;  // rows per thread that make a batch worth its join; four times that with many threads
+// Rows per thread that make a batch worth its joins; 16 times that with more than two threads.
+constexpr std::int64_t kBatchRows = 16384;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -117,7 +117,7 @@ void HistogramEvaluator::make_scratch(int n_threads) {
 
 // On one thread a join costs nothing: leaves are expanded one by one, and none is wasted.
 std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
-  return n_threads > 1 ? kBatchRows * (n_threads <= 4 ? 1 : 4) * n_threads : 1;
+  return n_threads > 1 ? kBatchRows * (n_threads <= 2 ? 1 : 16) * n_threads : 1;
 }
 
 // Histograms of the parent and of both children.
