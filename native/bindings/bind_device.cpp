@@ -194,6 +194,7 @@ nb::dict record_sizes() {
   d["DeviceFeature"] = sizeof(cuda::DeviceFeature);
   d["LaneGroup"] = sizeof(cuda::LaneGroup);
   d["Node"] = sizeof(cuda::Node);
+  d["NodeLimits"] = sizeof(cuda::NodeLimits);
   d["Job"] = sizeof(cuda::Job);
   d["Best"] = sizeof(cuda::Best);
   d["State"] = sizeof(cuda::State);

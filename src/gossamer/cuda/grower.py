@@ -10,7 +10,16 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.cuda.device import Buffer, Device, Launch
-from gossamer.cuda.records import BEST, JOB, NODE, SCORE_ARGS, STATE, TASK, as_bytes
+from gossamer.cuda.records import (
+    BEST,
+    JOB,
+    NODE,
+    NODE_LIMITS,
+    SCORE_ARGS,
+    STATE,
+    TASK,
+    as_bytes,
+)
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
 
 _CHOOSE_THREADS: Final = 1024
@@ -119,6 +128,7 @@ class DeviceGrower:
         self._tree = Buffer(device, 0)  # that is added to scores
         self._task = b""  # what the device knows of it
         self._limits: _native.FeatureLimits | None = None
+        self._directions: list[int] = []
         self._recorded: dict[bytes, Any] = {}
         self._is_wide: dict[int, bool] = {}  # by output: the cells of its last tree
         self._n_batches = _FIRST_BATCHES
@@ -150,6 +160,7 @@ class DeviceGrower:
         args["num_leaves"] = settings.num_leaves
         args["damp_from"] = settings.damp_from
         self._limit_features(settings)
+        self._limit_values(settings)
         args["min_gain_to_split"] = settings.min_gain_to_split
         for name in _RULES:
             args["given_rules"][name] = getattr(settings, name)
@@ -173,6 +184,16 @@ class DeviceGrower:
         n_bytes = 4 * self._max_nodes * -(-n_features // 32)
         self._room("node_features", n_bytes if is_limited else 0)
 
+    def _limit_values(self, settings: _native.GrowParams) -> None:
+        """Let values rise or fall with features."""
+        directions = settings.monotone_directions
+        if directions == self._directions:
+            return
+        self._directions = directions
+        is_on = any(directions)
+        self._keep("directions", np.array(directions if is_on else [], np.int8))
+        self._room("node_limits", NODE_LIMITS.itemsize * self._max_nodes if is_on else 0)
+
     def _room(self, name: str, n_bytes: int) -> None:
         """Give the kernels memory; none if there are no bytes."""
         buffer = self._buffers.get(name)
@@ -190,7 +211,8 @@ class DeviceGrower:
         args, grid = self._args, self._grid
         rules = args["given_rules"]
         limits = [rules[name] > 0 for name in ("lambda_l1", "max_delta_step", "path_smooth")]
-        name = "search_any" if any(limits) or int(args["category_words"]) else "search"
+        limits += [args["category_words"] > 0, args["directions"] > 0]
+        name = "search_any" if any(limits) else "search"
         find = [Launch(name, self._search_blocks, _SEARCH_THREADS, args)]
         if args["node_features"]:
             find.insert(

@@ -85,6 +85,8 @@ NODE: Final = np.dtype(
     align=True,
 )
 
+NODE_LIMITS: Final = np.dtype([("low", "f8"), ("high", "f8"), ("free_value", "f8")], align=True)
+
 JOB: Final = np.dtype(
     [
         ("node", "i4"),
@@ -193,6 +195,8 @@ ARGS: Final = np.dtype(
         ("node_features", _POINTER),
         ("open_groups", _POINTER),
         ("feature_groups", _POINTER),
+        ("directions", _POINTER),
+        ("node_limits", _POINTER),
         ("slot_words", "i8"),
         ("max_nodes", "i4"),
         ("build_blocks", "i4"),

@@ -12,6 +12,7 @@ from gossamer.cuda.records import NODE
 from gossamer.cuda.table import DeviceTable
 from gossamer.errors import DeviceError, NotSupportedError, message
 from gossamer.params import Params
+from gossamer.params.check_monotone import has_monotone
 
 if TYPE_CHECKING:
     from gossamer.objectives import Objective
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 ON_CPU_ONLY: Final[dict[str, Any]] = {
     "linear_tree": False,
     "forcedsplits_filename": "",
-    "monotone_constraints": (),
     "feature_contri": (),
     "cegb_penalty_split": 0.0,
     "cegb_penalty_feature_lazy": (),
@@ -75,6 +75,13 @@ def check_on_gpu(
     for name, default in ON_CPU_ONLY.items():
         if params[name] != default:
             raise _refusal(name, params[name], f"its default {default!r}")
+    if has_monotone(params):
+        if params.monotone_constraints_method != "basic":
+            raise _refusal(
+                "monotone_constraints_method", params.monotone_constraints_method, "basic"
+            )
+        if params.monotone_penalty:
+            raise _refusal("monotone_penalty", params.monotone_penalty, "its default 0.0")
     if params.tree_method in ("exact", "approx"):
         raise _refusal("tree_method", params.tree_method, "hist")
     if params.multi_strategy == "multi_output_tree" and objective.n_outputs > 1:
