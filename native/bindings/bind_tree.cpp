@@ -21,17 +21,6 @@ using namespace nb::literals;
 
 namespace {
 
-using Rows = std::optional<In<RowIdx>>;
-
-const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, bool may_be_empty = false) {
-  if (!rows) return nullptr;
-  if (rows->size() == 0 && !may_be_empty) throw std::invalid_argument("no rows");
-  for (std::size_t i = 0; i < rows->size(); ++i) {
-    if (static_cast<std::int64_t>((*rows)(i)) >= n_all) throw std::invalid_argument("row out of range");
-  }
-  return rows->data();
-}
-
 // The number of columns that trees on this matrix may split on.
 std::int64_t n_columns(const BinMatrix& matrix) {
   std::int32_t last = -1;

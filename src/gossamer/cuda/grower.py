@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,32 @@ _RULES: Final = (
     "max_cat_threshold",
     "max_cat_to_onehot",
 )
+
+
+class Refit(NamedTuple):
+    """What leaf values are found from on the host, and the scores that they are added to.
+
+    Attributes:
+        hessian: Weights of the rows, output by output; None: all 1.
+        label: Labels, the same for all outputs or output by output.
+        score: Scores, output by output.
+        n_threads: Threads to use.
+    """
+
+    hessian: npt.NDArray[np.float32] | None
+    label: npt.NDArray[np.float32]
+    score: npt.NDArray[np.float64]
+    n_threads: int
+
+    def of_output(self, k: int, n_outputs: int) -> dict[str, Any]:
+        """Return the arguments that finish the tree of one output."""
+        one_label = n_outputs * len(self.label) == len(self.score)
+        return {
+            "hessian": None if self.hessian is None else np.split(self.hessian, n_outputs)[k],
+            "label": self.label if one_label else np.split(self.label, n_outputs)[k],
+            "score": np.split(self.score, n_outputs)[k],
+            "n_threads": self.n_threads,
+        }
 
 
 class DeviceGrower:
@@ -297,6 +323,7 @@ class DeviceGrower:
         hessian: Buffer | None,
         settings: Sequence[_native.GrowParams],
         before: Sequence[Launch] = (),
+        refit: Refit | None = None,
     ) -> list[_native.Tree]:
         """Grow a tree for each output from gradients that are on the device.
 
@@ -305,10 +332,16 @@ class DeviceGrower:
             hessian: The hessians; None: all are 1.
             settings: Of the tree of each output.
             before: Kernels that come first.
+            refit: What leaf values are found from; None: they are Newton's steps.
         """
         trees = []
         for k, own in enumerate(settings):
-            trees.append(self._grow_one(gradient, hessian, own, k, before if k == 0 else ()))
+            self._find_nodes(gradient, hessian, own, k, before if k == 0 else ())
+            host = {}
+            if refit is not None and own.refit:
+                host = {"rows": self._rows, **refit.of_output(k, len(settings))}
+            state, nodes = self._found[: STATE.itemsize], self._found[STATE.itemsize :]
+            trees.append(self._trees.finish(state, nodes, self._sets.view(np.uint32), own, **host))
         return trees
 
     def _read_tree(self) -> np.void:
@@ -327,14 +360,15 @@ class DeviceGrower:
             device.read(self._buffers["nodes"].address, nodes)
         return state
 
-    def _grow_one(
+    def _find_nodes(
         self,
         gradient: Buffer,
         hessian: Buffer | None,
         settings: _native.GrowParams,
         output: int,
         before: Sequence[Launch],
-    ) -> _native.Tree:
+    ) -> None:
+        """Let the device grow a tree, and read its nodes."""
         self._take(settings, gradient.address, None if hessian is None else hessian.address)
         self._set_task(settings, output)
         self._use_width(self._is_wide.get(output, False))
@@ -360,10 +394,6 @@ class DeviceGrower:
         # need more: numbers that fall slowly keep them few.
         wanted = -(-(n_batches + 1) // _MORE_BATCHES) * _MORE_BATCHES
         self._n_batches = max(wanted, self._n_batches - (self.n_batches % 8 == 0) * _MORE_BATCHES)
-        nodes = self._found[STATE.itemsize :]
-        return self._trees.finish(
-            self._found[: STATE.itemsize], nodes, self._sets.view(np.uint32), settings
-        )
 
     def add_scores(self, tree: _native.Tree, score: int, table: DeviceTable | None = None) -> None:
         """Add a tree to the scores of all rows, or of another table's.

@@ -51,7 +51,10 @@ def find_device(
     if params.device_type == "cpu":
         return None
     is_asked_for = params.device_type == "cuda"
-    if not is_asked_for and bins.n_rows * bins.n_features < WORTHWHILE_VALUES:
+    # Where leaf values are found from residuals, the host has to split the rows as well.
+    refits = any(objective.leaf_refit_of(k) is not None for k in range(objective.n_outputs))
+    is_small = bins.n_rows * bins.n_features < WORTHWHILE_VALUES
+    if not is_asked_for and (is_small or refits):
         return None
     try:
         check_on_gpu(params, objective, bins, is_whole=is_whole)
@@ -86,8 +89,6 @@ def check_on_gpu(
         raise _refusal("tree_method", params.tree_method, "hist")
     if params.multi_strategy == "multi_output_tree" and objective.n_outputs > 1:
         raise _refusal("multi_strategy", params.multi_strategy, "one_output_per_tree")
-    if any(objective.leaf_refit_of(k) is not None for k in range(objective.n_outputs)):
-        raise _refusal("objective", objective.name, "one whose leaf values are Newton steps")
     if not is_whole:
         raise _refusal("num_machines", "rows on several workers", "all rows on one machine")
     if _native.on_disk(bins) is not None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
+from gossamer.cuda.grower import Refit
 from gossamer.cuda.supported import check_on_gpu, find_device
 from gossamer.cuda.trainer import DeviceTrainer
 from gossamer.data import Targets
@@ -359,13 +360,16 @@ class TreeGrower:
         """
         settings = self.settings_of(n_round, n_set)
         rows = None if bag is None else bag.inside
+        label = targets.label if self.refits_leaves else None
         if self.device is not None:
-            trees = self.device.grow(gradients, rows, settings)
-            for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
-                if tree.n_leaves > 1:
+            refit = None if label is None else Refit(gradients.hessian, label, score, n_threads)
+            trees = self.device.grow(gradients, rows, settings, refit)
+            for own, tree, output in zip(settings, trees, np.split(score, len(trees)), strict=True):
+                if own.refit and tree.n_leaves > 1 and bag is not None:
+                    self._table.add_tree(tree, output, n_threads, bag.outside)
+                elif not own.refit and tree.n_leaves > 1:
                     self._table.add_tree(tree, output, n_threads)
             return trees
-        label = targets.label if self.refits_leaves else None
         if rows is not None and self.gathers(len(rows)):
             trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
         else:
