@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -95,7 +96,8 @@ void run_warp(unsigned begin, unsigned end) {
 }
 
 void run_block(unsigned n_threads) {
-  for (Thread& thread : threads) {
+  const std::span own(threads.data(), n_threads);
+  for (Thread& thread : own) {
     thread.is_started = false;
     thread.waits = Waits::nothing;
   }
@@ -104,7 +106,7 @@ void run_block(unsigned n_threads) {
     for (unsigned begin = 0; begin < n_threads; begin += 32) {
       if (!is_done(begin, begin + 32)) run_warp(begin, begin + 32);
     }
-    for (Thread& thread : threads) {
+    for (Thread& thread : own) {
       if (thread.waits == Waits::block) thread.waits = Waits::nothing;
     }
   }
@@ -124,9 +126,9 @@ void* room_of_warp() {
 void run(const Launch& launch) {
   if (launch.n_threads % 32 != 0) throw std::invalid_argument("blocks have whole warps");
   current = &launch;
-  threads.resize(launch.n_threads);
-  for (Thread& thread : threads) {
-    if (!thread.stack) thread.stack = std::make_unique<unsigned char[]>(kStackBytes);
+  // Stacks are kept for larger launches, and not cleared: that takes longer than most kernels.
+  while (threads.size() < launch.n_threads) {
+    threads.emplace_back().stack = std::make_unique_for_overwrite<unsigned char[]>(kStackBytes);
   }
   warps.resize(launch.n_threads / 32);
   block_size.x = launch.n_threads;

@@ -22,7 +22,6 @@ from gossamer.callbacks import (
 )
 from gossamer.cv import cv
 from gossamer.data import Dataset, Sequence
-from gossamer.ensemble import train_folds, train_quality, train_refit
 from gossamer.errors import (
     DataError,
     GossamerError,
@@ -37,6 +36,9 @@ from gossamer.sketch import QuantileSketch
 from gossamer.train import train
 
 if TYPE_CHECKING:
+    from gossamer.ensemble.train_folds import train_folds
+    from gossamer.ensemble.train_quality import train_quality
+    from gossamer.ensemble.train_refit import train_refit
     from gossamer.plot import (
         create_tree_digraph,
         plot_importance,
@@ -123,17 +125,16 @@ _MODULES = ("compat", "plot", "sklearn", "tune")
 
 
 def __getattr__(name: str) -> Any:
-    """Import estimators and plots, and look up the version, when they are first used."""
+    """Import estimators, ensembles and plots, and look up the version, when first used."""
     if name == "__version__":
         return _version()
     if name in _MODULES:
         return import_module(f"gossamer.{name}")
     if name in _ESTIMATORS:
         return getattr(import_module("gossamer.sklearn"), _ESTIMATORS[name])
-    if name.startswith("plot_") or name == "create_tree_digraph":
-        plot = import_module("gossamer.plot")
-        if hasattr(plot, name):
-            return getattr(plot, name)
+    if name in __all__:
+        package = "ensemble" if name.startswith("train_") else "plot"
+        return getattr(import_module(f"gossamer.{package}"), name)
     raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -151,3 +152,26 @@ def message(what: str, *, got: object = _NOTHING_GOT, expected: str = "", hint: 
         details.append(f"expected {expected}")
     text = f"{what}: {', '.join(details)}." if details else f"{what}."
     return escape_controls(f"{text} {hint}" if hint else text)
+
+
+def check_choice(name: str, given: object, choices: Collection[str]) -> str:
+    """Return what the user chose.
+
+    Args:
+        name: What the user chose it for.
+        given: The choice.
+        choices: What there is to choose from.
+
+    Raises:
+        ParameterError: If there is no such choice.
+
+    Example:
+        >>> check_choice("quality", "best", ("fast", "good", "best"))
+        'best'
+    """
+    if isinstance(given, str) and given in choices:
+        return given
+    *names, last = map(repr, choices)
+    raise ParameterError.because(
+        f"{name} is not known", got=given, expected=f"{', '.join(names)} or {last}"
+    )

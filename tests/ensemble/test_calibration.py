@@ -108,7 +108,7 @@ def test_classifier_decides_by_probability() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     x, y = _rows(200, 0)
-    with pytest.raises(ParameterError, match="isotonic, sigmoid, temperature"):
+    with pytest.raises(ParameterError, match="'isotonic', 'sigmoid' or 'temperature'"):
         gs.train_folds({"objective": "binary"}, gs.Dataset(x, y), 3, calibration="magic")
     with pytest.raises(NotSupportedError, match="binary or multiclass"):
         gs.train_folds({}, gs.Dataset(x, y), 3, calibration="sigmoid")

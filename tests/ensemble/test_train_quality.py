@@ -77,7 +77,7 @@ def test_estimators(rows: Any) -> None:
     assert np.array_equal(fast.predict(x), plain.predict(x))
     few = gs.GossamerRegressor(quality="best", folds=3, n_estimators=5, verbose=-1).fit(x, y)
     assert len(few.booster_.fold_facts_) == 3
-    with pytest.raises(ParameterError, match="fast, good, best"):
+    with pytest.raises(ParameterError, match="'fast', 'good' or 'best'"):
         gs.GossamerRegressor(quality="excellent").fit(x, y)
     with pytest.raises(ParameterError, match="quality='good'"):
         gs.GossamerRegressor(quality="good").fit(x, y, eval_set=[(x, y)])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-_POINTER: Final = np.uint64
+from gossamer.cuda.record import record
 
 # The number types of matrices, in the order of `ValueKind`; booleans are read as bytes.
 VALUE_KINDS: Final = {
@@ -19,96 +17,35 @@ VALUE_KINDS: Final = {
 # Types whose values floats represent exactly; others are compared as doubles.
 AS_FLOATS: Final = frozenset(("f4", "f2", "i1", "i2", "u1", "u2", "b1"))
 
-MATRIX: Final = np.dtype(
-    [
-        ("values", _POINTER),
-        ("n_rows", "i8"),
-        ("row_stride", "i8"),
-        ("column_stride", "i8"),
-        ("n_columns", "i4"),
-        ("kind", "i4"),
-    ],
-    align=True,
+# Links of predictions, by the numbers that the kernels know them by.
+LINKS: Final = {"": 0, "sigmoid": 1, "softmax": 2, "exp": 3}
+
+MATRIX: Final = record("p values", "i8 n_rows row_stride column_stride", "i4 n_columns kind")
+
+PLAIN_NODE: Final = record(
+    "f8 threshold",
+    "i8 first_category",
+    "i4 n_categories column left right missing_kind default_left",
 )
 
-PLAIN_NODE: Final = np.dtype(
-    [
-        ("threshold", "f8"),
-        ("first_category", "i8"),
-        ("n_categories", "i4"),
-        ("column", "i4"),
-        ("left", "i4"),
-        ("right", "i4"),
-        ("missing_kind", "i4"),
-        ("default_left", "i4"),
-    ],
-    align=True,
+PLAIN_TREE: Final = record("i8 first_node first_leaf", "i4 output number has_nodes unused")
+
+PACKED_COLUMN: Final = record("i4 column first_bound n_bounds", ("operand", "i4", 5))
+
+PACKED_TREE: Final = record("i4 first_entry depth output number")
+
+PREDICT_ARGS: Final = record(
+    ("matrix", MATRIX),
+    "p score leaves",
+    "i8 n_trees",
+    "i4 n_outputs n_values",
+    "p entries entry_values entry_leaves packed_trees stage_begin columns columns_begin bounds",
+    "p sets",
+    "i4 n_stages n_column_parts n_sets first_set_operand n_operands is_double",
+    "p trees nodes leaf_values categories",
+    "i4 n_plain_trees unused",
 )
 
-PLAIN_TREE: Final = np.dtype(
-    [
-        ("first_node", "i8"),
-        ("first_leaf", "i8"),
-        ("output", "i4"),
-        ("number", "i4"),
-        ("has_nodes", "i4"),
-        ("unused", "i4"),
-    ],
-    align=True,
-)
-
-PACKED_COLUMN: Final = np.dtype(
-    [("column", "i4"), ("first_bound", "i4"), ("n_bounds", "i4"), ("operand", "i4", 5)], align=True
-)
-
-PACKED_TREE: Final = np.dtype(
-    [("first_entry", "i4"), ("depth", "i4"), ("output", "i4"), ("number", "i4")], align=True
-)
-
-PREDICT_ARGS: Final = np.dtype(
-    [
-        ("matrix", MATRIX),
-        ("score", _POINTER),
-        ("leaves", _POINTER),
-        ("n_trees", "i8"),
-        ("n_outputs", "i4"),
-        ("n_values", "i4"),
-        ("entries", _POINTER),
-        ("entry_values", _POINTER),
-        ("entry_leaves", _POINTER),
-        ("packed_trees", _POINTER),
-        ("stage_begin", _POINTER),
-        ("columns", _POINTER),
-        ("columns_begin", _POINTER),
-        ("bounds", _POINTER),
-        ("sets", _POINTER),
-        ("n_stages", "i4"),
-        ("n_column_parts", "i4"),
-        ("n_sets", "i4"),
-        ("first_set_operand", "i4"),
-        ("n_operands", "i4"),
-        ("is_double", "i4"),
-        ("trees", _POINTER),
-        ("nodes", _POINTER),
-        ("leaf_values", _POINTER),
-        ("categories", _POINTER),
-        ("n_plain_trees", "i4"),
-        ("unused", "i4"),
-    ],
-    align=True,
-)
-
-FINISH_ARGS: Final = np.dtype(
-    [
-        ("n_rows", "i8"),
-        ("score", _POINTER),
-        ("start", _POINTER),
-        ("divisor", "f8"),
-        ("steepness", "f8"),
-        ("n_outputs", "i4"),
-        ("link", "i4"),
-        ("is_first", "i4"),
-        ("unused", "i4"),
-    ],
-    align=True,
+FINISH_ARGS: Final = record(
+    "i8 n_rows", "p score start", "f8 divisor steepness", "i4 n_outputs link is_first unused"
 )

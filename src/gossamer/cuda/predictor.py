@@ -10,14 +10,13 @@ import numpy.typing as npt
 from gossamer.cuda.arrays import DeviceArray
 from gossamer.cuda.device import Buffer, Device, Launch
 from gossamer.cuda.packed_trees import PackedTrees, Packer, PlainTrees, Trees, parts_of, round_down
-from gossamer.cuda.predict_records import AS_FLOATS, FINISH_ARGS, PREDICT_ARGS
+from gossamer.cuda.predict_records import AS_FLOATS, FINISH_ARGS, LINKS, PREDICT_ARGS
 
 # Shared memory of a block for trees, or for the thresholds of columns.
 _STAGE_BYTES: Final = 32 * 1024
 _THREADS: Final = (256, 128, 64, 32)
 _ROWS_OF_THREAD: Final = 4
 _BYTES_AT_ONCE: Final = 2**26
-LINKS: Final = {"": 0, "sigmoid": 1, "softmax": 2, "exp": 3}
 
 
 class DevicePredictor:

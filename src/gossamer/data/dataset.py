@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.card import to_card
 from gossamer.data.categories.levels import Levels
-from gossamer.data.describe import StorageSummary, describe
 from gossamer.data.labels.queries import as_int32
 from gossamer.data.labels.row_fields import known_field, query_bounds
 from gossamer.data.lazy import LazyData
@@ -29,6 +28,9 @@ from gossamer.data.table.columns import Level
 from gossamer.errors import DataError, DataTypeError
 from gossamer.params import BINNING_PARAMS, Params, resolve
 from gossamer.params.given import as_dict
+
+if TYPE_CHECKING:
+    from gossamer.data.describe import StorageSummary
 
 
 def _field(name: str, what: str) -> Any:
@@ -408,6 +410,8 @@ class Dataset:
             >>> summary.bundles, summary.sparse, summary.conflicts
             ([['a', 'b', 'c', 'd']], [], 0)
         """
+        from gossamer.data.describe import describe  # takes its time
+
         raw = self.data  # which building may free
         return describe(self._lazy.build(), raw)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.labels.fields import one_per_row
 from gossamer.errors import DataError, ParameterError
 
 Rows = npt.NDArray[np.int64]
@@ -178,13 +179,7 @@ def _shuffled(sizes: Rows, seed: int) -> Rows:
 
 def _codes(values: Any, n_rows: int, name: str) -> Rows:
     """Return a number for each value, in the order of the values."""
-    found = np.asarray(values)
-    if found.shape != (n_rows,):
-        raise DataError.because(
-            f"{name} cannot be used",
-            got=f"shape {found.shape}",
-            expected=f"one value for each of the {n_rows} rows",
-        )
+    found = one_per_row(values, n_rows, name)
     try:
         return np.unique(found, return_inverse=True)[1].reshape(-1).astype(np.int64)
     except TypeError:
@@ -268,13 +263,13 @@ def _read_rows(what: str, rows: Any, n_rows: int) -> Rows:
             f"{what} cannot be used", got=rows, expected="a list of at least one row"
         )
     if found.dtype.kind not in "iu":
+        is_mask = found.dtype == np.bool_
+        hint = "np.flatnonzero(mask) gives the rows of a mask." if is_mask else ""
         raise DataError.because(
             f"{what} cannot be used",
             got=str(found.dtype),
             expected="numbers of rows, from 0",
-            hint="np.flatnonzero(mask) gives the rows of a mask."
-            if found.dtype == np.bool_
-            else "",
+            hint=hint,
         )
     is_outside = (found < 0) | (found >= n_rows)
     if is_outside.any():

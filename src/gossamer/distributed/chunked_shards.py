@@ -18,7 +18,7 @@ from gossamer.binning.categories import CategoryCounts, add_counts
 from gossamer.data.categories.level_finder import LevelFinder, levels_found
 from gossamer.data.categories.levels import Levels
 from gossamer.data.chunks.chunked_source import ChunkedSource
-from gossamer.data.chunks.chunked_table import NamedChunkedTable, find_bins_of
+from gossamer.data.chunks.chunked_table import NamedChunkedTable
 from gossamer.data.chunks.program_source import find_chunks
 from gossamer.data.chunks.row_stack import RowStack
 from gossamer.data.storage.binned import BinnedTable, bin_values
@@ -31,7 +31,6 @@ from gossamer.distributed.messages import gather_facts, values_from_bytes, value
 from gossamer.distributed.table import Shard, ShardedTable
 from gossamer.errors import DataError
 from gossamer.params import Params
-from gossamer.threads import resolve_threads
 
 
 class ChunkedShards(NamedChunkedTable):
@@ -140,20 +139,12 @@ class ChunkedShards(NamedChunkedTable):
 
     # ---- binning ----
 
-    def bin(
-        self,
-        params: Params,
-        names: Sequence[str],
-        categorical: Sequence[int] = (),
-        weight: npt.NDArray[np.float32] | None = None,
-    ) -> BinnedTable:
-        """Find the bins of the table, and fill the bins of this worker's rows."""
-        n_threads = resolve_threads(params.num_threads, self.n_rows, self.n_columns)
-        binning, example = find_bins_of(self, params, names, categorical, weight, n_threads)
-        like = self._fill_training(binning, example, params, n_threads)
+    def fill(self, binning: Binning, example: Values, params: Params) -> BinnedTable:
+        """Put this worker's rows of training data into its bins."""
+        like = self._fill_training(binning, example, params)
         if like is None:  # columns of some worker cannot share a bundle after all
             plain = params.for_data({"enable_bundle": False})
-            like = self._fill_training(binning, example, plain, n_threads)
+            like = self._fill_training(binning, example, plain)
         assert like is not None
         bins = like.bins
         totals = np.concatenate([bins.has_missing().astype(np.int64), bins.entry_counts()])
@@ -166,8 +157,9 @@ class ChunkedShards(NamedChunkedTable):
         )
 
     def _fill_training(
-        self, binning: Binning, example: Values, params: Params, n_threads: int
+        self, binning: Binning, example: Values, params: Params
     ) -> BinnedTable | None:
+        n_threads = self.n_threads(params)
         like = bin_values(example, binning, params, self.n_rows, n_threads)
         can_misfit = like.choice is None or like.choice["candidates"] > 0
         bins = self._fill(like.bins, n_threads, release=not can_misfit)
@@ -177,7 +169,7 @@ class ChunkedShards(NamedChunkedTable):
 
     def bin_like(self, training: BinnedTable, params: Params) -> BinnedTable:
         """Put this worker's rows into the bins of training data."""
-        n_threads = resolve_threads(params.num_threads, self.n_rows, self.n_columns)
+        n_threads = self.n_threads(params)
         like = _native.bin_like(training.bins, np.empty((0, self.n_columns)), n_threads)
         bins = self._fill(like, n_threads, release=True)
         return ShardedTable(training.binning, bins, shard=self._shard)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gossamer.errors import ParameterError
 from gossamer.params import CANONICAL
 
 QUALITIES: Final = ("fast", "good", "best")
@@ -38,23 +37,6 @@ _BEST: Final = Preset(
     8,
     3000,
 )
-
-
-def check_quality(quality: Any) -> str:
-    """Return the name of a quality.
-
-    Raises:
-        ParameterError: If there is no such quality.
-
-    Example:
-        >>> check_quality("best")
-        'best'
-    """
-    if not isinstance(quality, str) or quality not in QUALITIES:
-        raise ParameterError.because(
-            "quality cannot be used", got=quality, expected=f"one of {', '.join(QUALITIES)}"
-        )
-    return quality
 
 
 def choose_preset(quality: str, given: Mapping[str, Any], *, has_categories: bool) -> Preset:

@@ -123,9 +123,6 @@ def train_folds(
     check_dataset(train_set)
     given = as_dict(params)
     resolved = resolve(given)
-    patience = resolved.early_stopping_round
-    if "early_stopping_round" not in resolved.given:
-        patience = PATIENCE
     after = list(callbacks or ())
     check_callbacks(after, "train_folds()")
     after += automatic_progress(after, resolved.verbosity, "fold")
@@ -151,7 +148,7 @@ def train_folds(
     n_waves = sum(-(-stretch.n_jobs // stretch.width) for stretch in stretches)
     schedule = Schedule(
         count_rounds(num_boost_round, resolved),
-        max(patience, 0),
+        patience_of(resolved),
         feval,
         None if time_limit is None else check_seconds(time_limit) / n_waves,
         Event(),
@@ -200,6 +197,17 @@ class _AfterFold:
             self._n_done += 1
             for callback in self._callbacks:
                 callback(env)
+
+
+def patience_of(params: Params) -> int:
+    """Return the rounds without improvement after which a member stops; 0: it never does.
+
+    Example:
+        >>> patience_of(resolve({})), patience_of(resolve({"early_stopping_round": 5}))
+        (50, 5)
+    """
+    is_given = "early_stopping_round" in params.given
+    return max(params.early_stopping_round, 0) if is_given else PATIENCE
 
 
 def check_seconds(time_limit: Any) -> float:

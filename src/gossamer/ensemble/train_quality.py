@@ -10,10 +10,10 @@ from gossamer.callbacks import CallbackEnv, EarlyStopException
 from gossamer.cv import Feval
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, check_dataset
-from gossamer.ensemble.presets import check_quality, choose_preset
+from gossamer.ensemble.presets import QUALITIES, choose_preset
 from gossamer.ensemble.train_folds import check_seconds, train_folds
 from gossamer.ensemble.train_refit import train_refit
-from gossamer.errors import ParameterError
+from gossamer.errors import ParameterError, check_choice
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.params.given import as_dict
@@ -67,7 +67,7 @@ def train_quality(
         (0.7, 0.6)
     """
     check_dataset(train_set)
-    quality = check_quality(quality)
+    quality = check_choice("quality", quality, QUALITIES)
     if quality != "best" and any(each is not None for each in (nfold, folds, calibration)):
         raise ParameterError.because(
             "folds, nfold and calibration are for quality='best'",

@@ -11,7 +11,7 @@ from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, check_dataset
 from gossamer.data.folds import Fold
 from gossamer.ensemble.member import Member, MemberTraining, Schedule
-from gossamer.ensemble.train_folds import MOST_ROUNDS, PATIENCE, check_seconds
+from gossamer.ensemble.train_folds import MOST_ROUNDS, check_seconds, patience_of
 from gossamer.model import Booster
 from gossamer.params import CANONICAL, resolve
 from gossamer.params.given import as_dict
@@ -60,15 +60,12 @@ def train_refit(
     check_dataset(train_set)
     given = as_dict(params)
     resolved = resolve(given)
-    patience = resolved.early_stopping_round
-    if "early_stopping_round" not in resolved.given:
-        patience = PATIENCE
     built = built_data(train_set, resolved, for_training=True)
     n_rounds = count_rounds(num_boost_round, resolved)
     quiet = resolved.replace(verbosity=-1)
     fold: Fold = make_folds(built, quiet, None, _PARTS, True, True, seed)[0]
     seconds = None if time_limit is None else check_seconds(time_limit) / 2
-    schedule = Schedule(n_rounds, max(patience, 0), feval, seconds, Event())
+    schedule = Schedule(n_rounds, patience_of(resolved), feval, seconds, Event())
     maker = FoldMaker(0, train_set, fold, given, None, None, None)
     found: Member = MemberTraining(maker, schedule, None, _nothing).run()
     n_best = found.model.forest.n_rounds

@@ -20,11 +20,10 @@ from gossamer.params import Params
 _EPSILON = 1e-15
 
 
-@dataclass(frozen=True)
 class BinaryLogloss(Metric):
     """Mean negative log-likelihood."""
 
-    name: str = "binary_logloss"
+    name = "binary_logloss"
 
     def evaluate(
         self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1

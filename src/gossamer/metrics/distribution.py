@@ -19,13 +19,12 @@ from gossamer.params import Params
 from gossamer.params.traits import traits_of
 
 
-@dataclass(frozen=True)
 class GaussianLoss(Metric):
     """Mean negative log-likelihood of normal distributions."""
 
     sum_losses: ClassVar[Callable[..., float]] = staticmethod(_native.sum_normal_loss)
 
-    name: str = "gaussian_nll"
+    name = "gaussian_nll"
     objectives: ClassVar[tuple[type[Objective], ...]] = (Gaussian,)
 
     def evaluate(
@@ -37,13 +36,12 @@ class GaussianLoss(Metric):
         return self.sum_losses(*arguments) / targets.total_weight
 
 
-@dataclass(frozen=True)
 class CRPS(GaussianLoss):
     """Mean continuous ranked probability score: an absolute error for distributions."""
 
     sum_losses: ClassVar[Callable[..., float]] = staticmethod(_native.sum_normal_crps)
 
-    name: str = "crps"
+    name = "crps"
 
 
 @dataclass(frozen=True)

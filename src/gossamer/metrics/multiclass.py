@@ -21,13 +21,12 @@ from gossamer.params import Params
 _EPSILON = 1e-15
 
 
-@dataclass(frozen=True)
 class MultiLogloss(Metric):
     """Mean negative log-likelihood."""
 
     for_classes: ClassVar[bool] = True
 
-    name: str = "multi_logloss"
+    name = "multi_logloss"
 
     def evaluate(
         self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1

@@ -23,14 +23,13 @@ from gossamer.objectives import Objective
 from gossamer.params import Params
 
 
-@dataclass(frozen=True)
 class AUC(Metric):
     """Area under the ROC curve; 1 where there is only one class, as in LightGBM."""
 
     area: ClassVar[Callable[..., float]] = staticmethod(_native.auc)
 
-    name: str = "auc"
-    maximize: bool = True
+    name = "auc"
+    maximize = True
 
     def evaluate(
         self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
@@ -39,16 +38,14 @@ class AUC(Metric):
         return self.area(score, targets.label, targets.weight, n_threads)
 
 
-@dataclass(frozen=True)
 class AveragePrecision(AUC):
     """Mean of the precision at each positive row; 1 where there is only one class."""
 
     area: ClassVar[Callable[..., float]] = staticmethod(_native.average_precision)
 
-    name: str = "average_precision"
+    name = "average_precision"
 
 
-@dataclass(frozen=True)
 class AUCPR(AUC):
     """Area under the precision-recall curve as XGBoost draws it; 1 where there is only one class.
 
@@ -58,7 +55,7 @@ class AUCPR(AUC):
 
     area: ClassVar[Callable[..., float]] = staticmethod(_native.aucpr)
 
-    name: str = "aucpr"
+    name = "aucpr"
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,6 @@ class AMS(Metric):
         return float(significance[:-1][is_threshold].max(initial=0.0))
 
 
-@dataclass(frozen=True)
 class MultiAUC(Metric):
     """Mean AUC of each class against all others, weighted by its rows (XGBoost's `auc`).
 
@@ -111,8 +107,8 @@ class MultiAUC(Metric):
     for_classes: ClassVar[bool] = True
     area: ClassVar[Callable[..., float]] = _native.auc
 
-    name: str = "multi_auc"
-    maximize: bool = True
+    name = "multi_auc"
+    maximize = True
 
     def evaluate(
         self,
@@ -138,7 +134,6 @@ class MultiAUC(Metric):
         return float(np.average(areas, weights=sizes))
 
 
-@dataclass(frozen=True)
 class MultiAUCPR(MultiAUC):
     """Mean area under the precision-recall curve of each class against all others.
 
@@ -147,7 +142,7 @@ class MultiAUCPR(MultiAUC):
 
     area: ClassVar[Callable[..., float]] = _native.aucpr
 
-    name: str = "multi_aucpr"
+    name = "multi_aucpr"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,13 +14,12 @@ from gossamer.metrics.base import Metric, Scores, predictions_of
 from gossamer.objectives import Objective
 
 
-@dataclass(frozen=True)
 class L2(Metric):
     """Mean squared error."""
 
     sum_errors: ClassVar[Callable[..., float]] = staticmethod(_native.sum_squared_error)
 
-    name: str = "l2"
+    name = "l2"
 
     def evaluate(
         self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
@@ -32,11 +30,10 @@ class L2(Metric):
         return total / targets.total_weight
 
 
-@dataclass(frozen=True)
 class RMSE(L2):
     """Root of the mean squared error."""
 
-    name: str = "rmse"
+    name = "rmse"
 
     def evaluate(
         self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1
@@ -45,21 +42,19 @@ class RMSE(L2):
         return math.sqrt(super().evaluate(score, targets, objective, n_threads))
 
 
-@dataclass(frozen=True)
 class L1(L2):
     """Mean absolute error."""
 
     sum_errors: ClassVar[Callable[..., float]] = staticmethod(_native.sum_absolute_error)
 
-    name: str = "l1"
+    name = "l1"
 
 
-@dataclass(frozen=True)
 class R2(L2):
     """Share of the labels' variance that the predictions explain."""
 
-    name: str = "r2"
-    maximize: bool = True
+    name = "r2"
+    maximize = True
 
     def evaluate(
         self, score: Scores, targets: Targets, objective: Objective, n_threads: int = 1

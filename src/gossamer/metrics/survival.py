@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gossamer import _native
@@ -15,11 +14,10 @@ from gossamer.objectives.survival import intervals
 from gossamer.params.traits import Kind
 
 
-@dataclass(frozen=True)
 class CoxLoss(Metric):
     """Mean negative partial log-likelihood of the events; 0 where there are none."""
 
-    name: str = "cox-nloglik"
+    name = "cox-nloglik"
     objectives: ClassVar[tuple[type[Objective], ...]] = (Cox,)
 
     def evaluate(
@@ -30,11 +28,10 @@ class CoxLoss(Metric):
         return order.loss(score, n_threads) / (order.event_weight or 1.0)
 
 
-@dataclass(frozen=True)
 class AFTLoss(Metric):
     """Mean negative log-likelihood; as in XGBoost likelihoods are taken to be at least 1e-12."""
 
-    name: str = "aft-nloglik"
+    name = "aft-nloglik"
     objectives: ClassVar[tuple[type[Objective], ...]] = (AFT,)
 
     def evaluate(
@@ -46,12 +43,11 @@ class AFTLoss(Metric):
         return total / targets.total_weight
 
 
-@dataclass(frozen=True)
 class IntervalAccuracy(Metric):
     """Share of rows whose predicted time lies within its bounds."""
 
-    name: str = "interval-regression-accuracy"
-    maximize: bool = True
+    name = "interval-regression-accuracy"
+    maximize = True
     objectives: ClassVar[tuple[type[Objective], ...]] = (AFT,)
 
     def evaluate(
@@ -63,7 +59,6 @@ class IntervalAccuracy(Metric):
         return targets.average((predicted >= lower) & (predicted <= upper))
 
 
-@dataclass(frozen=True)
 class Concordance(Metric):
     """Harrell's concordance index: of the pairs whose order is known, the share in that order.
 
@@ -71,8 +66,8 @@ class Concordance(Metric):
     rows that surely end later.
     """
 
-    name: str = "c_index"
-    maximize: bool = True
+    name = "c_index"
+    maximize = True
     objective_kind: ClassVar[Kind | None] = Kind.SURVIVAL
 
     def evaluate(

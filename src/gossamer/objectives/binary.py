@@ -133,7 +133,6 @@ class Binary(TwoClasses):
         return cls(read_number(config, "sigmoid"))
 
 
-@dataclass(frozen=True)
 class BinaryLogitRaw(Binary):
     """The same loss; predictions are raw scores (XGBoost's `binary:logitraw`)."""
 

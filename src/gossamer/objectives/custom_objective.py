@@ -73,9 +73,7 @@ class CustomObjective:
             "n_outputs": n_outputs,
             "metric": metric,
         }
-        for name, value in given.items():
-            if value is not None:
-                setattr(self, name, value)
+        vars(self).update((name, value) for name, value in given.items() if value is not None)
 
     def gradient(self, score: npt.NDArray[np.float64], data: Dataset) -> tuple[Any, Any]:
         """Return gradients and hessians at the scores."""

@@ -80,7 +80,6 @@ class Multiclass(CountsOutputs):
         return out.reshape(-1, self.n_outputs)
 
 
-@dataclass(frozen=True)
 class MulticlassSoftmax(Multiclass):
     """The same loss; predictions are class numbers (XGBoost's `multi:softmax`)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,6 @@ from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
-@dataclass(frozen=True)
 class RankMap(PairRanking):
     """XGBoost's `rank:map`: pairs count by what swapping them would change in average precision."""
 

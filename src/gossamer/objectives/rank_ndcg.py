@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer import _native
@@ -12,7 +11,6 @@ from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
-@dataclass(frozen=True)
 class RankNdcg(PairRanking):
     """XGBoost's `rank:ndcg`: pairs count by what swapping them would change in NDCG.
 

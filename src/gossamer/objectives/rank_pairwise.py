@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from gossamer import _native
@@ -12,7 +11,6 @@ from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
-@dataclass(frozen=True)
 class RankPairwise(PairRanking):
     """XGBoost's `rank:pairwise` (RankNet): the order of labels matters, not their size."""
 

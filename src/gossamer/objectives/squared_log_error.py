@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +19,6 @@ from gossamer.params import Params
 from gossamer.params.traits import Kind, Traits
 
 
-@dataclass(frozen=True)
 class SquaredLogError(Regression):
     """Half the squared difference of log(1 + prediction) and log(1 + label).
 

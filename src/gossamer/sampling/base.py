@@ -8,7 +8,9 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.objectives import Gradients
+from gossamer.params import Params
 
 # Rates are decimals: two that add up to 1 may miss it by so little.
 ROUNDING: Final = 1e-12
@@ -48,3 +50,17 @@ class RowSampler(ABC):
 
         Each of a round's parallel trees has rows of its own; `tree` is its number.
         """
+
+
+class GradientSampler(RowSampler):
+    """Draws rows by the size of their gradients, and weights those that stand for others."""
+
+    def __init__(self, params: Params, n_rows: int, n_outputs: int) -> None:
+        """Allocate the scores of the rows."""
+        self._seed, self._n_rows = params.bagging_seed, n_rows
+        self._native = _native.GradientSampler(n_rows, n_outputs)
+
+    @property
+    def weighs_rows(self) -> bool:
+        """See `RowSampler`."""
+        return self.is_on

@@ -7,17 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from gossamer import _native
 from gossamer.objectives import Gradients
 from gossamer.params import Params
-from gossamer.sampling.base import ROUNDING, Bag, RowSampler
+from gossamer.sampling.base import ROUNDING, Bag, GradientSampler
 from gossamer.sampling.goss_rates import Counts, choose_counts, divide_counts
 from gossamer.sampling.keys import Stream, make_key
 
 _logger = logging.getLogger("gossamer")
 
 
-class Goss(RowSampler):
+class Goss(GradientSampler):
     """Keeps the rows of large gradients, and draws some of the others, which then count for all.
 
     Rows are scored by the length of their gradient: |gradient| as in the paper; of several outputs
@@ -52,8 +51,7 @@ class Goss(RowSampler):
 
     def __init__(self, params: Params, n_rows: int, n_outputs: int) -> None:
         """Look up the rates, and allocate the scores."""
-        self._seed = params.bagging_seed
-        self._n_rows = n_rows
+        super().__init__(params, n_rows, n_outputs)
         # As in LightGBM: gradients say little before the model has learned something.
         self._first_round = int(1 / params.learning_rate)
         self._error = params.goss_error
@@ -62,18 +60,12 @@ class Goss(RowSampler):
         self._counts: Counts | None = None  # None: chosen again each round
         if not isinstance(params.top_rate, str):
             self._counts = _round_rates(params.top_rate, params.other_rate, n_rows)
-        self._native = _native.GradientSampler(n_rows, n_outputs)
         self.rates = (1.0, 0.0)
 
     @property
     def is_on(self) -> bool:
         """Whether rows are sampled at all."""
         return self._counts is None or sum(self._counts) < self._n_rows
-
-    @property
-    def weighs_rows(self) -> bool:
-        """See `RowSampler`."""
-        return self.is_on
 
     def draw(self, n_round: int, gradients: Gradients, n_threads: int, tree: int = 0) -> Bag | None:
         """Return the rows of a round; None: all of them. Rows drawn at random are weighted."""

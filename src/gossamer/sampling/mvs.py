@@ -9,11 +9,11 @@ import numpy as np
 from gossamer import _native
 from gossamer.objectives import Gradients
 from gossamer.params import Params
-from gossamer.sampling.base import ROUNDING, Bag, RowSampler
+from gossamer.sampling.base import ROUNDING, Bag, GradientSampler
 from gossamer.sampling.keys import Stream, make_key
 
 
-class Mvs(RowSampler):
+class Mvs(GradientSampler):
     """Keeps a row with a probability that grows with the size of its gradient.
 
     A row's score is sqrt(sum over outputs of gradient^2 + reg x hessian^2), its probability
@@ -40,24 +40,17 @@ class Mvs(RowSampler):
 
     def __init__(self, params: Params, n_rows: int, n_outputs: int) -> None:
         """Look up the share, and allocate the scores."""
-        self._seed = params.bagging_seed
-        self._n_rows = n_rows
+        super().__init__(params, n_rows, n_outputs)
         self._share = params.bagging_fraction
         if self._share == 1:
             assert not isinstance(params.top_rate, str)
             self._share = params.top_rate + params.other_rate
         self._reg = params.mvs_reg
-        self._native = _native.GradientSampler(n_rows, n_outputs)
 
     @property
     def is_on(self) -> bool:
         """Whether rows are sampled at all."""
         return self._share < 1 - ROUNDING
-
-    @property
-    def weighs_rows(self) -> bool:
-        """See `RowSampler`."""
-        return self.is_on
 
     def draw(self, n_round: int, gradients: Gradients, n_threads: int, tree: int = 0) -> Bag | None:
         """Return the rows of a round; None: all of them. They are weighted."""

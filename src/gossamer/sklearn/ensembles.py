@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gossamer.data import Dataset
 from gossamer.ensemble import train_folds, train_quality, train_refit
-from gossamer.ensemble.presets import check_quality
+from gossamer.ensemble.presets import QUALITIES
 from gossamer.ensemble.train_folds import check_seconds
 from gossamer.ensemble.train_quality import TimeLimit
-from gossamer.errors import NotSupportedError, ParameterError
+from gossamer.errors import NotSupportedError, ParameterError, check_choice
 from gossamer.model import Booster
 from gossamer.params import resolve
 from gossamer.sklearn.functions import LabelsFirst
@@ -87,7 +87,7 @@ class Ensembles(Parameters):
         Raises:
             ParameterError: If arguments contradict each other.
         """
-        quality = check_quality(self._own("quality") or "fast")
+        quality = check_choice("quality", self._own("quality") or "fast", QUALITIES)
         folds, is_auto = self._own("folds"), self._own("early_stopping") == _AUTO
         if self._own("calibration") is not None and folds is None and quality != "best":
             raise ParameterError.because(

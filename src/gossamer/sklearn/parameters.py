@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
-from gossamer.errors import ParameterError
-from gossamer.model.inspection.importance import check_importance_type
+from gossamer.errors import ParameterError, check_choice
+from gossamer.model.inspection.importance import IMPORTANCE_TYPES
 from gossamer.params import CANONICAL, TABLE, Params, resolve
 from gossamer.params.coerce import did_you_mean
 from gossamer.sklearn.arguments import training_params
@@ -142,7 +142,7 @@ class Parameters(Estimator):
             if isinstance(params[name], str) and params[name] == _FROM_TYPES:
                 del params[name]
         resolve(params, context="dataset")
-        check_importance_type(self.importance_type)
+        check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
         return params
 
     def _prediction_params(self, given: Mapping[str, Any], trained_with: Params) -> dict[str, Any]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
-from gossamer.cuda.grower import Refit
-from gossamer.cuda.supported import check_on_gpu, find_device
-from gossamer.cuda.trainer import DeviceTrainer
 from gossamer.data import Targets
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.storage.budget import Budget
@@ -31,6 +28,9 @@ from gossamer.threads import resolve_threads
 from gossamer.tree.gathered import SampleGrower
 from gossamer.tree.limits import check_vector_leaves, make_costs, make_limits
 from gossamer.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from gossamer.cuda.trainer import DeviceTrainer
 
 _COSTS: Final = tuple(name for name, param in TABLE.items() if param.cost)
 
@@ -131,10 +131,19 @@ class TreeGrower:
         self._samples = SampleGrower(table.bins)
         self.device: DeviceTrainer | None = None  # where trees grow; None: on the CPU
         self.set_params(params)
-        device = find_device(params, objective, table.bins, is_whole=table.is_whole)
-        if device is not None:
-            n_threads = resolve_threads(params.num_threads, table.n_rows, table.binning.n_columns)
-            self.device = DeviceTrainer(device, table.bins, self._settings, n_threads)
+        if params.device_type != "cpu":
+            self.device = self._find_device()
+
+    def _find_device(self) -> DeviceTrainer | None:
+        from gossamer.cuda.supported import find_device  # trainings on the CPU do not wait for it
+        from gossamer.cuda.trainer import DeviceTrainer
+
+        params, table = self._params, self._table
+        device = find_device(params, self._objective, table.bins, is_whole=table.is_whole)
+        if device is None:
+            return None
+        n_threads = resolve_threads(params.num_threads, table.n_rows, table.binning.n_columns)
+        return DeviceTrainer(device, table.bins, self._settings, n_threads)
 
     @property
     def has_vector_leaves(self) -> bool:
@@ -178,6 +187,8 @@ class TreeGrower:
     def _take(self, params: Params) -> None:
         self._params = params
         if self.device is not None:
+            from gossamer.cuda.supported import check_on_gpu
+
             whole = self._table.is_whole
             check_on_gpu(params, self._objective, self._table.bins, is_whole=whole)
         self._limits = self._make_limits()
@@ -362,6 +373,8 @@ class TreeGrower:
         rows = None if bag is None else bag.inside
         label = targets.label if self.refits_leaves else None
         if self.device is not None:
+            from gossamer.cuda.grower import Refit
+
             refit = None if label is None else Refit(gradients.hessian, label, score, n_threads)
             trees = self.device.grow(gradients, rows, settings, refit)
             for own, tree, output in zip(settings, trees, np.split(score, len(trees)), strict=True):

@@ -914,7 +914,7 @@ def test_what_needs_memory_is_refused_before_any_row_is_read(
     monkeypatch.setattr("gossamer.data.files.columnar.ColumnarFiles.read", read)
     with pytest.raises(NotSupportedError, match=name):
         train({name: value, "max_memory": "1GB"}, Dataset(parquet, label="y"), 1)
-    monkeypatch.setattr("gossamer.data.storage.on_disk.plan_chunked", read)
+    monkeypatch.setattr("gossamer.data.storage.on_disk.find_bins_of", read)
     with pytest.raises(NotSupportedError, match=name):
         train({name: value, "max_memory": "1GB"}, Dataset(X, Y), 1)
 
@@ -1026,7 +1026,7 @@ def test_reading_is_refused_before_any_row_is_read(monkeypatch: pytest.MonkeyPat
     def plan(*_: Any) -> None:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr("gossamer.data.storage.on_disk.plan_chunked", plan)
+    monkeypatch.setattr("gossamer.data.storage.on_disk.find_bins_of", plan)
     with pytest.raises(ParameterError, match="to read 1,000,000 rows"):
         Dataset(table, label, params={"max_memory": "50MB"}).construct()
 

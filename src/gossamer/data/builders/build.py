@@ -9,7 +9,6 @@ from gossamer.cuda.arrays import find_device_array, to_host
 from gossamer.data.builders import from_binary, from_chunks, from_table
 from gossamer.data.built import BuiltData, freed
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
-from gossamer.data.chunks.device_rows import DeviceRows
 from gossamer.data.chunks.find_source import find_source, join_arrays
 from gossamer.data.files import is_binary_dataset
 from gossamer.data.request import Request
@@ -38,6 +37,8 @@ def build(request: Request, reference: BuiltData | None = None) -> BuiltData:
     array = find_device_array(request.data)
     if array is not None:
         if not keeps_raw_values(request.params):
+            from gossamer.data.chunks.device_rows import DeviceRows  # only arrays on a GPU need it
+
             return from_chunks.build_chunked(DeviceRows(array), request, reference)
         request = replace(request, data=to_host(array))
     if keeps_raw_values(request.params):

@@ -80,8 +80,17 @@ class ChunkedTable(ABC):
         weight: npt.NDArray[np.float32] | None = None,
     ) -> BinnedTable:
         """Find the bins of the table and fill them: training data; see `bin_table`."""
-        like = plan_chunked(self, params, names, categorical, weight)
+        binning, example = find_bins_of(self, params, names, categorical, weight)
+        return self.fill(binning, example, params)
+
+    def fill(self, binning: Binning, example: Values, params: Params) -> BinnedTable:
+        """Put all rows of training data into its bins; `example` is what `find_bins_of` found."""
+        like = plan_chunked(self, binning, example, params)
         return self.make_table(fill_chunked(self, like, params))
+
+    def n_threads(self, params: Params) -> int:
+        """Return how many threads work on the table."""
+        return resolve_threads(params.num_threads, self.n_rows, self.n_columns)
 
     def make_table(self, binned: BinnedTable) -> BinnedTable:
         """Return the table that trainings see, of its bins."""
@@ -116,23 +125,16 @@ class NamedChunkedTable(ChunkedTable):
 
 
 def plan_chunked(
-    pieces: ChunkedTable,
-    params: Params,
-    names: Sequence[str],
-    categorical: Sequence[int] = (),
-    weight: npt.NDArray[np.float32] | None = None,
+    pieces: ChunkedTable, binning: Binning, example: Values, params: Params
 ) -> BinnedTable:
-    """Find the bins of a table, and store some of its rows as all of them are best stored."""
-    n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
-    binning, example = find_bins_of(pieces, params, names, categorical, weight, n_threads)
+    """Store the rows that `find_bins_of` found as all of them are best stored."""
     # Some rows show which columns can share their space. What does not fit after all is moved out.
-    return bin_values(example, binning, params, pieces.n_rows, n_threads)
+    return bin_values(example, binning, params, pieces.n_rows, pieces.n_threads(params))
 
 
 def fill_chunked(pieces: ChunkedTable, like: BinnedTable, params: Params) -> BinnedTable:
     """Bin all rows of training data; `like` is what `plan_chunked` found."""
-    n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
-    bins = _fill(pieces, like.bins, n_threads)
+    bins = _fill(pieces, like.bins, pieces.n_threads(params))
     if not bins.is_trainable:
         bins = bins.make_trainable()
     return BinnedTable(like.binning, bins, like.choice)
@@ -140,8 +142,7 @@ def fill_chunked(pieces: ChunkedTable, like: BinnedTable, params: Params) -> Bin
 
 def bin_chunked_like(pieces: ChunkedTable, training: BinnedTable, params: Params) -> BinnedTable:
     """Put a table into the bins of training data: validation data; see `bin_like`."""
-    n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
-    bins = _fill(pieces, empty_like(training, pieces.n_columns), n_threads)
+    bins = _fill(pieces, empty_like(training, pieces.n_columns), pieces.n_threads(params))
     return BinnedTable(training.binning, bins)
 
 
@@ -174,9 +175,9 @@ def find_bins_of(
     names: Sequence[str],
     categorical: Sequence[int],
     weight: npt.NDArray[np.float32] | None,
-    n_threads: int,
 ) -> tuple[Binning, Values]:
     """Find the bins of a table, and some of its rows by which to choose how they are stored."""
+    n_threads = pieces.n_threads(params)
     n_sample, seed = params.bin_construct_sample_cnt, params.data_random_seed
     sample = sample_rows(pieces.n_rows, n_sample, seed)
     rows = np.arange(pieces.n_rows) if sample is None else sample

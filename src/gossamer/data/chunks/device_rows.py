@@ -8,14 +8,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.binning import Binning
 from gossamer.cuda.arrays import DeviceArray, open_device_of
 from gossamer.cuda.binner import bin_array, gather
 from gossamer.data.categories.levels import NO_LEVELS
-from gossamer.data.chunks.chunked_table import NamedChunkedTable, find_bins_of
+from gossamer.data.chunks.chunked_table import NamedChunkedTable
 from gossamer.data.storage.binned import BinnedTable
 from gossamer.data.table.matrix import Values, as_table
 from gossamer.params import Params
-from gossamer.threads import resolve_threads
 
 # Values that are copied to the host at a time.
 _VALUES_AT_ONCE: Final = 2**24
@@ -57,21 +57,14 @@ class DeviceRows(NamedChunkedTable):
             rows = slice(first, min(first + step, self.n_rows))
             yield as_table(gather(self._device, self._array, rows, chosen)).values, places
 
-    def bin(
-        self,
-        params: Params,
-        names: Sequence[str],
-        categorical: Sequence[int] = (),
-        weight: npt.NDArray[np.float32] | None = None,
-    ) -> BinnedTable:
-        """Find the bins from a sample of the rows, and fill them on the GPU."""
-        n_threads = resolve_threads(params.num_threads, self.n_rows, self.n_columns)
-        binning, _ = find_bins_of(self, params, names, categorical, weight, n_threads)
+    def fill(self, binning: Binning, example: Values, params: Params) -> BinnedTable:
+        """Put all rows of training data into its bins, on the GPU."""
+        n_threads = self.n_threads(params)
         bins = bin_array(self._device, self._array, binning, binning.may_miss, n_threads)
         return BinnedTable(binning, bins)
 
     def bin_like(self, training: BinnedTable, params: Params) -> BinnedTable:
         """Put the table into the bins of training data, on the GPU."""
-        n_threads = resolve_threads(params.num_threads, self.n_rows, self.n_columns)
+        n_threads = self.n_threads(params)
         bins = bin_array(self._device, self._array, training.binning, None, n_threads)
         return BinnedTable(training.binning, bins)

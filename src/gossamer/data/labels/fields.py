@@ -269,6 +269,26 @@ def as_numbers(values: object, name: str) -> npt.NDArray[Any]:
     return array
 
 
+def one_per_row(values: object, n_rows: int, name: str) -> npt.NDArray[Any]:
+    """Return an array of one value, of any type, per row.
+
+    Raises:
+        DataError: If there are more or fewer.
+
+    Example:
+        >>> one_per_row(["a", "b"], 2, "groups")
+        array(['a', 'b'], dtype='<U1')
+    """
+    array = np.asarray(values)
+    if array.shape != (n_rows,):
+        raise DataError.because(
+            f"{name} cannot be used",
+            got=f"shape {array.shape}",
+            expected=f"one value for each of the {n_rows} rows",
+        )
+    return array
+
+
 def _as_rows(values: object, n_rows: int, name: str, most_dims: int = 1) -> npt.NDArray[Any]:
     """An array of one number per row, or with `most_dims` 2 of several."""
     array = as_numbers(values, name)

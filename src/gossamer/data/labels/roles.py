@@ -157,16 +157,16 @@ def find_roles(
 
 def _find(field: str, item: int | str, names: Sequence[str], what: str) -> int:
     if isinstance(item, str):
-        if item not in names:
-            raise no_such_column(f"{field} names a column that is not in {what}", item, names)
-        return names.index(item)
-    if not 0 <= item < len(names):
-        raise DataError.because(
-            f"{field} is a column that is not in {what}",
-            got=item,
-            expected=f"0..{len(names) - 1}, or a name",
-        )
-    return item
+        if item in names:
+            return names.index(item)
+        raise no_such_column(f"{field} names a column that is not in {what}", item, names)
+    if 0 <= item < len(names):
+        return item
+    raise DataError.because(
+        f"{field} is a column that is not in {what}",
+        got=item,
+        expected=f"0..{len(names) - 1}, or a name",
+    )
 
 
 def match_columns(

@@ -17,6 +17,7 @@ from gossamer.data.chunks.chunked_table import (
     ChunkedTable,
     empty_like,
     fill_chunked,
+    find_bins_of,
     plan_chunked,
 )
 from gossamer.data.storage.binned import BinnedTable, bin_like, bin_table
@@ -179,13 +180,14 @@ def bin_training(
         return stored
     # Pages have no sparse columns.
     dense = params.for_data({"is_enable_sparse": False})
-    plan = plan_chunked(pieces, dense, names, categorical, weight)
+    binning, example = find_bins_of(pieces, dense, names, categorical, weight)
+    plan = plan_chunked(pieces, binning, example, dense)
     if budget.holds_table(pieces.n_rows, plan.bins.row_bytes, max(params.num_class, 1)):
         if isinstance(table, Table):
             return bin_table(table, params, names, categorical, weight)
         return fill_chunked(pieces, plan, params)
     check_supported(params)
-    return write_pages(pieces, plan.binning, plan.bins, params, store)
+    return write_pages(pieces, binning, plan.bins, params, store)
 
 
 def bin_validation(

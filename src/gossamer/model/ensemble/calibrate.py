@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import NotSupportedError, ParameterError
+from gossamer.errors import NotSupportedError, check_choice
 from gossamer.model.ensemble.out_of_fold import record_of
 from gossamer.model.model import Model
 from gossamer.objectives import Objective
@@ -31,17 +31,14 @@ def check_method(method: Any, objective: Objective | None = None) -> str:
         >>> check_method("isotonic")
         'isotonic'
     """
-    if not isinstance(method, str) or method not in METHODS:
-        raise ParameterError.because(
-            "calibration cannot be used", got=method, expected=f"one of {', '.join(METHODS)}"
-        )
+    chosen = check_choice("calibration", method, METHODS)
     if objective is not None and not can_be_calibrated(objective):
         raise NotSupportedError.because(
             "calibration does not fit the objective",
             got=f"objective={objective.name}",
             expected="binary or multiclass",
         )
-    return method
+    return chosen
 
 
 def calibrate(model: Model, method: str) -> Model:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.data.labels.fields import one_per_row
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.ensemble.average import member_model
 from gossamer.model.ensemble.conformal import Floats, Misfits
@@ -279,28 +280,17 @@ def _parts(
         chosen = Misfits.of(misfit[used], weight[used], member[used], record.n_members)
         yield np.arange(n_rows), chosen, own
         return
-    groups = _values(given.groups, n_rows, "groups")
-    of_pairs = _values(given.train_groups, record.n_rows, "train_groups")[record.row]
+    groups = one_per_row(given.groups, n_rows, "groups")
+    of_pairs = one_per_row(given.train_groups, record.n_rows, "train_groups")[record.row]
     for group in np.unique(groups):
         rows, here = np.flatnonzero(groups == group), used & (of_pairs == group)
         chosen = Misfits.of(misfit[here], weight[here], member[here], record.n_members)
         yield rows, chosen, own[rows]
 
 
-def _values(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
-    found = np.asarray(values)
-    if found.shape != (n_rows,):
-        raise DataError.because(
-            f"{name} cannot be used",
-            got=f"shape {found.shape}",
-            expected=f"one value for each of {n_rows} rows",
-        )
-    return found
-
-
 def _numbers(values: Any, n_rows: int, name: str) -> Floats:
     try:
-        found = _values(values, n_rows, name).astype(np.float64)
+        found = one_per_row(values, n_rows, name).astype(np.float64)
     except (TypeError, ValueError):
         found = np.array([np.nan])
     if not (np.isfinite(found) & (found >= 0)).all():

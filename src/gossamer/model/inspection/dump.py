@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from gossamer.errors import DataError, ParameterError
-from gossamer.model.inspection.importance import check_importance_type, feature_importance
+from gossamer.errors import DataError, ParameterError, check_choice
+from gossamer.model.inspection.importance import IMPORTANCE_TYPES, feature_importance
 from gossamer.model.inspection.shown_trees import ShownTree, shown_names, shown_trees
 from gossamer.model.model import Model
 from gossamer.objectives import Objective, SeveralTargets
@@ -41,7 +41,7 @@ def dump_model(model: Model, importance_type: str, object_hook: Hook | None) -> 
     """Return the model as nested dicts; see `Booster.dump_model`."""
     hook = object_hook or _as_it_is
     names = shown_names(model)
-    check_importance_type(importance_type)
+    check_choice("importance_type", importance_type, IMPORTANCE_TYPES)
     importance = feature_importance(model.forest, importance_type, model.derived).tolist()
     by_name = {name: value for name, value in zip(model.names, importance, strict=True) if value}
     ordered = sorted(by_name, key=lambda name: -by_name[name])

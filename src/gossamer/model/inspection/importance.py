@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.errors import ParameterError
+from gossamer.errors import check_choice
 from gossamer.model.derived import Derived
 from gossamer.tree import Forest
 
@@ -21,26 +21,6 @@ IMPORTANCE_TYPES: Final[dict[str, tuple[str, bool]]] = {
     "total_cover": ("node_weight", False),
     "mean_cover": ("node_weight", True),
 }
-
-
-def check_importance_type(importance_type: object) -> str:
-    """Return the type.
-
-    Raises:
-        ParameterError: If there is no such type.
-
-    Example:
-        >>> check_importance_type("gain")
-        'gain'
-    """
-    if not isinstance(importance_type, str) or importance_type not in IMPORTANCE_TYPES:
-        *names, last = map(repr, IMPORTANCE_TYPES)
-        raise ParameterError.because(
-            "importance_type is not known",
-            got=importance_type,
-            expected=f"{', '.join(names)} or {last}",
-        )
-    return importance_type
 
 
 def feature_importance(
@@ -63,7 +43,9 @@ def feature_importance(
         >>> feature_importance(Forest.from_trees([Tree.constant(1.0)], 1, 3), "split")
         array([0, 0, 0], dtype=int32)
     """
-    array, by_split = IMPORTANCE_TYPES[check_importance_type(importance_type)]
+    array, by_split = IMPORTANCE_TYPES[
+        check_choice("importance_type", importance_type, IMPORTANCE_TYPES)
+    ]
     column, n_columns = forest.arrays["column"], forest.n_columns
     counts = np.bincount(column, minlength=n_columns).astype(np.int32)
     sums = np.bincount(column, forest.arrays[array], n_columns) if array else counts

@@ -20,12 +20,12 @@ from gossamer.cuda.arrays import (
     to_host,
 )
 from gossamer.cuda.device import Buffer
-from gossamer.cuda.predictor import DevicePredictor, DeviceScoring
 from gossamer.errors import DeviceError, NotSupportedError
 from gossamer.model.model import Model
 from gossamer.tree import Forest
 
 if TYPE_CHECKING:
+    from gossamer.cuda.predictor import DevicePredictor
     from gossamer.model.prediction.predict import PredictOptions
 
 # A table of the host is copied to the GPU by device_type=auto where rows x trees are this many.
@@ -46,6 +46,8 @@ def forget_forests() -> None:
 
 def predictor_of(forest: Forest, trees: tuple[int, int], number: int) -> DevicePredictor:
     """Return the trees from the first to before the last on a GPU, kept for the next time."""
+    from gossamer.cuda.predictor import DevicePredictor  # only predictions on a GPU wait for it
+
     key = (number, *trees)
     with _lock:
         found = _known.get(forest)
@@ -135,11 +137,13 @@ def predict_array(
         model: The model, without derived columns.
         array: Rows x columns.
         options: What is asked for.
-        link: Its name in `gossamer.cuda.predictor.LINKS`, and its steepness.
+        link: Its name in `gossamer.cuda.predict_records.LINKS`, and its steepness.
 
     Returns:
         An array on the same GPU.
     """
+    from gossamer.cuda.predictor import DeviceScoring
+
     model.forest.native  # noqa: B018 - making it checks every index
     per_round = model.forest.trees_per_round
     first, last = options.rounds_of(model)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.cuda.arrays import DeviceArray, find_device_array, in_kind_of, to_host
-from gossamer.cuda.predictor import LINKS
+from gossamer.cuda.predict_records import LINKS
 from gossamer.data import Dataset, Table, as_table
 from gossamer.data.categories.levels import NO_LEVELS
 from gossamer.data.chunks.chunked_frame import row_blocks

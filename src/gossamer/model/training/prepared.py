@@ -204,14 +204,7 @@ def place_scores(
     valid: Sequence[BuiltData],
     base: object | None,
 ) -> tuple[ScoredSet, int]:
-    """Move scores to files where memory is too small for them.
-
-    Args:
-        params: Checked parameters.
-        objective: The loss.
-        train: The training data.
-        valid: The validation data.
-        base: The model that training continues from; None: there is none.
+    """Move scores to files where memory is too small for them; see `place_rows`.
 
     Returns:
         The training data, and the bytes of `max_memory` that are not for histograms and samples.
