@@ -133,7 +133,7 @@ CORE: Final = (
         "enum",
         "serial",
         "How the work on one tree is shared between machines: each has some of the rows (`data`), "
-        "or all of them (`feature`); with `voting`, they exchange the features that `top_k` elects. "
+        "or all of them (`feature`); with `voting`, they exchange features that `top_k` elects. "
         "No effect on one machine.",
         choices={
             "serial": (),
