@@ -303,7 +303,8 @@ void bind_grower(nb::module_& m) {
            "`exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),\n"
            "gather(array) and exchange(parts) work over all shards; the first two change the array.\n"
            "`size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them\n"
-           "has all rows, and shares the search only.")
+           "has all rows, and shares the search only; `top_k`: how many features a shard proposes for\n"
+           "a leaf where only elected ones are exchanged, or 0.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"

@@ -1614,7 +1614,8 @@ class Grower:
         `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),
         gather(array) and exchange(parts) work over all shards; the first two change the array.
         `size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them
-        has all rows, and shares the search only.
+        has all rows, and shares the search only; `top_k`: how many features a shard proposes for
+        a leaf where only elected ones are exchanged, or 0.
         """
 
     def grow(

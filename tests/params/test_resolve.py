@@ -310,7 +310,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
 @pytest.mark.parametrize(
     "given",
     [
-        {"tree_learner": "voting"},
         {"num_machines": 2},
         {"parser_config_file": "parser.json"},
     ],
