@@ -120,7 +120,8 @@ void bind_pages(nb::module_& m) {
       .def("has_missing", [](const BesideWriter& self) { return to_numpy(to_flags(self.has_missing())); })
       .def_prop_ro("layout", &BesideWriter::layout, "An empty table that stores all features as the pages do.")
       .def_prop_ro("page_rows", &BesideWriter::page_rows);
-  nb::class_<RowFile>(m, "RowFile", "An array by row in a file; little of it is in memory at a time.")
+  nb::class_<RowFile>(m, "RowFile", nb::is_weak_referenceable(),
+                      "An array by row in a file; little of it is in memory at a time.")
       .def(nb::init<int, std::int64_t>(), "file"_a, "n_bytes"_a, "`file` may be closed then.")
       .def(
           "array",
@@ -128,7 +129,8 @@ void bind_pages(nb::module_& m) {
             const std::span<std::uint8_t> bytes = nb::cast<RowFile&>(self).bytes();
             return nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(bytes.data(), {bytes.size()}, self);
           },
-          "The bytes, which may be changed.");
+          "The bytes, which may be changed.")
+      .def("check", &RowFile::check, "Raises OSError where the disk lost a part of the array.");
   m.def("release_row_files", &release_row_files, "Gives back the resident memory of all row files, not their bytes.");
   m.def(
       "page_layout",

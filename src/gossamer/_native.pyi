@@ -500,6 +500,9 @@ class RowFile:
     def array(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
         """The bytes, which may be changed."""
 
+    def check(self) -> None:
+        """Raises OSError where the disk lost a part of the array."""
+
 def release_row_files() -> None:
     """Gives back the resident memory of all row files, not their bytes."""
 

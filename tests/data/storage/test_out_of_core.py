@@ -741,6 +741,60 @@ def test_the_system_refuses_space_for_scores() -> None:
         _native.RowFile(0, 0)
 
 
+LOST_SCORES = """
+import os, sys
+import numpy as np
+from gossamer import Booster, Dataset, _native, train
+from gossamer.data.storage.budget import Budget
+from gossamer.model.training import prepared
+from gossamer.model.training.memory import Placement
+
+Budget.holds_table = lambda *_: False
+Budget.page_rows = lambda *_: 8192
+place_rows, row_file, opened = prepared.place_rows, _native.RowFile, []
+prepared.place_rows = lambda *a, **b: Placement(place_rows(*a, **b).held, True)
+
+def open_row_file(descriptor, n_bytes):
+    opened.append(os.dup(descriptor))
+    return row_file(descriptor, n_bytes)
+
+_native.RowFile = open_row_file
+X = np.random.default_rng(0).normal(size=(100_000, 4))
+data = Dataset(X, X[:, 0] * X[:, 1] > 0)
+params = {"objective": "binary", "max_memory": "1GB", "verbosity": -1, **eval(sys.argv[2])}
+booster = Booster(params, data)
+booster.update()
+text = booster.model_to_string()
+os.ftruncate(opened[int(sys.argv[1])], 100_000)
+for call in (booster.update, booster.eval_train, booster.update):
+    try:
+        call()
+    except OSError as error:
+        print(error)
+assert booster.model_to_string() == text
+again = Booster(params, data)
+again.update()
+assert again.model_to_string() == text
+print(len(opened))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="cuts off a file that is mapped")
+@pytest.mark.parametrize("params", [{}, {"bagging_fraction": 0.3}], ids=str)
+@pytest.mark.parametrize("n_file", range(4))
+def test_files_of_scores_that_are_lost(n_file: int, params: dict[str, Any]) -> None:
+    """Scores, rounded gradients, gradients and hessians: an error, and the process lives on."""
+    command = [sys.executable, "-c", LOST_SCORES, str(n_file), str(params)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *errors, n_opened = done.stdout.splitlines()
+    assert len(errors) == 3
+    assert n_opened == "8"
+    for error in errors:
+        assert "was cut off during training" in error
+        assert "continue it with init_model" in error
+
+
 SMALL_DISK = """
 import resource, sys
 import numpy as np
