@@ -529,6 +529,20 @@ def open_pages(
 ) -> BinMatrix:
     """A table whose bins are in a file, which may be closed then."""
 
+class PageKeeper:
+    """Keeps pages of a table in memory as long as it lives."""
+
+    def __init__(self, matrix: BinMatrix) -> None: ...
+    def keep(self, n_bytes: int) -> None:
+        """
+        Keeps the first pages from their next reading on, as many as fit these bytes.
+        """
+
+def release_kept_pages() -> None:
+    """
+    Gives back the memory of all kept pages; they are read again when needed.
+    """
+
 def on_disk(matrix: BinMatrix) -> dict | None:
     """Figures about the pages of a table; None: its bins are in memory."""
 

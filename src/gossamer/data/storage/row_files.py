@@ -112,7 +112,7 @@ def take_rows(
     outputs = values.reshape(-1, n_rows)
     taken = np.empty((len(outputs), len(rows)), values.dtype)
     for own, output in zip(taken, outputs, strict=True):
-        for part in blocks(len(rows)):
+        for part in _parts_of(rows, n_rows):
             own[part] = output[rows[part]]
     return taken.reshape(-1)
 
@@ -130,5 +130,12 @@ def put_rows(
     """
     outputs = into.reshape(-1, n_rows)
     for own, output in zip(taken.reshape(len(outputs), -1), outputs, strict=True):
-        for part in blocks(len(rows)):
+        for part in _parts_of(rows, n_rows):
             output[rows[part]] = own[part]
+
+
+def _parts_of(rows: npt.NDArray[np.uint32], n_rows: int) -> Iterator[slice]:
+    """Go through increasing row numbers, one block of the array at a time."""
+    for block in blocks(n_rows):
+        begin, end = np.searchsorted(rows, np.array([block.start, block.stop], rows.dtype))
+        yield slice(int(begin), int(end))
