@@ -500,6 +500,9 @@ class RowFile:
     def array(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
         """The bytes, which may be changed."""
 
+    def check(self) -> None:
+        """Raises OSError where the disk lost a part of the array."""
+
 def release_row_files() -> None:
     """Gives back the resident memory of all row files, not their bytes."""
 
@@ -525,6 +528,20 @@ def open_pages(
     name: str,
 ) -> BinMatrix:
     """A table whose bins are in a file, which may be closed then."""
+
+class PageKeeper:
+    """Keeps pages of a table in memory as long as it lives."""
+
+    def __init__(self, matrix: BinMatrix) -> None: ...
+    def keep(self, n_bytes: int) -> None:
+        """
+        Keeps the first pages from their next reading on, as many as fit these bytes.
+        """
+
+def release_kept_pages() -> None:
+    """
+    Gives back the memory of all kept pages; they are read again when needed.
+    """
 
 def on_disk(matrix: BinMatrix) -> dict | None:
     """Figures about the pages of a table; None: its bins are in memory."""
