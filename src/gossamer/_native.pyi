@@ -1139,6 +1139,12 @@ class LambdaRank:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None,
+        ratios: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
         key: int,
         gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
         hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],

@@ -259,6 +259,22 @@ OBJECTIVE: Final = (
         "scores are.",
     ),
     _objective(
+        "lambdarank_unbiased",
+        (),
+        "bool",
+        False,
+        "For ranking by pairs: rows of a query are in the order in which they were shown, and the "
+        "bias of each place is learned with the trees.",
+    ),
+    _objective(
+        "lambdarank_bias_norm",
+        (),
+        "float",
+        1.0,
+        "With `lambdarank_unbiased`: how much the biases are pulled towards 1, 0: not at all.",
+        low=0,
+    ),
+    _objective(
         "ndcg_exp_gain",
         (),
         "bool",
