@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,13 +15,13 @@ WANTED: Final = (0.8, 0.9, 0.95)
 _FOLDS: Final = 8
 
 
-def _cv_plus(problem: Problem, threads: int) -> Iterator[Run]:
+def _folds(problem: Problem, threads: int, *, tight: bool = False) -> Iterator[Run]:
     import gossamer as gs
 
     params: dict[str, Any] = {"verbose": -1, "num_threads": threads}
     model = gs.train_folds(params, gs.Dataset(problem.x, problem.y), nfold=_FOLDS)
     for wanted in WANTED:
-        yield _run(problem, wanted, model.predict_interval(problem.x_test, wanted))
+        yield _run(problem, wanted, model.predict_interval(problem.x_test, wanted, tight=tight))
 
 
 def _quantiles(problem: Problem, threads: int) -> Iterator[Run]:
@@ -51,7 +52,8 @@ def _mapie(problem: Problem, threads: int) -> Iterator[Run]:
 
 
 METHODS: Final[dict[str, Callable[[Problem, int], Iterator[Run]]]] = {
-    "gossamer_cv_plus": _cv_plus,
+    "gossamer_cv_plus": _folds,
+    "gossamer_tight": partial(_folds, tight=True),
     "gossamer_quantiles": _quantiles,
     "mapie_cv_plus": _mapie,
 }

@@ -54,7 +54,8 @@ def run_job(job: Job) -> list[Run]:
     Raises:
         CaseUnavailableError: When the table is not on this machine.
     """
-    problem = load(job.table, job.seed, job.rows)
+    # Intervals hold for rows that can be exchanged: later ones cannot.
+    problem = load(job.table, job.seed, job.rows, in_time=job.contender not in METHODS)
     import_module(module_of(job.contender))
     if job.contender in METHODS:
         with _timed() as times:

@@ -44,13 +44,14 @@ class Problem:
     y_test: Any
 
 
-def load(name: str, seed: int, n_rows: int) -> Problem:
+def load(name: str, seed: int, n_rows: int, *, in_time: bool = True) -> Problem:
     """Reads or makes a table, and splits it: in time, by group, or at random.
 
     Args:
         name: One of `REAL` and `MADE`.
         seed: Seed of the split.
         n_rows: Most rows to train on; at most `MOST_TESTED` are predicted.
+        in_time: Whether rows of `IN_TIME` are split in time; False: at random.
 
     Raises:
         CaseUnavailableError: When the table is not on this machine.
@@ -62,7 +63,7 @@ def load(name: str, seed: int, n_rows: int) -> Problem:
         return _split(name, x, y, order[:n_rows], order[n_rows:])
     x, y, group = _read(name)
     order = rng.permutation(len(y))
-    if name in IN_TIME:
+    if in_time and name in IN_TIME:
         first = np.flatnonzero(np.arange(len(y)) < (1 - TEST_SHARE) * len(y))
         train, test = rng.permutation(first)[:n_rows], np.arange(len(first), len(y))
     elif group is not None:
