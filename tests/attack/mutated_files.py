@@ -36,12 +36,15 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.ipc as ipc
 import pyarrow.parquet as parquet
+import scipy.sparse
 from attack import mutated_models
 from attack.mutated_models import Random, change_array, change_json, damage, seal
 from model.formats.test_catboost import BRANCHES, SYMMETRIC
 
 import gossamer as gs
 from gossamer import Booster, Dataset, GossamerError, checkpoint, files
+from gossamer.compat.xgboost import DMatrix
+from gossamer.compat.xgboost import train as xgboost_train
 from gossamer.data.storage.budget import Budget
 from gossamer.model.formats import ubjson
 from gossamer.sketch import QuantileSketch
@@ -230,6 +233,20 @@ PACKERS: Final = {
 }
 
 
+def in_archive(rng: Random, file: File, pool: list[File]) -> bytes:
+    """Change arrays or facts in an archive of NumPy's."""
+    with np.load(io.BytesIO(file.content)) as archive:
+        arrays = {name: archive[name].copy() for name in archive.files}
+    if rng.integers(3):
+        change_array(rng, arrays, [_Arrays(arrays)])
+    else:
+        facts = _changed(rng, json.loads(arrays["facts"].tobytes()))
+        arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    return content.getvalue()
+
+
 # ---- files ----
 
 
@@ -366,6 +383,12 @@ def _make_own(folder: Path) -> list[File]:
         found.append(
             File("data set", ".bin", path.read_bytes(), (in_arrays, in_arrays, in_bytes), _use_set)
         )
+    plain = frame[["a", "b"]].to_numpy()
+    for table in (plain, scipy.sparse.csr_array(sparse)):
+        path = folder / "data.buffer"
+        DMatrix(table, frame["y"], weight=np.ones(60)).save_binary(path)
+        ways = (in_archive, in_archive, in_bytes)
+        found.append(File("dmatrix", ".buffer", path.read_bytes(), ways, _use_dmatrix))
     for params in ({}, {"boosting": "dart", "drop_rate": 0.9}):
         path = folder / "run.checkpoint"
         path.unlink(missing_ok=True)
@@ -387,6 +410,13 @@ def _use_set(path: Path) -> object:
     if data.get_label() is not None:
         gs.train(SMALL, data, 2)
     return data.num_data() > 0
+
+
+def _use_dmatrix(path: Path) -> object:
+    data = DMatrix(path)
+    if data.get_label().size:
+        xgboost_train({"nthread": 1, "max_leaves": 4, "verbosity": 0}, data, 2)
+    return data.num_row() > 0
 
 
 def _train_with(path: Path, n_rounds: int, params: dict[str, Any]) -> Booster:

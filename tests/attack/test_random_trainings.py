@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from attack.random_trainings import STORAGES, Training, draw_training
 from attack.scale import share
-from cuda.emulated import EmulatedDevice, emulated_library
 
 from gossamer import (
     Booster,
@@ -32,6 +31,7 @@ from gossamer.data.storage.budget import Budget
 from gossamer.distributed import Group, ShardData, run_group
 from gossamer.distributed import train as train_shard
 from gossamer.model.training.memory import Placement, may_be_in_files, place_rows
+from tests.cuda.emulated import EmulatedDevice, emulated_library
 
 
 @pytest.mark.parametrize("seed", range(share(60, 5_000)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.data import as_table
+from gossamer.data.files.file_kinds import UNREADABLE
 from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, NotSupportedError
 from gossamer.files import write_atomically
@@ -78,7 +78,11 @@ def load(path: Path) -> tuple[Any, dict[str, Any]]:
 
         parts = tuple(arrays[f"table_{part}"] for part in _SPARSE)
         return csr_matrix(parts, shape=tuple(facts["shape"])), fields
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile) as error:
+    except (
+        *UNREADABLE,
+        *(ValueError, KeyError, TypeError, AttributeError, OverflowError),
+        *(RuntimeError, MemoryError),  # it is encrypted; shapes that no array can have
+    ) as error:
         raise DataError.because(
             f"the file {os.fspath(path)!r} cannot be read as a DMatrix ({error})",
             expected="a file that DMatrix.save_binary() wrote",
