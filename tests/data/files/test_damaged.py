@@ -161,6 +161,13 @@ def test_a_description_by_pandas_is_read_once(
     assert len(read) == 1
 
 
+def test_names_in_json_lines_that_are_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"\xdea": 1.5, "y": 0}\n' * 20)
+    with pytest.raises(gs.DataError, match=r"rows.jsonl' cannot be read \(.*utf-8"):
+        gs.Dataset(path, label="y").construct()
+
+
 def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(b"a,\x9cb,y\n" + b"1,2,0\n3,4,1\n" * 20)

@@ -19,6 +19,7 @@ from gossamer.files import write_atomically
 
 _MAGIC: Final = b"PK\x03\x04"
 _SPARSE: Final = ("data", "indices", "indptr")
+_NAMES: Final = ("feature_names", "feature_types")
 
 
 def save(
@@ -71,7 +72,7 @@ def load(path: Path) -> tuple[Any, dict[str, Any]]:
             arrays = {name: file[name] for name in file.files}
         facts = json.loads(arrays.pop("facts").tobytes())
         fields = {name[6:]: values for name, values in arrays.items() if name[:6] == "field_"}
-        fields |= {name: facts[name] for name in ("feature_names", "feature_types") if facts[name]}
+        fields |= {name: _texts(facts[name], name) for name in _NAMES if facts[name]}
         if "table" in arrays:
             return arrays["table"], fields
         from scipy.sparse import csr_matrix
@@ -87,3 +88,9 @@ def load(path: Path) -> tuple[Any, dict[str, Any]]:
             f"the file {os.fspath(path)!r} cannot be read as a DMatrix ({error})",
             expected="a file that DMatrix.save_binary() wrote",
         ) from None
+
+
+def _texts(found: Any, name: str) -> list[str]:
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise ValueError(f"{name} is not a list of strings")
+    return found

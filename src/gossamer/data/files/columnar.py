@@ -123,9 +123,9 @@ class ColumnarFiles(Columnar):
         n_rows = 0
         schema: Any = None
         for path in self._paths:
-            with reading(path):
+            with reading(path):  # names need not be text, either
                 schema, more = self._look(path)
-            self._check(path, schema)
+                self._check(path, schema)
             n_rows += more
         self.names = names_of_columns(self._schema)
         self.n_rows, self.n_columns = n_rows, len(self.names)
