@@ -134,6 +134,34 @@ def test_classes_are_covered_each() -> None:
     assert by_class[rare].mean() > 0.83
 
 
+def test_classes_may_be_minus_one_and_one() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(400, 2))
+    y = (x[:, 0] + rng.normal(size=400) > 0).astype(int)
+    params = {"objective": "binary", "verbosity": -1, "num_threads": 1}
+    plain, signed = (
+        gs.train_folds(params, gs.Dataset(x, label), 20, nfold=3, calibration="sigmoid")
+        for label in (y, 2 * y - 1)
+    )
+    np.testing.assert_array_equal(signed.predict_set(x, 0.8), plain.predict_set(x, 0.8))
+    np.testing.assert_array_equal(signed.predict(x), plain.predict(x))
+    assert gs.Booster(model_str=signed.model_to_string()).num_trees() == signed.num_trees()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"predict_leaf_index": True}, {"predict_contrib": True}, {"start_iteration_predict": 3}],
+)
+def test_parameters_of_other_predictions_change_nothing(other: dict[str, Any]) -> None:
+    """A member's scores are compared with its out-of-fold scores: both are of all its rounds."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(200, 2))
+    data = {"verbosity": -1, "num_threads": 1}, gs.Dataset(x, x[:, 0] + rng.normal(size=200))
+    model = gs.train_folds(*data, 10, nfold=2)
+    expected = model.predict_interval(x)
+    np.testing.assert_array_equal(model.predict_interval(x, **other), expected)
+
+
 def test_weights_follow_a_shift() -> None:
     """Rows to predict are mostly noisy ones; with weights the coverage is right again."""
     x, y = _numbers(3000, 0)

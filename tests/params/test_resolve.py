@@ -196,6 +196,7 @@ def test_not_a_bool(value: object):
     [
         ("num_leaves", 1),
         ("num_leaves", 131073),
+        ("num_class", 1_000_001),
         ("learning_rate", 0),
         ("lambda", -0.1),
         ("bagging_fraction", 0),

@@ -27,6 +27,7 @@ OBJECTIVE: Final = (
         "Number of classes: above 1 for `multiclass`, `multi:softmax` and `multiclassova`, 1 for "
         "others; a custom objective may have either.",
         low=1,
+        high=1000000,
     ),
     _objective(
         "is_unbalance",

@@ -256,7 +256,17 @@ def _member_scores(model: Model, data: Any, options: PredictOptions) -> list[Flo
     """Return the raw scores (outputs, rows) of every member."""
     record = record_of(model, "a member")
     table = options.table_of(model, data)
-    options = replace(options, disable_shape_check=False, validate_features=None, early_stop=None)
+    # Raw scores of whole members, whatever else the model's parameters ask of predictions.
+    options = replace(
+        options,
+        first_round=0,
+        last_round=None,
+        pred_leaf=False,
+        pred_contrib=False,
+        disable_shape_check=False,
+        validate_features=None,
+        early_stop=None,
+    )
     found = []
     for m in range(record.n_members):
         scores = predict(member_model(model, m), table, options)
