@@ -353,8 +353,26 @@ class DeviceTrees:
             NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
         settings: GrowParams,
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        hessian: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        label: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None = None,
+        n_threads: int = 1,
     ) -> Tree:
-        """The tree; cuda/device.h describes the records."""
+        """
+        The tree; cuda/device.h describes the records. With labels, leaf values are refitted on the host and
+        added to the scores of `rows` (none: all).
+        """
 
 @overload
 def copy_rows(
