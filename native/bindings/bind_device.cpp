@@ -237,8 +237,8 @@ void bind_device(nb::module_& m) {
       .def("finish", &PyDeviceTrees::finish, "state"_a.noconvert(), "nodes"_a.noconvert(), "sets"_a.noconvert(),
            "settings"_a, "rows"_a.noconvert() = nb::none(), "hessian"_a.noconvert() = nb::none(),
            "label"_a.noconvert() = nb::none(), "score"_a.noconvert() = nb::none(), "n_threads"_a = 1,
-           "The tree; cuda/device.h describes the records. With labels, leaf values are refitted on the host and\n"
-           "added to the scores of `rows` (none: all).");
+           "The tree; cuda/device.h describes the records. With labels, leaf values are refitted on\n"
+           "the host and added to the scores of `rows` (none: all).");
   m.def("copy_rows", &copy_rows_of<std::uint8_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,
         "stride"_a, "out"_a.noconvert(), "n_threads"_a, "Bins of features row by row.");
   m.def("copy_rows", &copy_rows_of<std::uint16_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,

@@ -370,8 +370,8 @@ class DeviceTrees:
         n_threads: int = 1,
     ) -> Tree:
         """
-        The tree; cuda/device.h describes the records. With labels, leaf values are refitted on the host and
-        added to the scores of `rows` (none: all).
+        The tree; cuda/device.h describes the records. With labels, leaf values are refitted on
+        the host and added to the scores of `rows` (none: all).
         """
 
 @overload

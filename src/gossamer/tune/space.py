@@ -26,7 +26,7 @@ def starting_points(data: Dataset) -> list[dict[str, Any]]:
     """
     most_leaves, most_rows = _limits(data)
     has_categories = bool(data.categorical_columns)
-    first = {
+    first: dict[str, Any] = {
         "learning_rate": 0.1,
         "num_leaves": 31,
         "min_data_in_leaf": min(20, most_rows),
