@@ -11,6 +11,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PYTEST_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
 FUZZ_FILES ?= 50000
+STRESS_SCHEDULES ?= 200
 ATTACK_SCALE ?= 1
 
 BIN := $(VENV)/bin
@@ -30,7 +31,7 @@ CXX_SOURCES = $(shell find native -path native/third_party -prune -o -type f \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-native test-portable test-gpu kernels lint format stubs bench sanitize sanitize-python attack fuzz docs figures notebooks wheel clean
+.PHONY: help demo test test-native test-portable test-gpu kernels lint format stubs bench sanitize sanitize-python attack fuzz stress docs figures notebooks wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,12 +129,16 @@ attack: $(STAMPS)/test ## all attacks of tests/attack, with a table of runs and 
 	ATTACK_SCALE=$(ATTACK_SCALE) $(BIN)/python -m pytest tests/attack -o faulthandler_timeout=0 $(PYTEST_ARGS)
 
 fuzz: $(STAMPS)/test ## mutated files of every format, FUZZ_FILES of them, under ASan and UBSan
-	$(build_with_sanitizers)
-	$(python_with_sanitizers) tests/attack/mutated_files.py $(FUZZ_FILES)
+	$(call build_with_sanitizers,build/fuzz,address$(comma)undefined)
+	$(python_with_asan) tests/attack/mutated_files.py $(FUZZ_FILES) --processes $(JOBS)
 
 sanitize-python: $(STAMPS)/test ## the Python tests of training under ASan and UBSan
-	$(build_with_sanitizers)
-	$(python_with_sanitizers) -m pytest -p no:cacheprovider tests/train
+	$(call build_with_sanitizers,build/fuzz,address$(comma)undefined)
+	$(python_with_asan) -m pytest -p no:cacheprovider tests/train
+
+stress: $(STAMPS)/test ## Python threads that use one model and one data set at once, under TSan
+	$(call build_with_sanitizers,build/stress,thread)
+	$(python_with_tsan) tests/attack/thread_stress.py $(STRESS_SCHEDULES)
 
 docs: $(STAMPS)/docs ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -170,25 +175,32 @@ endef
 # folder
 run_native_tests = $(BIN)/ctest --test-dir $(1) --parallel $(JOBS) --output-on-failure --no-tests=error
 
-# The package beside a native module with sanitizers. The environment's own Python would find the
-# installed package first, so its packages are given to the one that it was made from.
+# folder, sanitizers: the package with a native module that is built with these. The environment's own
+# Python would find the installed package first, so its packages are given to the one that it was made from.
 define build_with_sanitizers
-	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DGOSSAMER_SANITIZE=address$(comma)undefined \
+	$(BIN)/cmake -S . -B $(1) -G Ninja -DGOSSAMER_SANITIZE=$(2) \
 	  -DPython_EXECUTABLE=$(abspath $(BIN))/python \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) >/dev/null
-	$(BIN)/cmake --build build/fuzz --target _native --parallel $(JOBS) -- --quiet
-	rm -rf build/fuzz/package && mkdir -p build/fuzz/package
-	cp -r src/gossamer build/fuzz/package/
-	rm -f build/fuzz/package/gossamer/_native*.so
-	cp build/fuzz/_native*.so build/fuzz/package/gossamer/
+	$(BIN)/cmake --build $(1) --target _native --parallel $(JOBS) -- --quiet
+	rm -rf $(1)/package && mkdir -p $(1)/package
+	cp -r src/gossamer $(1)/package/
+	rm -f $(1)/package/gossamer/_native*.so
+	cp $(1)/_native*.so $(1)/package/gossamer/
 endef
 
-define python_with_sanitizers
-	LD_PRELOAD=$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so) \
-	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  PYTHONPATH=$(abspath build/fuzz/package):$(abspath tests):$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+# libraries, folder
+define python_with
+	LD_PRELOAD=$(1) \
+	  PYTHONPATH=$(abspath $(2)/package):$(abspath tests):$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 	  $$($(BIN)/python -c 'import sys; print(sys._base_executable)') -s
 endef
+
+python_with_asan = ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 \
+  $(call python_with,$$($(CXX) -print-file-name=libasan.so):$$($(CXX) -print-file-name=libstdc++.so),build/fuzz)
+
+# Only what the module itself does is watched: NumPy and the interpreter are not built for it.
+python_with_tsan = TSAN_OPTIONS=halt_on_error=1:ignore_noninstrumented_modules=1 setarch $$(uname -m) -R env \
+  $(call python_with,$$($(CXX) -print-file-name=libtsan.so),build/stress)
 
 # file
 define write_stubs

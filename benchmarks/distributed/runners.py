@@ -1,17 +1,25 @@
-"""One training each, run as `python -m benchmarks.distributed.runners NAME SIZES...`."""
+"""One training each, run as `python -m benchmarks.distributed.runners NAME SIZES...`.
+
+Memory is measured apart from time: for time, the partitions are made and kept on the workers
+beforehand, as other work on a cluster would leave them; for memory, they are made for the training
+and belong to it alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.synthetic import higgs_like
 
 
 @dataclass(frozen=True)
@@ -19,7 +27,6 @@ class Sizes:
     """How large the problem is."""
 
     rows: int
-    columns: int
     leaves: int
     rounds: int
     workers: int
@@ -27,20 +34,30 @@ class Sizes:
 
 Found = dict[str, Any]
 PARTS_PER_WORKER = 4
+N_COLUMNS = 28  # as Higgs has them
+WARM_ROWS = 2_000  # of each partition
 
 
-def make_rows(n_rows: int, n_columns: int, seed: int) -> np.ndarray:
-    """Return rows with the target behind the columns."""
-    rng = np.random.default_rng(seed)
-    table = rng.normal(size=(n_rows, n_columns)).astype(np.float32)
-    signal = table[:, 0] + table[:, 1] * table[:, 2] + np.abs(table[:, 3])
-    label = signal + rng.normal(size=n_rows) > 0.8
-    return np.column_stack([table, label.astype(np.float32)])
+def make_rows(n_rows: int, seed: int) -> np.ndarray:
+    """Return rows in the shape of Higgs, float32, with the target behind the columns."""
+    split = higgs_like(n_rows, seed)
+    return np.column_stack([split.x_train, split.y_train]).astype(np.float32)
 
 
 def peak_bytes() -> int:
-    """Return the largest memory of this process so far."""
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """Return the largest memory of this process so far, or since `forget_peak`."""
+    return _status_bytes("VmHWM:")
+
+
+def forget_peak() -> int:
+    """Begin to measure the largest memory anew; returns the memory of now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _status_bytes("VmRSS:")
+
+
+def _status_bytes(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line.split()[1] for line in lines if line.startswith(name)))
 
 
 def part_sizes(sizes: Sizes) -> list[int]:
@@ -53,7 +70,7 @@ def part_sizes(sizes: Sizes) -> list[int]:
 def all_rows(sizes: Sizes) -> np.ndarray:
     """Return the rows of all partitions."""
     parts = enumerate(part_sizes(sizes))
-    return np.concatenate([make_rows(n, sizes.columns, seed) for seed, n in parts])
+    return np.concatenate([make_rows(n, seed) for seed, n in parts])
 
 
 # ---- one process ----
@@ -88,8 +105,15 @@ def digest(model: Any) -> str:
 # ---- a cluster ----
 
 
-def on_cluster(sizes: Sizes, work: Callable[[Any, Any, Any], Found]) -> Found:
-    """Start workers, make the partitions there, and time the work on them."""
+Work = Callable[[Any, Any, Any, int], Found]  # client, table, label, rounds
+
+
+def on_cluster(sizes: Sizes, work: Work, *, only_memory: bool = False) -> Found:
+    """Start workers, make the partitions there, and time the work on them.
+
+    With `only_memory`, the partitions are made by the work itself, and what the workers' memory
+    grows by is measured; a first training on few rows has loaded all code.
+    """
     import dask.array as da
     from dask.delayed import delayed
     from distributed import Client, LocalCluster, wait
@@ -99,53 +123,59 @@ def on_cluster(sizes: Sizes, work: Callable[[Any, Any, Any], Found]) -> Found:
     )
     with cluster, Client(cluster) as client:
         parts = [
-            da.from_delayed(
-                delayed(make_rows)(n, sizes.columns, seed), (n, sizes.columns + 1), np.float32
-            )
+            da.from_delayed(delayed(make_rows)(n, seed), (n, N_COLUMNS + 1), np.float32)
             for seed, n in enumerate(part_sizes(sizes))
         ]
-        rows = da.concatenate(parts).persist()
-        wait(rows)
+        few = da.concatenate([part[:WARM_ROWS] for part in parts]).persist()
+        wait(few)
+        work(client, few[:, :-1], few[:, -1], 1)
+        rows = da.concatenate(parts)
+        if not only_memory:
+            rows = rows.persist()
+            wait(rows)
+        before = client.run(forget_peak)
         begin = time.perf_counter()
-        found = work(client, rows[:, :-1], rows[:, -1])
+        found = work(client, rows[:, :-1], rows[:, -1], sizes.rounds)
         found["seconds"] = time.perf_counter() - begin
-        found["peak"] = max(client.run(peak_bytes).values())
+        peaks = client.run(peak_bytes)
+        found["peak"] = max(peaks.values())
+        found["growth"] = max(peaks[worker] - before[worker] for worker in peaks)
     return found
 
 
-def train_dask(sizes: Sizes) -> Found:
+def train_dask(sizes: Sizes, *, only_memory: bool = False) -> Found:
     """Gossamer on the cluster."""
     from gossamer.dask import DaskDataset, train
 
-    def work(client: Any, x: Any, y: Any) -> Found:
+    def work(client: Any, x: Any, y: Any, rounds: int) -> Found:
         traffic: dict[str, float] = {}
         data = DaskDataset(x, label=y)
         params = gossamer_params(sizes, 1)
-        model = train(client, params, data, sizes.rounds, traffic=traffic)
+        model = train(client, params, data, rounds, traffic=traffic)
         return {"digest": digest(model), **traffic}
 
-    return on_cluster(sizes, work)
+    return on_cluster(sizes, work, only_memory=only_memory)
 
 
-def train_lightgbm(sizes: Sizes) -> Found:
+def train_lightgbm(sizes: Sizes, *, only_memory: bool = False) -> Found:
     """LightGBM on the cluster."""
     import lightgbm
 
-    def work(client: Any, x: Any, y: Any) -> Found:
+    def work(client: Any, x: Any, y: Any, rounds: int) -> Found:
         model = lightgbm.DaskLGBMClassifier(
-            client=client, n_estimators=sizes.rounds, num_leaves=sizes.leaves, verbosity=-1
+            client=client, n_estimators=rounds, num_leaves=sizes.leaves, verbosity=-1
         )
         model.fit(x, y)
         return {}
 
-    return on_cluster(sizes, work)
+    return on_cluster(sizes, work, only_memory=only_memory)
 
 
 def train_xgboost(sizes: Sizes) -> Found:
     """XGBoost on the cluster, leaf by leaf."""
     from xgboost import dask as dxgb
 
-    def work(client: Any, x: Any, y: Any) -> Found:
+    def work(client: Any, x: Any, y: Any, rounds: int) -> Found:
         params = {
             "objective": "binary:logistic",
             "tree_method": "hist",
@@ -156,7 +186,7 @@ def train_xgboost(sizes: Sizes) -> Found:
             "nthread": 1,
         }
         data = dxgb.DaskQuantileDMatrix(client, x, y)
-        dxgb.train(client, params, data, num_boost_round=sizes.rounds)
+        dxgb.train(client, params, data, num_boost_round=rounds)
         return {}
 
     return on_cluster(sizes, work)
@@ -167,6 +197,8 @@ RUNNERS: dict[str, Callable[[Sizes], Found]] = {
     "gossamer dask": train_dask,
     "lightgbm dask": train_lightgbm,
     "xgboost dask": train_xgboost,
+    "gossamer memory": partial(train_dask, only_memory=True),
+    "lightgbm memory": partial(train_lightgbm, only_memory=True),
 }
 
 

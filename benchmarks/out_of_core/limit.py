@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+_DROP_CACHES: Final = Path("/proc/sys/vm/drop_caches")
 _ROOT: Final = Path("/sys/fs/cgroup")
 # The folder of groups, the file with the limit, and the file with the processes.
 _KINDS: Final = (
@@ -43,3 +44,13 @@ def limited(n_bytes: int) -> Iterator[Path | None]:
             with suppress(OSError):
                 group.rmdir()
     yield None
+
+
+def drop_caches() -> None:
+    """Have the system forget all files that it has in memory; takes the rights of an administrator.
+
+    Raises:
+        OSError: Without these rights.
+    """
+    os.sync()
+    _DROP_CACHES.write_text("3")

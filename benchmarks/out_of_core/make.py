@@ -51,7 +51,11 @@ def make_parquet(
     levels = np.array([f"level number {i}" for i in range(n_levels)])
     effects = rng.normal(size=n_levels).astype(np.float32)
     n_rows = 0
-    with pyarrow.parquet.ParquetWriter(path, schema, compression="none") as writer:
+    # Dictionaries of random numbers would make the file half as large again.
+    text = [TEXT] if n_levels else False
+    with pyarrow.parquet.ParquetWriter(
+        path, schema, compression="none", use_dictionary=text
+    ) as writer:
         while n_rows == 0 or path.stat().st_size < n_bytes:
             x = rng.normal(size=(n_columns, group)).astype(np.float32)
             noise = rng.normal(size=group).astype(np.float32)

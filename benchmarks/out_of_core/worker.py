@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.memory import PeakMemory
+from benchmarks.out_of_core.limit import drop_caches
 from benchmarks.out_of_core.make import TEXT
 
 Job = dict[str, Any]
@@ -58,17 +59,32 @@ def _gossamer(gs: Any, job: Job) -> Figures:
     if name == "gossamer_valid":
         return {"build_s": built, **_train_to_the_end(gs, params, data, job)}
     booster = gs.Booster(params, data)
-    seconds, passes = [], []
-    for _ in range(job["rounds"]):
-        start, before = time.perf_counter(), booster.num_passes()
+    passes = []
+
+    def update(_: int) -> None:
+        before = booster.num_passes()
         booster.update()
-        seconds.append(time.perf_counter() - start)
         passes.append(booster.num_passes() - before)
+
+    figures = _time_rounds(job, update)
     start = time.perf_counter()
     n_predicted = len(booster.predict(job["path"]))
     assert n_predicted == job["rows"]
     predicted = time.perf_counter() - start
-    return {"build_s": built, "round_s": seconds, "passes": passes, "predict_s": predicted}
+    return {"build_s": built, **figures, "passes": passes, "predict_s": predicted}
+
+
+def _time_rounds(job: Job, update: Callable[[int], object]) -> Figures:
+    """Do the rounds of a job; how long each took, and what it took of all processors."""
+    seconds, cpu = [], []
+    for i in range(job["rounds"]):
+        if job["drop_caches"]:
+            drop_caches()
+        start, cpu_start = time.perf_counter(), time.process_time()
+        update(i)
+        seconds.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - cpu_start)
+    return {"round_s": seconds, "round_cpu_s": cpu}
 
 
 def _train_to_the_end(gs: Any, params: dict[str, Any], data: Any, job: Job) -> Figures:
@@ -77,14 +93,17 @@ def _train_to_the_end(gs: Any, params: dict[str, Any], data: Any, job: Job) -> F
     history: dict[str, Any] = {}
     callbacks = [gs.early_stopping(2, verbose=False), gs.record_evaluation(history)]
     start, before = time.perf_counter(), data.describe().passes
+    cpu_start = time.process_time()
     booster = gs.train(params, data, job["rounds"], [valid], callbacks=callbacks)
     n_rounds = len(next(iter(history["valid_0"].values())))
     seconds = (time.perf_counter() - start) / n_rounds
+    cpu = (time.process_time() - cpu_start) / n_rounds
     passes = (data.describe().passes - before) / n_rounds
     start = time.perf_counter()
     assert len(booster.predict(job["path"])) == job["rows"]
     predicted = time.perf_counter() - start
-    return {"round_s": [seconds], "passes": [passes], "predict_s": predicted}
+    figures = {"round_s": [seconds], "round_cpu_s": [cpu], "passes": [passes]}
+    return {**figures, "predict_s": predicted}
 
 
 def _groups(job: Job) -> Iterator[Any]:
@@ -122,12 +141,7 @@ def _xgboost(xgb: Any, job: Job) -> Figures:
     data = xgb.ExtMemQuantileDMatrix(Batches(), nthread=job["threads"])
     built = time.perf_counter() - start
     booster = xgb.Booster(params, [data])
-    seconds = []
-    for i in range(job["rounds"]):
-        start = time.perf_counter()
-        booster.update(data, i)
-        seconds.append(time.perf_counter() - start)
-    return {"build_s": built, "round_s": seconds}
+    return {"build_s": built, **_time_rounds(job, lambda i: booster.update(data, i))}
 
 
 def _lightgbm(lgb: Any, job: Job) -> Figures:
@@ -162,12 +176,7 @@ def _lightgbm(lgb: Any, job: Job) -> Figures:
     data = lgb.Dataset(Rows(job["rows"]), label=label, params=params).construct()
     built = time.perf_counter() - start
     booster = lgb.Booster(params, data)
-    seconds = []
-    for _ in range(job["rounds"]):
-        start = time.perf_counter()
-        booster.update()
-        seconds.append(time.perf_counter() - start)
-    return {"build_s": built, "round_s": seconds}
+    return {"build_s": built, **_time_rounds(job, lambda _: booster.update())}
 
 
 if __name__ == "__main__":

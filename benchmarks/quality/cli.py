@@ -1,20 +1,25 @@
-"""Command line: ``python -m benchmarks quality accuracy | intervals``."""
+"""Command line: ``python -m benchmarks quality accuracy | intervals | pack``.
+
+`accuracy` and `intervals` train every model in a process of its own and write each result as soon
+as it is there. Called again with the same `--out`, they go on where they stopped. `pack` copies
+small parts of the tables to a folder, for machines without the whole ones.
+"""
 
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-from collections.abc import Callable
+import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.launch import say
 from benchmarks.machine import describe_machine, find_versions
-from benchmarks.quality.contenders import CONTENDERS, loss_of
-from benchmarks.quality.intervals import measure
+from benchmarks.quality.contenders import CONTENDERS, module_of
+from benchmarks.quality.intervals import METHODS
+from benchmarks.quality.jobs import Job, Run, run_all, run_job
 from benchmarks.quality.summary import format_intervals, format_quality
-from benchmarks.quality.tables import MADE, REAL, Problem, load
-from benchmarks.real import CaseUnavailableError
+from benchmarks.quality.tables import MADE, REAL, is_available, pack
 from benchmarks.report import write_json
 
 DEFAULT_OUT: Final = "benchmarks/results/local"
@@ -27,66 +32,63 @@ NUMBERS: Final = (
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument("command", choices=["accuracy", "intervals"])
-    parser.add_argument("--tables", nargs="+", metavar="TABLE", choices=[*REAL, *MADE])
-    parser.add_argument("--contenders", nargs="+", choices=list(CONTENDERS))
-    parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=20_000, help="most rows to train on")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--out", default=DEFAULT_OUT)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks quality", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for command, contenders in (("accuracy", CONTENDERS), ("intervals", METHODS)):
+        words = commands.add_parser(command)
+        words.add_argument("--tables", nargs="+", metavar="TABLE", choices=[*REAL, *MADE])
+        words.add_argument("--contenders", nargs="+", choices=list(contenders))
+        words.add_argument("--splits", type=int, default=3)
+        words.add_argument("--rows", type=int, default=15_000, help="most rows to train on")
+        words.add_argument("--threads", type=int, default=2, help="of each process")
+        words.add_argument("--jobs", type=int, default=1, help="processes side by side")
+        words.add_argument("--seconds", type=float, default=float("inf"), help="most time in all")
+        words.add_argument("--out", default=DEFAULT_OUT)
+    words = commands.add_parser("pack")
+    words.add_argument("folder", type=Path)
+    words.add_argument("--rows", type=int, default=20_000, help="most rows of a table")
+    commands.add_parser("job").add_argument("job", type=json.loads)
     args = parser.parse_args(argv)
+    if args.command == "job":
+        print(json.dumps(run_job(Job(**args.job))))
+        return 0
+    if args.command == "pack":
+        size = sum(pack(name, args.folder, args.rows) for name in REAL)
+        print(f"{len(REAL)} tables, {size / 2**20:.1f} MiB")
+        return 0
+    return _compare(args)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    """Runs what has not been run, and prints the table of all runs."""
     is_accuracy = args.command == "accuracy"
+    known = CONTENDERS if is_accuracy else METHODS
+    contenders = [
+        name for name in args.contenders or known if find_spec(module_of(name)) is not None
+    ]
     tables = args.tables or ([*REAL, *MADE] if is_accuracy else NUMBERS)
-    step = _accuracy if is_accuracy else _intervals
-    document: dict[str, Any] = {"machine": describe_machine(), "versions": find_versions()}
-    document |= {"rows": args.rows, "threads": args.threads, "runs": []}
+    for name in (missing := [name for name in tables if not is_available(name)]):
+        say(f"{name}: skipped, it is not in the folder of data sets")
     path = Path(args.out) / f"quality_{args.command}.json"
-    for name in tables:
-        for seed in range(args.splits):
-            try:
-                problem = load(name, seed, args.rows)
-            except CaseUnavailableError as error:
-                print(f"{name}: {error}", file=sys.stderr)
-                break
-            step(problem, seed, args, document["runs"].append)
-            write_json(path, document)  # kept should a later run be stopped
-    text = (format_quality if is_accuracy else format_intervals)(document["runs"])
+    document: dict[str, Any] = {"machine": describe_machine(), "versions": find_versions()}
+    document["runs"] = runs = json.loads(path.read_text())["runs"] if path.is_file() else []
+    jobs = [
+        Job(table, seed, name, args.rows, args.threads)
+        for seed in range(args.splits)
+        for table in tables
+        if table not in missing
+        for name in contenders
+    ]
+
+    def add(new: list[Run]) -> None:
+        runs.extend(new)
+        write_json(path, document)
+
+    left = [job for job in jobs if not job.is_done(runs)]
+    run_all(left, args.jobs, args.seconds, add)
+    text = (format_quality if is_accuracy else format_intervals)(runs)
+    n_left = sum(not job.is_done(runs) for job in left)
+    text += f"\n\n{n_left} of {len(jobs)} jobs are left: run the command again" if n_left else ""
     path.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text)
-    return 1 if not document["runs"] or any("error" in run for run in document["runs"]) else 0
-
-
-def _accuracy(
-    problem: Problem, seed: int, args: argparse.Namespace, add: Callable[[Any], None]
-) -> None:
-    for name in args.contenders or CONTENDERS:
-        run: dict[str, Any] = {"table": problem.name, "seed": seed, "contender": name}
-        try:
-            began = time.perf_counter()
-            predict = CONTENDERS[name](problem, args.threads)
-            run["seconds"] = time.perf_counter() - began
-            run["loss"] = loss_of(problem, predict(problem.x_test))
-        except ImportError:
-            continue
-        except Exception as error:
-            run["error"] = f"{type(error).__name__}: {error}"[:300]
-        add(run)
-        print(run, file=sys.stderr)
-
-
-def _intervals(
-    problem: Problem, seed: int, args: argparse.Namespace, add: Callable[[Any], None]
-) -> None:
-    try:
-        for run in measure(problem, args.threads):
-            add({"seed": seed, **run})
-            print(run, file=sys.stderr)
-    except Exception as error:
-        add(
-            {
-                "table": problem.name,
-                "method": "-",
-                "error": f"{type(error).__name__}: {error}"[:300],
-            }
-        )
+    return 1 if not runs or any("error" in run for run in runs) else 0

@@ -162,6 +162,31 @@ def _sklearn(*, stops: bool) -> Fit:
     return fit
 
 
+def _ydf() -> Fit:
+    """Stops by itself on a tenth of the rows."""
+
+    def fit(problem: Problem, threads: int) -> Predict:
+        import ydf
+
+        ydf.verbose(0)
+        task = ydf.Task.CLASSIFICATION if problem.n_classes else ydf.Task.REGRESSION
+        learner = ydf.GradientBoostedTreesLearner(label="label", task=task, num_threads=threads)
+
+        def text(x: Any) -> Any:
+            named = [c for c in x.columns if isinstance(x[c].dtype, pd.CategoricalDtype)]
+            return {
+                c: x[c].astype(str).to_numpy(object) if c in named else x[c].to_numpy() for c in x
+            }
+
+        model = learner.train({**text(problem.x), "label": problem.y})
+        if problem.n_classes <= 2:
+            return lambda x: model.predict(text(x))
+        order = np.argsort([int(name) for name in model.label_classes()])
+        return lambda x: model.predict(text(x))[:, order]
+
+    return fit
+
+
 CONTENDERS: Final[dict[str, Fit]] = {
     "gossamer_fast": _gossamer("fast"),
     "gossamer_good": _gossamer("good"),
@@ -174,7 +199,13 @@ CONTENDERS: Final[dict[str, Fit]] = {
     "xgboost_stops": _xgboost(stops=True),
     "sklearn": _sklearn(stops=False),
     "sklearn_stops": _sklearn(stops=True),
+    "ydf": _ydf(),
 }
+
+
+def module_of(name: str) -> str:
+    """Returns the module that a contender needs."""
+    return name.split("_", 1)[0]
 
 
 def loss_of(problem: Problem, predictions: Any) -> float:

@@ -22,7 +22,7 @@ def format_quality(runs: list[Run]) -> str:
     times: dict[str, list[float]] = defaultdict(list)
     for run in good:
         losses[run["table"]][run["contender"]].append(run["loss"])
-        times[run["contender"]].append(run["seconds"])
+        times[run["contender"]].append(run["cpu_seconds"])
     ranks: dict[str, list[int]] = defaultdict(list)
     above: dict[str, list[float]] = defaultdict(list)
     beats: dict[str, list[bool]] = defaultdict(list)
@@ -37,7 +37,13 @@ def format_quality(runs: list[Run]) -> str:
             if "catboost" in means:
                 beats[name].append(means[name] <= means["catboost"])
         body.append([table, *(f"{means[name]:.5g}" if name in means else "-" for name in names)])
-    head = ["contender", "mean rank", "loss over the best, %", "not above CatBoost's", "seconds"]
+    head = [
+        "contender",
+        "mean rank",
+        "loss over the best, %",
+        "not above CatBoost's",
+        "CPU seconds",
+    ]
     table = [
         [
             name,
@@ -55,16 +61,17 @@ def format_quality(runs: list[Run]) -> str:
 
 def format_intervals(runs: list[Run]) -> str:
     """Formats coverage and widths as Markdown; widths are relative to the spread of the labels."""
-    good = [run for run in runs if "error" not in run]
-    keys = list(dict.fromkeys((run["table"], run["method"], run["wanted"]) for run in good))
+    by_key: dict[tuple[str, str, float], list[Run]] = defaultdict(list)
+    for run in runs:
+        if "error" not in run:
+            by_key[run["table"], run["contender"], run["wanted"]].append(run)
     body = []
-    for key in keys:
-        own = [run for run in good if (run["table"], run["method"], run["wanted"]) == key]
-        figures = (mean(run[name] for run in own) for name in ("coverage", "width", "seconds"))
+    for key, own in sorted(by_key.items()):
+        figures = (mean(run[name] for run in own) for name in ("coverage", "width", "cpu_seconds"))
         coverage, width, seconds = figures
         shown = [f"{100 * coverage:.1f}", f"{width:.3f}", f"{seconds:.2f}"]
         body.append([key[0], key[1], f"{100 * key[2]:.0f}", *shown])
-    head = ["table", "method", "wanted, %", "inside, %", "width", "seconds"]
+    head = ["table", "method", "wanted, %", "inside, %", "width", "CPU seconds"]
     lines = make_table(head, body)
-    lines += [f"FAILED {r['table']} {r['method']}: {r['error']}" for r in runs if "error" in r]
+    lines += [f"FAILED {r['table']} {r['contender']}: {r['error']}" for r in runs if "error" in r]
     return "\n".join(lines)

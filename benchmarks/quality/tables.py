@@ -14,7 +14,10 @@ import pandas as pd
 
 from benchmarks.real import VARIABLE, CaseUnavailableError
 
+_WHOLE: Final = "data.parquet"
+_PACKED: Final = "packed.npz"
 TEST_SHARE: Final = 0.25
+MOST_TESTED: Final = 5000
 # Rows of these are in the order of time: the last ones are to be predicted.
 IN_TIME: Final = ("bike_sharing_hour", "flights3m")
 REAL: Final = (
@@ -41,25 +44,26 @@ class Problem:
     y_test: Any
 
 
-def load(name: str, seed: int, n_rows: int) -> Problem:
+def load(name: str, seed: int, n_rows: int, *, in_time: bool = True) -> Problem:
     """Reads or makes a table, and splits it: in time, by group, or at random.
 
     Args:
         name: One of `REAL` and `MADE`.
         seed: Seed of the split.
-        n_rows: Most rows to train on; a third as many are predicted.
+        n_rows: Most rows to train on; at most `MOST_TESTED` are predicted.
+        in_time: Whether rows of `IN_TIME` are split in time; False: at random.
 
     Raises:
         CaseUnavailableError: When the table is not on this machine.
     """
     rng = np.random.default_rng(seed)
     if name in MADE:
-        x, y = MADE[name](rng, n_rows + n_rows // 3)
+        x, y = MADE[name](rng, n_rows + MOST_TESTED)
         order = np.arange(len(y))
         return _split(name, x, y, order[:n_rows], order[n_rows:])
     x, y, group = _read(name)
     order = rng.permutation(len(y))
-    if name in IN_TIME:
+    if in_time and name in IN_TIME:
         first = np.flatnonzero(np.arange(len(y)) < (1 - TEST_SHARE) * len(y))
         train, test = rng.permutation(first)[:n_rows], np.arange(len(first), len(y))
     elif group is not None:
@@ -69,8 +73,50 @@ def load(name: str, seed: int, n_rows: int) -> Problem:
     else:
         n_test = int(TEST_SHARE * len(y))
         train, test = order[n_test:][:n_rows], order[:n_test]
-    test = rng.permutation(test)[: max(n_rows // 3, 1000)]
+    test = rng.permutation(test)[:MOST_TESTED]
     return _split(name, x, y, np.sort(train), np.sort(test))
+
+
+def is_available(name: str) -> bool:
+    """Whether the table is made, or in the folder of data sets."""
+    return name in MADE or any((_folder(name) / file).is_file() for file in (_WHOLE, _PACKED))
+
+
+def pack(name: str, to: Path, n_rows: int) -> int:
+    """Copies some rows of a real table, in their order; returns the size in bytes."""
+    table = _read_table(name)
+    if len(table) > n_rows:
+        order = np.random.default_rng(0).permutation(len(table))
+        table = table.iloc[np.sort(order[:n_rows])]
+    columns = {}
+    for column in table.columns:
+        values = table[column]
+        if not pd.api.types.is_numeric_dtype(values):  # missing text is empty
+            values = values.astype(object).where(values.notna(), "").astype(str)
+        columns[column] = values.to_numpy(values.dtype if values.dtype.kind in "biuf" else str)
+    (to / name).mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(to / name / _PACKED, allow_pickle=False, **columns)
+    (to / name / "meta.json").write_text((_folder(name) / "meta.json").read_text())
+    return (to / name / _PACKED).stat().st_size
+
+
+def _read_table(name: str) -> Any:
+    """Reads a whole table, or what `pack` left of it.
+
+    Raises:
+        CaseUnavailableError: When neither is there.
+    """
+    if (_folder(name) / _WHOLE).is_file():
+        return pd.read_parquet(_folder(name) / _WHOLE)
+    if (_folder(name) / _PACKED).is_file():
+        with np.load(_folder(name) / _PACKED, allow_pickle=False) as columns:
+            table = pd.DataFrame(dict(columns))
+        return table.replace("", None)
+    raise CaseUnavailableError(f"no {name}/{_WHOLE} in the folder named by {VARIABLE}")
+
+
+def _folder(name: str) -> Path:
+    return Path(os.environ.get(VARIABLE, "")) / name
 
 
 def _split(name: str, x: Any, y: Any, train: Any, test: Any) -> Problem:
@@ -80,12 +126,8 @@ def _split(name: str, x: Any, y: Any, train: Any, test: Any) -> Problem:
 
 
 def _read(name: str) -> tuple[Any, Any, Any]:
-    root = os.environ.get(VARIABLE)
-    folder = Path(root or "") / name
-    if not root or not (folder / "data.parquet").is_file():
-        raise CaseUnavailableError(f"no {name}/data.parquet in the folder named by {VARIABLE}")
-    meta = json.loads((folder / "meta.json").read_text())
-    table = pd.read_parquet(folder / "data.parquet")
+    table = _read_table(name)
+    meta = json.loads((_folder(name) / "meta.json").read_text())
     group = table[meta["group"]].to_numpy() if meta.get("group") else None
     left_out = {meta["target"], meta.get("group"), meta.get("split_col"), *meta.get("leaky", [])}
     x = table[[column for column in table.columns if column not in left_out]].copy()

@@ -15,6 +15,7 @@
 #include "bindings/gil.h"
 #include "core/matrix_view.h"
 #include "core/memory.h"
+#include "core/types.h"
 
 namespace gossamer::bindings {
 
@@ -42,6 +43,18 @@ const T* data_or_null(const std::optional<In<T>>& a, std::int64_t expected, cons
   if (!a) return nullptr;
   check_length(*a, expected, name);
   return a->data();
+}
+
+// Numbers of rows; none: all rows.
+using Rows = std::optional<In<RowIdx>>;
+
+inline const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, bool may_be_empty = false) {
+  if (!rows) return nullptr;
+  if (rows->size() == 0 && !may_be_empty) throw std::invalid_argument("no rows");
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    if (static_cast<std::int64_t>((*rows)(i)) >= n_all) throw std::invalid_argument("row out of range");
+  }
+  return rows->data();
 }
 
 inline DType dtype_of(nb::dlpack::dtype type) {

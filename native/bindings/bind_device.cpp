@@ -1,4 +1,5 @@
 // Tables and trees as a GPU reads and writes them.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
@@ -33,13 +34,16 @@ struct PyDeviceTrees {
   DeviceEvaluator* evaluator;  // the grower's
   Grower grower;
   std::size_t n_features;
+  std::int64_t n_rows;
   std::mutex mutex;
 
   explicit PyDeviceTrees(const std::shared_ptr<BinMatrix>& matrix)
       : PyDeviceTrees(matrix, std::make_unique<DeviceEvaluator>(matrix)) {}
 
+  // With labels, leaf values are refitted on the host, and added to the scores of the tree's rows.
   Tree finish(const In<std::uint8_t>& state, const In<std::uint8_t>& nodes, const In<std::uint32_t>& sets,
-              const GrowParams& settings) {
+              const GrowParams& settings, const Rows& rows, const std::optional<In<float>>& hessian,
+              const std::optional<In<float>>& label, const std::optional<Out<double>>& score, int n_threads) {
     const std::span<const cuda::State> states = records<cuda::State>(state, "states");
     const std::span<const cuda::Node> found = records<cuda::Node>(nodes, "nodes");
     if (states.size() != 1) throw std::invalid_argument("there must be one state");
@@ -51,18 +55,28 @@ struct PyDeviceTrees {
       const bool has_children = node.left_child < 0 || static_cast<std::size_t>(node.left_child) + 1 < n_nodes;
       if (!is_feature || !has_children) throw std::logic_error("internal error: a node of the device is damaged");
     }
+    const RowIdx* const own_rows = checked_rows(rows, n_rows);
+    const float* const h = data_or_null(hessian, n_rows, "hessian");
+    const float* const y = data_or_null(label, n_rows, "label");
+    if (y != nullptr && !score) throw std::invalid_argument("refitting needs scores");
+    if (score) check_length(*score, n_rows, "score");
     nb::gil_scoped_release release;
     const std::lock_guard lock(mutex);
     const auto n_words = static_cast<std::int64_t>(sets.size() / found.size());
-    evaluator->use({found.first(n_nodes), {sets.data(), sets.size()}, n_words, states[0].layout});
-    TeamLease team(1);
+    evaluator->use({found.first(n_nodes), {sets.data(), sets.size()}, n_words, states[0].layout, y != nullptr});
+    TeamLease team(y != nullptr ? n_threads : 1);
     const RowIdx none = 0;
-    return grower.grow(*team, nullptr, nullptr, &none, 0, settings, nullptr);
+    if (y == nullptr) return grower.grow(*team, nullptr, nullptr, &none, 0, settings, nullptr);
+    const std::int64_t n_grown = rows ? length(*rows) : n_rows;
+    return grower.grow(*team, nullptr, h, own_rows, n_grown, {&settings, 1}, score->data(), {y, true});
   }
 
  private:
   PyDeviceTrees(const std::shared_ptr<BinMatrix>& matrix, std::unique_ptr<DeviceEvaluator> own)
-      : evaluator(own.get()), grower(GrowData{matrix}, std::move(own)), n_features(matrix->features().size()) {}
+      : evaluator(own.get()),
+        grower(GrowData{matrix}, std::move(own)),
+        n_features(matrix->features().size()),
+        n_rows(matrix->n_rows()) {}
 };
 
 template <class Bin>
@@ -194,6 +208,7 @@ nb::dict record_sizes() {
   d["DeviceFeature"] = sizeof(cuda::DeviceFeature);
   d["LaneGroup"] = sizeof(cuda::LaneGroup);
   d["Node"] = sizeof(cuda::Node);
+  d["NodeLimits"] = sizeof(cuda::NodeLimits);
   d["Job"] = sizeof(cuda::Job);
   d["Best"] = sizeof(cuda::Best);
   d["State"] = sizeof(cuda::State);
@@ -220,7 +235,10 @@ void bind_device(nb::module_& m) {
   nb::class_<PyDeviceTrees>(m, "DeviceTrees", "Makes finished trees of the nodes that a GPU has found.")
       .def(nb::init<const std::shared_ptr<BinMatrix>&>(), "matrix"_a)
       .def("finish", &PyDeviceTrees::finish, "state"_a.noconvert(), "nodes"_a.noconvert(), "sets"_a.noconvert(),
-           "settings"_a, "The tree; cuda/device.h describes the records.");
+           "settings"_a, "rows"_a.noconvert() = nb::none(), "hessian"_a.noconvert() = nb::none(),
+           "label"_a.noconvert() = nb::none(), "score"_a.noconvert() = nb::none(), "n_threads"_a = 1,
+           "The tree; cuda/device.h describes the records. With labels, leaf values are refitted on the host and\n"
+           "added to the scores of `rows` (none: all).");
   m.def("copy_rows", &copy_rows_of<std::uint8_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,
         "stride"_a, "out"_a.noconvert(), "n_threads"_a, "Bins of features row by row.");
   m.def("copy_rows", &copy_rows_of<std::uint16_t>, "matrix"_a, "features"_a.noconvert(), "first"_a, "n_rows"_a,

@@ -1,6 +1,5 @@
 // Binned tables in files.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include <memory>
 #include <mutex>
@@ -55,7 +54,7 @@ std::vector<std::int8_t> to_flags(const std::vector<char>& flags) { return {flag
 
 std::shared_ptr<BinMatrix> open_pages(const BinMatrix& like, std::int64_t n_rows, std::int64_t page_rows,
                                       const In<std::uint64_t>& checksums, const In<std::int8_t>& has_missing, int file,
-                                      const std::string& name) {
+                                      const char* name) {  // as std::string, nanobind ends the process without memory
   const std::vector<char> flags(has_missing.data(), has_missing.data() + has_missing.size());
   auto pages = std::make_shared<FilePages>(PageShape(like, n_rows, page_rows), LaneValues(like, flags),
                                            to_vector(checksums), file, name);
@@ -69,6 +68,7 @@ std::optional<nb::dict> on_disk(const BinMatrix& self) {
   d["bytes"] = pages->n_bytes();
   d["pages"] = pages->ranges().size();
   d["buffer_bytes"] = pages->buffer_bytes();
+  d["kept_bytes"] = pages->kept_bytes();
   d["passes"] = pages->n_passes();
   d["seconds"] = pages->seconds();
   d["seconds_waited"] = pages->seconds_waited();
@@ -87,7 +87,7 @@ void bind_pages(nb::module_& m) {
             PyErr_SetString(PyExc_OSError, e.what());
             return;
           }
-          const nb::object arguments = nb::make_tuple(e.error_number(), std::string(e.what()));
+          const nb::object arguments = nb::make_tuple(e.error_number(), e.what());
           PyErr_SetObject(PyExc_OSError, arguments.ptr());
         }
       },
@@ -120,7 +120,8 @@ void bind_pages(nb::module_& m) {
       .def("has_missing", [](const BesideWriter& self) { return to_numpy(to_flags(self.has_missing())); })
       .def_prop_ro("layout", &BesideWriter::layout, "An empty table that stores all features as the pages do.")
       .def_prop_ro("page_rows", &BesideWriter::page_rows);
-  nb::class_<RowFile>(m, "RowFile", "An array by row in a file; little of it is in memory at a time.")
+  nb::class_<RowFile>(m, "RowFile", nb::is_weak_referenceable(),
+                      "An array by row in a file; little of it is in memory at a time.")
       .def(nb::init<int, std::int64_t>(), "file"_a, "n_bytes"_a, "`file` may be closed then.")
       .def(
           "array",
@@ -128,7 +129,8 @@ void bind_pages(nb::module_& m) {
             const std::span<std::uint8_t> bytes = nb::cast<RowFile&>(self).bytes();
             return nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(bytes.data(), {bytes.size()}, self);
           },
-          "The bytes, which may be changed.");
+          "The bytes, which may be changed.")
+      .def("check", &RowFile::check, "Raises OSError where the disk lost a part of the array.");
   m.def("release_row_files", &release_row_files, "Gives back the resident memory of all row files, not their bytes.");
   m.def(
       "page_layout",
@@ -138,6 +140,12 @@ void bind_pages(nb::module_& m) {
       "like"_a, "not_bundled"_a.noconvert(), "An empty table that stores features as pages can.");
   m.def("open_pages", &open_pages, "like"_a, "n_rows"_a, "page_rows"_a, "checksums"_a.noconvert(),
         "has_missing"_a.noconvert(), "file"_a, "name"_a, "A table whose bins are in a file, which may be closed then.");
+  nb::class_<PageKeeper>(m, "PageKeeper", "Keeps pages of a table in memory as long as it lives.")
+      .def(nb::init<std::shared_ptr<BinMatrix>>(), "matrix"_a)
+      .def("keep", &PageKeeper::keep, "n_bytes"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Keeps the first pages from their next reading on, as many as fit these bytes.");
+  m.def("release_kept_pages", &release_kept_pages,
+        "Gives back the memory of all kept pages; they are read again when needed.");
   m.def("on_disk", &on_disk, "matrix"_a, "Figures about the pages of a table; None: its bins are in memory.");
 }
 

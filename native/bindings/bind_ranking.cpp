@@ -74,7 +74,8 @@ PyLambdaRank* make(const In<float>& label, const In<std::int64_t>& queries, Pair
 }
 
 void fill(const PyLambdaRank& self, const In<double>& score, const Weight& weight,
-          const std::optional<In<std::int32_t>>& position, const std::optional<In<double>>& bias, std::uint64_t key,
+          const std::optional<In<std::int32_t>>& position, const std::optional<In<double>>& bias,
+          const std::optional<In<double>>& ratios, const std::optional<Out<double>>& costs, std::uint64_t key,
           const Out<float>& gradient, const Out<float>& hessian, int n_threads) {
   const std::int64_t n_rows = self.ranker.n_rows();
   check_outputs(score, gradient, hessian, n_rows);
@@ -89,9 +90,15 @@ void fill(const PyLambdaRank& self, const In<double>& score, const Weight& weigh
     }
     t.bias = bias->data();
   }
+  if (ratios) {
+    if (!costs || length(*ratios) % 2 != 0) throw std::invalid_argument("ratios without costs, or not in pairs");
+    check_length(*costs, length(*ratios), "costs");
+    const std::int64_t n_places = length(*ratios) / 2;
+    t.place_bias = {n_places, ratios->data(), ratios->data() + n_places};
+  }
   nb::gil_scoped_release release;
   TeamLease team(n_threads);
-  self.ranker.fill(*team, t, score.data(), key, gradient.data(), hessian.data());
+  self.ranker.fill(*team, t, score.data(), key, gradient.data(), hessian.data(), ratios ? costs->data() : nullptr);
 }
 
 void xendcg(const In<double>& score, const In<float>& label, const Weight& weight, const In<std::int64_t>& queries,
@@ -149,7 +156,8 @@ void bind_ranking(nb::module_& m) {
            "gains"_a, "sigmoid"_a, "hessian_factor"_a, "hessian_floor"_a, "divide_by_difference"_a, "norm"_a, "n_top"_a,
            "n_drawn"_a, "n_threads"_a)
       .def("fill", &fill, "score"_a.noconvert(), "weight"_a.noconvert().none(), "position"_a.noconvert().none(),
-           "bias"_a.noconvert().none(), "key"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
+           "bias"_a.noconvert().none(), "ratios"_a.noconvert().none(), "costs"_a.noconvert().none(), "key"_a,
+           "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
   m.def("gradients_xendcg", &xendcg, "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(),
         "queries"_a.noconvert(), "key"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(), "n_threads"_a);
   m.def("ranking_metric", &metric, "score"_a.noconvert(), "label"_a.noconvert(), "weight"_a.noconvert().none(),

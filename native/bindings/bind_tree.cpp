@@ -21,17 +21,6 @@ using namespace nb::literals;
 
 namespace {
 
-using Rows = std::optional<In<RowIdx>>;
-
-const RowIdx* checked_rows(const Rows& rows, std::int64_t n_all, bool may_be_empty = false) {
-  if (!rows) return nullptr;
-  if (rows->size() == 0 && !may_be_empty) throw std::invalid_argument("no rows");
-  for (std::size_t i = 0; i < rows->size(); ++i) {
-    if (static_cast<std::int64_t>((*rows)(i)) >= n_all) throw std::invalid_argument("row out of range");
-  }
-  return rows->data();
-}
-
 // The number of columns that trees on this matrix may split on.
 std::int64_t n_columns(const BinMatrix& matrix) {
   std::int32_t last = -1;
@@ -314,7 +303,8 @@ void bind_grower(nb::module_& m) {
            "`exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),\n"
            "gather(array) and exchange(parts) work over all shards; the first two change the array.\n"
            "`size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them\n"
-           "has all rows, and shares the search only.")
+           "has all rows, and shares the search only; `top_k`: how many features a shard proposes for\n"
+           "a leaf where only elected ones are exchanged, or 0.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"

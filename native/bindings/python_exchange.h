@@ -23,11 +23,13 @@ class PythonExchange : public Exchange {
       : sums_(std::move(sums)),
         n_shards_(nb::cast<std::int32_t>(sums_.attr("size"))),
         shard_(nb::cast<std::int32_t>(sums_.attr("rank"))),
-        has_all_rows_(nb::cast<bool>(sums_.attr("has_all_rows"))) {}
+        has_all_rows_(nb::cast<bool>(sums_.attr("has_all_rows"))),
+        top_k_(nb::cast<std::int32_t>(sums_.attr("top_k"))) {}
 
   std::int32_t n_shards() const override { return n_shards_; }
   std::int32_t shard() const override { return shard_; }
   bool has_all_rows() const override { return has_all_rows_; }
+  std::int32_t top_k() const override { return top_k_; }
 
   std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
     const nb::gil_scoped_acquire acquire;
@@ -97,6 +99,7 @@ class PythonExchange : public Exchange {
   nb::object sums_;
   std::int32_t n_shards_, shard_;
   bool has_all_rows_;
+  std::int32_t top_k_;
   std::vector<std::uint64_t> words_;
   std::vector<std::int32_t> ints_;
 };

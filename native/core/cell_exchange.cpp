@@ -14,31 +14,30 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 // Ranges of cells in Histogram::words, and in Histogram::light.
 struct ShareCells {
   std::vector<CellRange> words;
-  CellRange light;
+  std::vector<CellRange> light;
 };
 
 ShareCells cells_of(const HistogramShape& shape, const CellShare& share) {
   ShareCells cells;
-  const auto add = [&](CellRange range) {
+  const auto add = [](std::vector<CellRange>& ranges, CellRange range) {
     if (range.n == 0) return;
-    if (!cells.words.empty() && cells.words.back().first + cells.words.back().n == range.first) {
-      cells.words.back().n += range.n;
+    if (!ranges.empty() && ranges.back().first + ranges.back().n == range.first) {
+      ranges.back().n += range.n;
     } else {
-      cells.words.push_back(range);
+      ranges.push_back(range);
     }
   };
   for (const CellShare::Lanes& lanes : share.lanes) {
     const Group& group = shape.matrix->groups()[at(lanes.group)];
     const std::int64_t first = group.lane_begin(lanes.first);
-    add({group.first_cell + first, group.lane_begin(lanes.first + lanes.n) - first});
+    add(cells.words, {group.first_cell + first, group.lane_begin(lanes.first + lanes.n) - first});
   }
-  for (std::int32_t b = share.first_block; b < share.first_block + share.n_blocks; ++b) {
+  for (const std::int32_t b : share.blocks) {
     const SparseRows::Block& block = shape.sparse->blocks[at(b)];
     if (block.heavy) {
-      add(shape.sparse_range(block));
+      add(cells.words, shape.sparse_range(block));
     } else {
-      if (cells.light.n == 0) cells.light.first = block.first_cell - shape.sparse->n_heavy;
-      cells.light.n += block.n_cells;
+      add(cells.light, {block.first_cell - shape.sparse->n_heavy, block.n_cells});
     }
   }
   return cells;
@@ -123,7 +122,8 @@ Bytes write_cells(const HistogramShape& shape, const ShareCells& cells, const Bu
     kernels().pack(sums, range.n, shape.layout, scratch.data());
     write_words(scratch.data(), range.n, width, out);
   }
-  if (cells.light.n > 0) write_words(h.own->light.data() + cells.light.first * width, cells.light.n, width, out);
+  for (const CellRange& range : cells.light)
+    write_words(h.own->light.data() + range.first * width, range.n, width, out);
   return out.take();
 }
 
@@ -146,7 +146,7 @@ void add_cells(const HistogramShape& shape, const ShareCells& cells, ByteReader 
     add_words(range.n, width, in, scratch.data());
     kernels().unpack_add(scratch.data(), range.n, shape.layout, sums);
   }
-  if (cells.light.n > 0) add_words(cells.light.n, width, in, h.own->light.data() + cells.light.first * width);
+  for (const CellRange& range : cells.light) add_words(range.n, width, in, h.own->light.data() + range.first * width);
 }
 
 }  // namespace
@@ -188,9 +188,7 @@ std::vector<CellShare> share_cells(const HistogramShape& shape, std::int32_t n_s
   }
   const auto n_blocks = shape.has_sparse() ? static_cast<std::int32_t>(shape.sparse->blocks.size()) : 0;
   for (std::int32_t b = 0; b < n_blocks; ++b) {
-    CellShare& share = next_owner(shape.sparse->blocks[at(b)].n_cells);
-    if (share.n_blocks == 0) share.first_block = b;
-    share.n_blocks += 1;
+    next_owner(shape.sparse->blocks[at(b)].n_cells).blocks.push_back(b);
   }
   return shares;
 }
@@ -199,17 +197,22 @@ void exchange_cells(Team& team, const HistogramShape& shape, std::span<const Cel
                     std::span<BuiltHistogram> built, Exchange& exchange) {
   if (built.empty()) return;
   const std::size_t n = built.size();
-  std::vector<ShareCells> cells;
-  for (const CellShare& share : shares) cells.push_back(cells_of(shape, share));
+  const auto n_shards = at(exchange.n_shards());
+  std::vector<ShareCells> all_cells;
+  for (const CellShare& share : shares) all_cells.push_back(cells_of(shape, share));
+  const auto cells = [&](std::size_t i, std::size_t shard) -> const ShareCells& {
+    return all_cells[shares.size() == n_shards ? shard : i * n_shards + shard];
+  };
   const auto own = at(exchange.shard());
-  std::vector<Bytes> contents(shares.size() * n);
+  std::vector<Bytes> contents(n_shards * n);
   team.for_each(static_cast<std::int64_t>(contents.size()), [&](std::int64_t task, int) {
     const std::size_t to = at(task) / n;
-    if (to != own) contents[at(task)] = write_cells(shape, cells[to], built[at(task) % n]);
+    const std::size_t i = at(task) % n;
+    if (to != own) contents[at(task)] = write_cells(shape, cells(i, to), built[i]);
   });
   // A message to a shard: the lengths of its histograms, then the histograms.
-  std::vector<Bytes> parts(shares.size());
-  for (std::size_t to = 0; to < shares.size(); ++to) {
+  std::vector<Bytes> parts(n_shards);
+  for (std::size_t to = 0; to < n_shards; ++to) {
     if (to == own) continue;
     ByteWriter out;
     for (std::size_t i = 0; i < n; ++i) out.put(static_cast<std::uint64_t>(contents[to * n + i].size()));
@@ -227,7 +230,7 @@ void exchange_cells(Team& team, const HistogramShape& shape, std::span<const Cel
     for (std::size_t i = 0; i < n; ++i) pieces[i].push_back(in.get_all(lengths[i]));
   }
   team.for_each(static_cast<std::int64_t>(n), [&](std::int64_t i, int) {
-    for (const auto& piece : pieces[at(i)]) add_cells(shape, cells[own], ByteReader(piece), built[at(i)]);
+    for (const auto& piece : pieces[at(i)]) add_cells(shape, cells(at(i), own), ByteReader(piece), built[at(i)]);
   });
 }
 

@@ -24,7 +24,7 @@ struct CellShare {
     std::int32_t first, n;
   };
   std::vector<Lanes> lanes;
-  std::int32_t first_block = 0, n_blocks = 0;  // of sparse columns
+  std::vector<std::int32_t> blocks;  // of sparse columns, increasing
 
   bool has_lane(std::int32_t group, std::int32_t lane) const;
 };
@@ -33,7 +33,8 @@ struct CellShare {
 // lanes of a group, which are built together, stay together if there are enough groups.
 std::vector<CellShare> share_cells(const HistogramShape& shape, std::int32_t n_shards, bool whole_groups = false);
 
-// The cells of this shard's share become the sums over all shards; the others are left as they are.
+// The cells of this shard's share become the sums over all shards; the others are left as they are. `shares` has an
+// entry per shard, for all histograms alike, or one per histogram and shard.
 void exchange_cells(Team& team, const HistogramShape& shape, std::span<const CellShare> shares,
                     std::span<BuiltHistogram> built, Exchange& exchange);
 

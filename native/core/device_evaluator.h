@@ -1,6 +1,6 @@
 // Splits that a GPU has found: the grower commits them best first, as if it had found them itself.
 //
-// The device holds all rows; the grower has none.
+// The device holds all rows. The grower has none, unless leaf values are refitted on the host.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct DeviceNodes {
   std::span<const std::uint32_t> sets;
   std::int64_t set_words = 0;  // of a set
   CellLayout layout;
+  bool splits_rows = false;  // the grower splits rows, too
 };
 
 class DeviceEvaluator : public LeafEvaluator {
@@ -36,7 +37,7 @@ class DeviceEvaluator : public LeafEvaluator {
   void values(std::int32_t node, double l2, const double* parent, double* out) const override;
   void add_children(std::int32_t node, const BestSplit& split, std::int32_t first_child) override;
   RowSplitter splitter(std::int32_t, RowRange, const BestSplit& split) override { return splitter_of(*matrix_, split); }
-  bool has_no_rows() const override { return true; }
+  bool has_no_rows() const override { return !found_.splits_rows; }
   void forget(std::int32_t) override {}
   // The device expands no more nodes than the tree needs.
   bool can_expand_ahead() const override { return false; }

@@ -20,6 +20,8 @@ class Exchange {
   virtual std::int32_t shard() const = 0;
   // Whether every shard has all rows: histograms are complete then, and only the search is shared out.
   virtual bool has_all_rows() const { return false; }
+  // How many features a shard proposes for each leaf; only those with the most votes are exchanged. 0: no vote.
+  virtual std::int32_t top_k() const { return 0; }
 
   // Part i goes to shard i; returns what each shard sent to this one.
   virtual std::vector<Bytes> swap(const std::vector<Bytes>& parts) = 0;

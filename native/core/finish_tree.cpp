@@ -32,8 +32,10 @@ class Finisher {
   Tree run() {
     number_nodes();
     const bool has_splits = !grown_.committed.empty();
-    // Sums over the rows of a leaf must not depend on nodes that were expanded but not used.
-    if (has_splits && (refits() || raw_ != nullptr)) grown_.rows.sort(team_, ranges_);
+    // Sums over the rows of a leaf must not depend on nodes that were expanded but not used. And scores may be in a
+    // file, of which a task may touch only a small part.
+    const bool in_order = refits() || raw_ != nullptr || grown_.data.pages != nullptr;
+    if (has_splits && in_order) grown_.rows.sort(team_, ranges_);
     if (has_splits && grown_.pruned && grown_.monotone.changes_others()) reconcile();
     if (has_splits && refits()) refit();
     Tree tree;

@@ -93,7 +93,8 @@ std::vector<HistogramBuilder::Task> HistogramBuilder::plan(int n_threads, const 
   const auto n_units = n_groups + static_cast<std::int64_t>(std::ceil(entries_per_row / 16.0));
   // Several pieces per thread balance the load; every piece of a leaf but the first costs a histogram to be cleared and
   // merged.
-  const std::int64_t n_pieces = n_threads * (n_threads <= 4 ? 2 : 4);
+  const std::int64_t per_thread = n_threads <= 2 ? 2 : std::clamp<std::int64_t>(total_rows / (32768 * n_threads), 4, 8);
+  const std::int64_t n_pieces = n_threads * per_thread;
   const std::int64_t rows_per_task =
       n_threads == 1 ? shape.matrix->n_rows() + 1 : std::max(kTaskRows, total_rows * n_units / n_pieces + 1);
   std::vector<Task> tasks;

@@ -13,8 +13,8 @@
 namespace gossamer {
 namespace {
 
-constexpr std::int64_t kBatchRows =
-    16384;  // rows per thread that make a batch worth its join; four times that with many threads
+// Rows per thread that make a batch worth its joins; 16 times that with more than two threads.
+constexpr std::int64_t kBatchRows = 16384;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -90,13 +90,18 @@ void HistogramEvaluator::plan_features() {
   std::iota(own_blocks_.begin(), own_blocks_.end(), 0);
   if (data_.exchange == nullptr) return;
   shares_ = share_cells(shape_, data_.exchange->n_shards(), data_.exchange->has_all_rows());
+  // A shard's own sums are read from a lane. If every shard would propose all features, there is no vote.
+  const auto n_searched = std::count_if(allowed_.tree_features().begin(), allowed_.tree_features().end(),
+                                        [&](std::int32_t f) { return allowed_.where(f) == Searched::histogram; });
+  votes_ = data_.exchange->top_k() > 0 && any_lane && n_searched > data_.exchange->top_k();
+  one_by_one_ = one_by_one_ || votes_;
+  if (votes_) return;
   const CellShare& own = shares_[at(data_.exchange->shard())];
   if (data_.exchange->has_all_rows()) {  // the other groups are searched by other workers
     std::fill(shape_.group_used.begin(), shape_.group_used.end(), char{0});
     for (const CellShare::Lanes& lanes : own.lanes) shape_.group_used[at(lanes.group)] = 1;
   }
-  own_blocks_.resize(at(own.n_blocks));
-  std::iota(own_blocks_.begin(), own_blocks_.end(), own.first_block);
+  own_blocks_ = own.blocks;
 }
 
 void HistogramEvaluator::make_scratch(int n_threads) {
@@ -117,7 +122,7 @@ void HistogramEvaluator::make_scratch(int n_threads) {
 
 // On one thread a join costs nothing: leaves are expanded one by one, and none is wasted.
 std::int64_t HistogramEvaluator::preferred_rows(int n_threads) const {
-  return n_threads > 1 ? kBatchRows * (n_threads <= 4 ? 1 : 4) * n_threads : 1;
+  return n_threads > 1 ? kBatchRows * (n_threads <= 2 ? 1 : 16) * n_threads : 1;
 }
 
 // Histograms of the parent and of both children.
@@ -180,9 +185,14 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
   {
     const Timer timer(task_.stats->search);
     allowed_.draw(jobs);
-    const std::vector<SearchedLeaf> leaves = searched_leaves(jobs, families);
+    std::vector<SearchedLeaf> leaves = searched_leaves(jobs, families);
     std::vector<Found> best(jobs.size());
-    search(team, leaves, families, best);
+    std::vector<std::unique_ptr<Histogram>> elected;
+    if (votes_) {
+      elected = search_elected(team, jobs, families, leaves, best);
+    } else {
+      search(team, leaves, families, shares_.empty() ? nullptr : &shares_[at(data_.exchange->shard())], best);
+    }
     search_sources(team, leaves, best);
     const auto n_jobs = static_cast<std::int64_t>(jobs.size());
     const std::int64_t per_task = std::max<std::int64_t>(8, n_jobs / (2 * team.n_threads()));
@@ -190,6 +200,7 @@ void HistogramEvaluator::evaluate(Team& team, std::span<const LeafJob> jobs, std
       for (std::size_t i = at(begin); i < at(end); ++i) settle(leaves[i], thread, best[i], splits[i]);
     });
     if (data_.exchange != nullptr) agree(jobs, best, splits);
+    for (auto& histogram : elected) pool_.release(std::move(histogram));
   }
   builder_.give_back(built);
   for (Family& family : families) {
@@ -215,14 +226,14 @@ std::vector<HistogramEvaluator::Family> HistogramEvaluator::make_families(std::s
     family.jobs[0] = i;
     const NodeState& own = state(jobs[i].node);
     if (family.parent < 0) {
-      family.alive = own.histogram ? own.alive : own_blocks_;
+      family.alive = own.histogram && !votes_ ? own.alive : own_blocks_;
     } else {
       // Which child is built depends on the rows of all shards, so that all of them choose the same.
       const bool left_is_smaller = own.sums.count <= state(jobs[i + 1].node).sums.count;
       family.jobs[0] = left_is_smaller ? i : i + 1;
       family.jobs[1] = left_is_smaller ? i + 1 : i;
       family.subtracts = state(family.parent).histogram != nullptr;
-      family.alive = family.subtracts ? std::move(state(family.parent).alive) : own_blocks_;
+      family.alive = family.subtracts && !votes_ ? std::move(state(family.parent).alive) : own_blocks_;
       ++i;
     }
     families.push_back(std::move(family));
@@ -283,7 +294,7 @@ std::vector<BuiltHistogram> HistogramEvaluator::build(Team& team, std::span<cons
   builder_.build(team, shape_, quantised_, *task_.leaf_rows, pages, built);
   if (data_.exchange != nullptr && !data_.exchange->has_all_rows()) {
     builder_.merge(team, shape_, built);
-    exchange_cells(team, shape_, shares_, built, *data_.exchange);
+    if (!votes_) exchange_cells(team, shape_, shares_, built, *data_.exchange);
   }
   return built;
 }

@@ -4,7 +4,9 @@
 // smaller child's. Cells are merged, subtracted and searched lane by lane, while they are in cache.
 //
 // With an exchange, every shard owns some of the features: it adds up the cells that all shards have built of these,
-// subtracts and searches them. The shards then tell each other their best splits, and all take the best of them.
+// subtracts and searches them. The shards then tell each other their best splits, and all take the best of them. Where
+// shards vote, histograms stay those of their own rows, and only the cells of the features with the most votes are
+// added up (histogram_voting.cpp).
 #pragma once
 
 #include <compare>
@@ -53,6 +55,7 @@ class HistogramEvaluator : public LeafEvaluator {
   struct NodeState {
     Sums sums;
     Sums left;                  // sums of the left side of its split
+    Sums own;                   // where shards vote: sums of this shard's rows
     double gain = 0.0;          // likewise
     std::int32_t feature = -1;  // likewise; -1: it has none
     bool in_use = false;        // in the batch that is evaluated
@@ -73,8 +76,12 @@ class HistogramEvaluator : public LeafEvaluator {
     Sums sums;
     double own_gain = 0.0;  // gain of the unsplit leaf
     double output = 0.0;    // its value in units of the layout
+    // Where shards vote: the best gain of each feature is written down, and nothing is compared; or only some features
+    // are searched. nullptr: otherwise.
+    double* gains = nullptr;
+    const char* elected = nullptr;
 
-    bool is_searched() const { return job != nullptr && job->may_split; }
+    bool is_searched() const { return job != nullptr && job->may_split && sums.count > 0; }
   };
 
   // Features with a source of splits other than histograms.
@@ -154,8 +161,24 @@ class HistogramEvaluator : public LeafEvaluator {
   void mark_in_use(std::span<const LeafJob> jobs, bool in_use);
   void prepare_rest(std::span<const LeafJob> jobs, Family& family);
   std::vector<SearchedLeaf> searched_leaves(std::span<const LeafJob> jobs, std::vector<Family>& families);
-  void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families, std::span<Found> best);
-  std::vector<LaneBlock> lane_blocks(int n_threads, std::size_t n_families) const;
+  // `share`: the lanes to be searched; nullptr: all that are used.
+  void search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families, const CellShare* share,
+              std::span<Found> best);
+  std::vector<LaneBlock> lane_blocks(int n_threads, std::size_t n_families, const CellShare* share) const;
+  // Searches the features that the shards elect; `leaves` then have the histograms that are returned.
+  std::vector<std::unique_ptr<Histogram>> search_elected(Team& team, std::span<const LeafJob> jobs,
+                                                         std::vector<Family>& families, std::span<SearchedLeaf> leaves,
+                                                         std::span<Found> best);
+  std::vector<std::vector<double>> own_gains(Team& team, std::span<const LeafJob> jobs, std::vector<Family>& families,
+                                             std::span<const SearchedLeaf> leaves);
+  std::vector<std::vector<char>> elect(std::span<const LeafJob> jobs, const std::vector<std::vector<double>>& gains);
+  std::vector<CellShare> elected_cells(const std::vector<char>& elected) const;
+  std::unique_ptr<Histogram> copy_cells(Histogram& from, std::span<const CellShare> shares);
+  Sums lane_sums(Histogram& histogram) const;
+  bool may_search(const SearchedLeaf& leaf, std::int32_t f) const {
+    return allowed_.in_histogram(leaf.job->node, f) &&
+           (leaf.elected == nullptr || leaf.elected[static_cast<std::size_t>(f)]);
+  }
   void search_lanes(std::span<const SearchedLeaf> leaves, Family& family, const LaneBlock& block, int thread,
                     Found* found);
   void search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best);
@@ -178,6 +201,7 @@ class HistogramEvaluator : public LeafEvaluator {
   std::unique_ptr<ResidentRows> resident_;
   std::vector<CellShare> shares_;         // by shard; empty: there are no other shards
   std::vector<std::int32_t> own_blocks_;  // blocks of sparse_ that are searched here
+  bool votes_ = false;                    // shards elect the features whose cells are exchanged
   bool one_by_one_ = false;               // every feature must be searched on its own
   std::vector<NodeState> nodes_;
   HistogramPool pool_;

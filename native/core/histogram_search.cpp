@@ -11,11 +11,17 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+bool has_elected(std::span<const Digit> digits, const char* elected) {
+  return std::any_of(digits.begin(), digits.end(), [&](const Digit& digit) {
+    return std::any_of(digit.features.begin(), digit.features.end(), [&](std::int32_t f) { return elected[f]; });
+  });
+}
+
 }  // namespace
 
 // Enough blocks for every thread, but no more: a block's cells are searched one after another.
-std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n_threads,
-                                                                           std::size_t n_families) const {
+std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n_threads, std::size_t n_families,
+                                                                           const CellShare* share) const {
   const auto& groups = data_.matrix->groups();
   std::int64_t n_lanes = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) n_lanes += shape_.group_used[g] ? groups[g].n_lanes : 0;
@@ -28,10 +34,8 @@ std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n
           {group, static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min(block, end - first))});
     }
   };
-  if (data_.exchange != nullptr) {
-    for (const CellShare::Lanes& own : shares_[at(data_.exchange->shard())].lanes) {
-      add(own.group, own.first, own.first + own.n);
-    }
+  if (share != nullptr) {
+    for (const CellShare::Lanes& own : share->lanes) add(own.group, own.first, own.first + own.n);
     return blocks;
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -41,9 +45,9 @@ std::vector<HistogramEvaluator::LaneBlock> HistogramEvaluator::lane_blocks(int n
 }
 
 void HistogramEvaluator::search(Team& team, std::span<const SearchedLeaf> leaves, std::vector<Family>& families,
-                                std::span<Found> best) {
+                                const CellShare* share, std::span<Found> best) {
   constexpr std::int64_t kBlocksPerTask = 8;
-  const std::vector<LaneBlock> blocks = lane_blocks(team.n_threads(), families.size());
+  const std::vector<LaneBlock> blocks = lane_blocks(team.n_threads(), families.size(), share);
   std::vector<SearchTask> tasks;
   for (std::size_t family = 0; family < families.size(); ++family) {
     for (std::size_t b = 0; b < blocks.size(); ++b) tasks.push_back({family, static_cast<std::int32_t>(b), 0, 0});
@@ -93,16 +97,17 @@ void HistogramEvaluator::search_lanes(std::span<const SearchedLeaf> leaves, Fami
     }
     for (std::size_t side = 0; side < 2; ++side) {
       if (family.jobs[side] == kNone || !leaves[family.jobs[side]].is_searched()) continue;
-      for (const Digit& digit : group.lanes[at(lane)].digits) {
-        search_digit(leaves[family.jobs[side]], digit, thread, found[side]);
-      }
+      const SearchedLeaf& leaf = leaves[family.jobs[side]];
+      const auto& digits = group.lanes[at(lane)].digits;
+      if (leaf.elected != nullptr && !has_elected(digits, leaf.elected)) continue;  // no cells of this lane were sent
+      for (const Digit& digit : digits) search_digit(leaf, digit, thread, found[side]);
     }
   }
 }
 
 void HistogramEvaluator::search_digit(const SearchedLeaf& leaf, const Digit& digit, int thread, Found& best) {
   const std::int32_t first = digit.features.front();
-  if (!digit.bundle && !allowed_.in_histogram(leaf.job->node, first)) return;
+  if (!digit.bundle && !may_search(leaf, first)) return;
   const FeatureCells cells =
       feature_cells(*leaf.histogram, feature(first), shape_.n_cells, layout(), marginal_scratch_[at(thread)].data());
   if (!digit.bundle) {
@@ -244,8 +249,8 @@ bool HistogramEvaluator::search_right(const SearchedLeaf& leaf, const FeatureCel
 // A feature whose cell of zero is the leaf minus the other cells.
 void HistogramEvaluator::search_other_bins(const SearchedLeaf& leaf, const FeatureCells& others, std::int32_t f,
                                            int thread, Found& best) {
-  if (!allowed_.in_histogram(leaf.job->node, f)) return;
-  const bool large = leaf.sums.count > layout().max_rows;
+  if (!may_search(leaf, f)) return;
+  const bool large = leaf.histogram->large;
   const FeatureCells cells =
       with_zero_cell(others, feature(f), leaf.sums, large, layout(), zero_scratch_[at(thread)].data());
   search_cells(leaf, cells, f, thread, best);
@@ -256,7 +261,7 @@ void HistogramEvaluator::search_other_bins(const SearchedLeaf& leaf, const Featu
 // All cells of a feature, wherever it is stored.
 FeatureCells HistogramEvaluator::cells_of(const SearchedLeaf& leaf, std::int32_t f, int thread) {
   const Feature& own = feature(f);
-  const bool large = leaf.sums.count > layout().max_rows;
+  const bool large = leaf.histogram->large;
   std::uint64_t* const scratch = zero_scratch_[at(thread)].data();
   if (own.loose()) {
     const std::int64_t first_cell = sparse_->first_cell[at(sparse_->place_of[at(f)])];
@@ -335,6 +340,10 @@ void HistogramEvaluator::search_cells(const SearchedLeaf& leaf, const FeatureCel
 void HistogramEvaluator::offer(const SearchedLeaf& leaf, double gain, BestSplit split, Found& best) {
   if (costs_.adjusts_gains()) {
     gain = costs_.adjusted(*leaf.job, leaf.sums.count, leaf.own_gain, split.feature, gain);
+  }
+  if (leaf.gains != nullptr) {
+    leaf.gains[split.feature] = gain;
+    return;
   }
   split.gain = gain;
   if (costs_.has_refunds()) costs_.note(leaf.job->node, split);

@@ -71,14 +71,16 @@ const RowIdx* LeafRows::find(RowRange leaf, std::int64_t row) const {
 }
 
 void LeafRows::split(Team& team, std::span<LeafSplit> splits) {
+  // A leaf that one thread splits as a whole stays where it is: its rows are not copied back.
+  std::int64_t total_rows = 0;
+  for (const LeafSplit& split : splits) total_rows += split.end - split.begin;
+  const std::int64_t piece_rows = std::max(kPieceRows, total_rows / (8 * team.n_threads()));
   std::vector<Piece> pieces;
   bool all_whole = true;
   for (std::size_t s = 0; s < splits.size(); ++s) {
     const std::int64_t begin = splits[s].begin;
     const std::int64_t n_rows = splits[s].end - begin;
-    const std::int64_t n = team.n_threads() == 1 && !identity_
-                               ? 1
-                               : std::clamp<std::int64_t>(n_rows / kPieceRows, 1, 4 * team.n_threads());
+    const std::int64_t n = team.n_threads() == 1 && !identity_ ? 1 : std::max<std::int64_t>(n_rows / piece_rows, 1);
     for (std::int64_t i = 0; i < n; ++i)
       pieces.push_back({s, begin + n_rows * i / n, begin + n_rows * (i + 1) / n, n == 1});
     all_whole &= n == 1;

@@ -18,6 +18,10 @@ constexpr int kLargestExponent = 900;
 // Entries that kernels may read and write past the last row.
 constexpr std::int64_t kPadding = 8;
 constexpr double kEpsilon = 1e-15;
+// As in XGBoost: smaller ratios of position bias are not divided by.
+constexpr double kSmallestRatio = 1e-16;
+// exp() of more overflows.
+constexpr double kLargestDifference = 700.0;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -55,7 +59,8 @@ std::vector<std::int64_t> query_blocks(const QueryBegin& begin) {
 
 struct LambdaRank::Scratch {
   explicit Scratch(std::int64_t longest) {
-    for (auto* values : {&score, &label, &gain, &n_relevant, &harmonic, &gradient, &hessian}) {
+    for (auto* values :
+         {&score, &label, &gain, &n_relevant, &harmonic, &gradient, &hessian, &pair_gradient, &pair_hessian}) {
       values->resize(at(longest + kPadding));
     }
     shared.resize(at(longest / 8 + 1));
@@ -66,6 +71,9 @@ struct LambdaRank::Scratch {
   std::vector<double> score, label, gain, n_relevant, harmonic, gradient, hessian;  // by rank
   std::vector<double> shared;                                                       // by block of ranks
   std::vector<std::int32_t> rank_of;                                                // by row
+  std::vector<double> pair_gradient, pair_hessian;                                  // by rank, of pairs with one rank
+  std::vector<std::int32_t> same_rank, later_ranks;
+  double* costs = nullptr;  // by place, see `fill`
 };
 
 LambdaRank::LambdaRank(Team& team, QueryBegin begin, const float* label, LambdaRules rules)
@@ -112,13 +120,21 @@ LambdaRank::LambdaRank(Team& team, QueryBegin begin, const float* label, LambdaR
 }
 
 void LambdaRank::fill(Team& team, const RankTargets& targets, const double* score, std::uint64_t key, float* gradient,
-                      float* hessian) const {
+                      float* hessian, double* costs) const {
   std::vector<Scratch> scratch(at(team.n_threads()), Scratch(longest_));
-  team.for_each(static_cast<std::int64_t>(blocks_.size()) - 1, [&](std::int64_t b, int thread) {
+  const std::int64_t n_costs = 2 * targets.place_bias.n_places;
+  const std::int64_t n_blocks = static_cast<std::int64_t>(blocks_.size()) - 1;
+  std::vector<double> block_costs(at(n_blocks * n_costs));
+  team.for_each(n_blocks, [&](std::int64_t b, int thread) {
+    scratch[at(thread)].costs = block_costs.data() + b * n_costs;
     for (std::int64_t q = blocks_[at(b)]; q < blocks_[at(b + 1)]; ++q) {
       fill_query(targets, score, q, key, scratch[at(thread)], gradient, hessian);
     }
   });
+  if (n_costs == 0) return;
+  // Block by block: the sums do not depend on the threads.
+  std::fill_n(costs, n_costs, 0.0);
+  for (std::int64_t i = 0; i < n_blocks * n_costs; ++i) costs[i % n_costs] += block_costs[at(i)];
 }
 
 LambdaArgs LambdaRank::pair_args(std::int64_t query, std::int64_t n, Scratch& s) const {
@@ -182,12 +198,30 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
 
   const LambdaArgs args = pair_args(query, n, s);
   double sum = 0.0;
-  if (rules_.n_drawn == 0) {
-    sum = kernels().lambda_top(args, std::min(n, rules_.n_top));
-  } else {
+  const std::int64_t n_top = std::min(n, rules_.n_top);
+  const bool is_unbiased = targets.place_bias.n_places > 0;
+  if (rules_.n_drawn > 0) {
     s.rank_of.resize(at(n));
     for (std::int64_t r = 0; r < n; ++r) s.rank_of[s.order[at(r)].row] = static_cast<std::int32_t>(r);
-    sum = add_drawn(args, s, first, key);
+    for_each_drawn(args, s, first, key,
+                   [&](const std::int32_t* firsts, const std::int32_t* seconds, std::int64_t n_pairs) {
+                     if (!is_unbiased) {
+                       sum += kernels().lambda_listed(args, firsts, seconds, n_pairs);
+                       return;
+                     }
+                     for (std::int64_t i = 0; i < n_pairs; ++i) {
+                       sum += add_unbiased(args, targets.place_bias, s, firsts[i], seconds + i, 1);
+                     }
+                   });
+  } else if (is_unbiased) {
+    s.later_ranks.resize(at(n));
+    std::iota(s.later_ranks.begin(), s.later_ranks.end(), 0);
+    for (std::int64_t r = 0; r < n_top; ++r) {
+      sum += add_unbiased(args, targets.place_bias, s, static_cast<std::int32_t>(r), s.later_ranks.data() + r + 1,
+                          n - r - 1);
+    }
+  } else {
+    sum = kernels().lambda_top(args, n_top);
   }
 
   double factor = 1.0;
@@ -202,18 +236,14 @@ void LambdaRank::fill_query(const RankTargets& targets, const double* score, std
 }
 
 // For every row, draws rows of another label with equal probability.
-double LambdaRank::add_drawn(const LambdaArgs& args, const Scratch& s, std::int64_t first_row,
-                             std::uint64_t key) const {
+template <typename AddPairs>
+void LambdaRank::for_each_drawn(const LambdaArgs& args, const Scratch& s, std::int64_t first_row, std::uint64_t key,
+                                const AddPairs& add_pairs) const {
   constexpr std::int64_t kMost = 1024;
   std::int32_t first[kMost];
   std::int32_t second[kMost];
   const std::uint32_t* const rows = by_label_.data() + first_row;
   std::int64_t n_pairs = 0;
-  double sum = 0.0;
-  const auto flush = [&] {
-    sum += kernels().lambda_listed(args, first, second, n_pairs);
-    n_pairs = 0;
-  };
   for (std::int64_t begin = 0, end = 0; begin < args.n; begin = end) {
     const double label = args.label[s.rank_of[rows[begin]]];
     while (end < args.n && args.label[s.rank_of[rows[end]]] == label) ++end;
@@ -227,11 +257,60 @@ double LambdaRank::add_drawn(const LambdaArgs& args, const Scratch& s, std::int6
         const std::int32_t other = s.rank_of[rows[drawn < begin ? drawn : drawn + (end - begin)]];
         first[n_pairs] = std::min(rank, other);
         second[n_pairs] = std::max(rank, other);
-        if (++n_pairs == kMost) flush();
+        if (++n_pairs < kMost) continue;
+        add_pairs(first, second, n_pairs);
+        n_pairs = 0;
       }
     }
   }
-  flush();
+  add_pairs(first, second, n_pairs);
+}
+
+// Pairs of one rank with later ones that differ from each other: what the kernel adds to each of these is the gradient
+// of one pair, which is then divided by the ratios of the two places.
+double LambdaRank::add_unbiased(const LambdaArgs& args, const PlaceBias& bias, Scratch& s, std::int32_t rank,
+                                const std::int32_t* others, std::int64_t n_others) const {
+  LambdaArgs pairs = args;
+  pairs.gradient = s.pair_gradient.data();
+  pairs.hessian = s.pair_hessian.data();
+  for (std::int64_t k = 0; k < n_others; ++k) s.pair_gradient[at(others[k])] = s.pair_hessian[at(others[k])] = 0.0;
+  s.same_rank.assign(at(n_others), rank);
+  kernels().lambda_listed(pairs, s.same_rank.data(), others, n_others);
+  double sum = 0.0;
+  for (std::int64_t k = 0; k < n_others; ++k) {
+    const std::int32_t other = others[k];
+    if (args.label[rank] == args.label[other]) continue;
+    const bool is_better = args.label[rank] > args.label[other];
+    const std::int32_t better = is_better ? rank : other;
+    const std::int32_t worse = is_better ? other : rank;
+    const std::int64_t better_place = s.order[at(better)].row;
+    const std::int64_t worse_place = s.order[at(worse)].row;
+    double gradient = -s.pair_gradient[at(other)];
+    double hessian = s.pair_hessian[at(other)];
+    if (std::max(better_place, worse_place) < bias.n_places) {
+      const double better_ratio = bias.better[better_place];
+      const double worse_ratio = bias.worse[worse_place];
+      const double difference = std::min(args.sigmoid * (args.score[better] - args.score[worse]), kLargestDifference);
+      double e = 0.0;
+      kernels().exp_sum(&difference, 0.0, 1, &e);
+      // The weight of the pair times log(1 + e): the gradient is the weight / (1 + e). Only ratios of costs matter, so
+      // that any base of the logarithm does.
+      const double cost = std::abs(gradient) * (1.0 + e) * kernels().log2(1.0 + e);
+      const bool has_better = better_ratio >= kSmallestRatio;
+      const bool has_worse = worse_ratio >= kSmallestRatio;
+      if (has_worse) s.costs[better_place] += cost / worse_ratio;
+      if (has_better) s.costs[bias.n_places + worse_place] += cost / better_ratio;
+      if (has_better && has_worse) {
+        gradient /= better_ratio * worse_ratio;
+        hessian /= better_ratio * worse_ratio;
+      }
+    }
+    args.gradient[rank] += gradient;
+    args.gradient[other] -= gradient;
+    args.hessian[rank] += hessian;
+    args.hessian[other] += hessian;
+    sum += 2.0 * std::abs(gradient);
+  }
   return sum;
 }
 

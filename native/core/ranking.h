@@ -28,11 +28,20 @@ using QueryBegin = std::vector<std::int64_t>;
 // Groups whole queries into tasks, so that small ones do not cost a task each.
 std::vector<std::int64_t> query_blocks(const QueryBegin& begin);
 
+// Ratios of position bias, as in Unbiased LambdaMART: how likely a row is taken for the better, or the worse, one of a
+// pair at a place of its query, compared with the first place. A place is a row's number within its query.
+struct PlaceBias {
+  std::int64_t n_places = 0;  // pairs with a row at a later place count as they are
+  const double* better = nullptr;
+  const double* worse = nullptr;
+};
+
 struct RankTargets {
   const float* label = nullptr;
   const float* weight = nullptr;           // nullptr: all 1
   const std::int32_t* position = nullptr;  // with `bias`: where a row was shown
   const double* bias = nullptr;            // by position, added to the score
+  PlaceBias place_bias;                    // without places: none
 };
 
 struct LambdaRules {
@@ -55,16 +64,21 @@ class LambdaRank {
   LambdaRank(Team& team, QueryBegin begin, const float* label, LambdaRules rules);
 
   std::int64_t n_rows() const { return begin_.back(); }
-  // The random pairs of a round follow from `key`.
+  // The random pairs of a round follow from `key`. `costs` gets what the ratios of the next round follow from: the
+  // losses of pairs by the place of the better row, then by the place of the worse one.
   void fill(Team& team, const RankTargets& targets, const double* score, std::uint64_t key, float* gradient,
-            float* hessian) const;
+            float* hessian, double* costs = nullptr) const;
 
  private:
   struct Scratch;
   LambdaArgs pair_args(std::int64_t query, std::int64_t n, Scratch& s) const;
   void fill_query(const RankTargets& targets, const double* score, std::int64_t query, std::uint64_t key,
                   Scratch& scratch, float* gradient, float* hessian) const;
-  double add_drawn(const LambdaArgs& args, const Scratch& scratch, std::int64_t first_row, std::uint64_t key) const;
+  template <typename AddPairs>
+  void for_each_drawn(const LambdaArgs& args, const Scratch& scratch, std::int64_t first_row, std::uint64_t key,
+                      const AddPairs& add_pairs) const;
+  double add_unbiased(const LambdaArgs& args, const PlaceBias& bias, Scratch& scratch, std::int32_t rank,
+                      const std::int32_t* others, std::int64_t n_others) const;
 
   QueryBegin begin_;
   std::vector<std::int64_t> blocks_;

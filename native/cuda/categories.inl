@@ -37,6 +37,10 @@ struct CategorySearcher {
   }
 
   double gain(const Sums& s) const {
+    if (leaf.is_limited) {
+      return side_within_limits(leaf, static_cast<double>(s.gradient), hessian_of(s), static_cast<double>(s.count))
+          .gain;
+    }
     return side_gain(leaf, static_cast<double>(s.gradient), hessian_of(s), static_cast<double>(s.count));
   }
 
@@ -179,6 +183,7 @@ GOSSAMER_RARE void search_categories(const Args& a, const Node& node, int f, con
   const int room = a.category_words * 32;
   CategorySearcher search{a, leaf_of_node(s, node, 0.0), feature, reinterpret_cast<Category*>(scratch),
                           reinterpret_cast<int32_t*>(scratch + room * static_cast<int64_t>(sizeof(Category)))};
+  limit_leaf(a, node, f, search.leaf);
   search.min_hessian = search.leaf.min_hessian;
   search.one_hot = feature.n_categories + feature.has_missing <= s.rules.max_cat_to_onehot;
   if (!search.one_hot) search.leaf.lambda_l2 += s.rules.cat_l2;

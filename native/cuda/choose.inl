@@ -349,13 +349,14 @@ inline void make_jobs(const Args& a, ChooseMemory& m) {
     number = m.chosen[t];
     Node& parent = a.nodes[number];
     for (int side = 0; side < 2; ++side) a.nodes[first_child + side] = child_of(a, parent, number, side);
+    parent.left_child = first_child;
+    if (a.directions != nullptr) limit_children(a, number);
     const Node& left = a.nodes[first_child];
     const Node& right = a.nodes[first_child + 1];
     job.node = number;
     job.left_child = first_child;
     job.built = left.sums.count <= right.sums.count ? first_child : first_child + 1;
     job.is_searched = may_split(a, left) || may_split(a, right) ? 1 : 0;
-    parent.left_child = first_child;
     split_tiles = tiles_of(parent.sums.count, kSplitRows);
     searched = job.is_searched;
     if (job.is_searched != 0) build_rows = a.nodes[job.built].sums.count;
@@ -450,6 +451,7 @@ inline void make_root(const Args& a) {
                   static_cast<double>(root.sums.count), a.given_rules, a.damp_from, nullptr);
   if (s.error != 0) return;
   a.nodes[0] = root;
+  if (a.directions != nullptr) a.node_limits[0] = {-infinity(), infinity(), root.value};
   s.n_nodes = 1;
   s.first_committed = -1;
   if (a.num_leaves < 2 || !may_split(a, root)) {

@@ -60,6 +60,13 @@ struct Node {
   std::int32_t buffer;  // of its rows: 0 or 1; -1: rows first_row, first_row + 1, ...
 };
 
+// The values that monotone constraints allow below a node, and its value without them.
+struct NodeLimits {
+  double low;
+  double high;
+  double free_value;
+};
+
 // A leaf of the tree that may be split, while nodes are committed.
 struct Waiting {
   double gain;
@@ -180,6 +187,8 @@ struct Args {
   std::uint32_t* node_features;         // by node: a bit for each feature that it may use; nullptr: all of the tree
   std::uint64_t* open_groups;           // by node: a bit for each group of interaction constraints that its path allows
   const std::uint64_t* feature_groups;  // by feature: the groups that it is in
+  const std::int8_t* directions;        // by feature: 1 rises, -1 falls, 0 either; nullptr: no monotone constraints
+  NodeLimits* node_limits;              // by node
   std::int64_t slot_words;
   std::int32_t max_nodes;
   std::int32_t build_blocks;  // that run at the same time

@@ -36,6 +36,8 @@ namespace {
 
 #include "cuda/histograms.inl"
 
+#include "cuda/monotone.inl"
+
 #include "cuda/search.inl"
 
 #include "cuda/choose.inl"

@@ -17,6 +17,14 @@ struct Leaf {
   const SplitRules* rules;
   bool is_plain;
   bool constant_hessian;
+  // Monotone constraints, in units of the layout.
+  bool is_limited = false;
+  int direction = 0;
+  BinRange bins{0, 0};  // that the leaf can hold: a threshold that leaves one side without any has nothing to order
+  double low = 0.0;
+  double high = 0.0;
+
+  bool orders(int threshold) const { return direction != 0 && threshold >= bins.first && threshold < bins.last; }
 };
 
 inline Leaf leaf_of_node(const State& s, const Node& node, double feature_l2) {
@@ -35,6 +43,34 @@ inline Leaf leaf_of_node(const State& s, const Node& node, double feature_l2) {
   own.lambda_l2 = leaf.lambda_l2;
   leaf.min_hessian = least_hessian(own);
   return leaf;
+}
+
+// Limits of the children's values where the leaf is split by feature `f`.
+inline void limit_leaf(const Args& a, const Node& node, int f, Leaf& leaf) {
+  if (a.directions == nullptr) return;
+  const auto number = static_cast<int32_t>(&node - a.nodes);
+  const double scale = a.state->layout.hessian_unit / a.state->layout.gradient_unit;
+  leaf.direction = direction_of(a, f);
+  leaf.low = a.node_limits[number].low * scale;
+  leaf.high = a.node_limits[number].high * scale;
+  leaf.is_limited = leaf.direction != 0 || leaf.low > -infinity() || leaf.high < infinity();
+  if (leaf.direction != 0) leaf.bins = bins_of_node(a, number, f);
+}
+
+// A side of a split whose value is within the limits.
+struct LimitedSide {
+  double value;
+  double gain;
+};
+
+GOSSAMER_RARE LimitedSide side_within_limits(const Leaf& leaf, double gradient, double hessian, double count) {
+  SplitRules rules = *leaf.rules;
+  rules.lambda_l2 = leaf.lambda_l2;
+  const double s = shrink(gradient, rules.lambda_l1);
+  const double denominator = hessian + rules.lambda_l2;
+  const double w = value_of(s, denominator, count, rules, leaf.output);
+  const double value = larger_of(smaller_of(w, leaf.high), leaf.low);
+  return {value, gain_at(s, denominator, value)};
 }
 
 GOSSAMER_RARE double gain_by_rules(const SplitRules* given, double lambda_l2, double output, double gradient,
@@ -83,7 +119,7 @@ inline Found best_of_warp(const Found& own) {
 
 // Both sides of a split, `add` (missing rows, or none) on the left. kAny: the rules may be other than plain ones.
 template <bool kAny>
-inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, double& gain) {
+inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, int threshold, double& gain) {
   const double cl = static_cast<double>(below.count) + static_cast<double>(add.count);
   const double cr = leaf.count - cl;
   const double gl = static_cast<double>(below.gradient) + static_cast<double>(add.gradient);
@@ -92,6 +128,14 @@ inline bool gain_of(const Leaf& leaf, const Sums& below, const Sums& add, double
   const double hr = leaf.hessian - hl;
   const bool is_admissible =
       cl >= leaf.min_data && cr >= leaf.min_data && hl >= leaf.min_hessian && hr >= leaf.min_hessian;
+  if (kAny && leaf.is_limited) {
+    if (!is_admissible) return false;
+    const LimitedSide left = side_within_limits(leaf, gl, hl, cl);
+    const LimitedSide right = side_within_limits(leaf, gr, hr, cr);
+    gain = left.gain + right.gain;
+    const double rise = leaf.direction > 0 ? right.value - left.value : left.value - right.value;
+    return !(rise < 0.0 && leaf.orders(threshold));
+  }
   // Without a branch, the gains of several bins are computed side by side.
   if (!kAny || leaf.is_plain) {
     const GainFraction<double> both = plain_gain(gl, hl, gr, hr, leaf.lambda_l2);
@@ -117,6 +161,8 @@ struct Search {
   Found best;
   int n_value_bins;
   int only;  // extra_trees: the one threshold that is tried; -1: all
+  // Bins without rows are passed over where the host does so: with limits, they may have another gain.
+  bool passes_over = false;
 
   // `cells` are bin `first` and every 32nd one after it.
   void add(const Sums (&cells)[kBinsAtOnce], int first) {
@@ -129,16 +175,28 @@ struct Search {
     }
 #pragma unroll
     for (int k = 0; k < kBinsAtOnce; ++k) {
-      try_bin(plus(before, through[k]), first + 32 * k);
+      if (!kAny || !passes_over || cells[k].count > 0) try_bin(plus(before, through[k]), first + 32 * k);
       before = plus(before, all[k]);
+    }
+  }
+
+  // All values go left, missing ones right: there is nothing to order. The threshold is the leaf's last bin, whether or
+  // not it holds rows. It comes after all others.
+  void part_missing() {
+    const bool is_tried = leaf.direction != 0 && only < 0 && missing.count > 0 && leaf.bins.last >= leaf.bins.first;
+    if (!is_tried || lane_of_thread() != 0) return;
+    const Sums values = leaf.sums - missing;
+    double gain;
+    if (gain_of<kAny>(leaf, values, Sums{0, 0, 0}, leaf.bins.last, gain)) {
+      best.take(gain, 2 * static_cast<int64_t>(n_value_bins) + leaf.bins.last, values);
     }
   }
 
   void try_bin(const Sums& through, int bin) {
     const bool is_tried = bin < n_value_bins && (only < 0 || bin == only);
     double gain;
-    if (gain_of<kAny>(leaf, through, Sums{0, 0, 0}, gain) && is_tried) best.take(gain, bin, through);
-    if (missing.count > 0 && gain_of<kAny>(leaf, through, missing, gain) && is_tried) {
+    if (gain_of<kAny>(leaf, through, Sums{0, 0, 0}, bin, gain) && is_tried) best.take(gain, bin, through);
+    if (missing.count > 0 && gain_of<kAny>(leaf, through, missing, bin, gain) && is_tried) {
       best.take(gain, static_cast<int64_t>(n_value_bins) + bin, plus(through, missing));
     }
   }
@@ -159,6 +217,13 @@ inline Search<kAny> start_search(const Args& a, const Node& node, int f, const D
   search.missing = missing;
   search.n_value_bins = feature.n_value_bins;
   search.only = only_threshold(a, node, f, feature);
+  if constexpr (kAny) {
+    limit_leaf(a, node, f, search.leaf);
+    const CellLayout& layout = a.state->layout;
+    const bool is_packed = !layout.wide && node.sums.count <= layout.max_rows;
+    search.passes_over =
+        search.leaf.is_limited && is_packed && search.only < 0 && node.sums.count < 2 * feature.n_value_bins;
+  }
   return search;
 }
 
@@ -166,10 +231,11 @@ template <bool kAny>
 inline void write_best(const Search<kAny>& search, double l2, Best& out) {
   const Found found = best_of_warp(search.best);
   if (lane_of_thread() != 0) return;
-  bool missing_left = found.order >= search.n_value_bins;
+  const int64_t n = search.n_value_bins;
+  bool missing_left = found.order >= n && found.order < 2 * n;
   out.gain = found.gain;
   out.left = found.left;
-  out.threshold = static_cast<int32_t>(found.order - (missing_left ? search.n_value_bins : 0));
+  out.threshold = static_cast<int32_t>(found.order < 0 ? -1 : found.order % n);
   // No row is missing here, so missing values will follow the majority.
   if (search.missing.count == 0) missing_left = 2 * found.left.count >= search.leaf.sums.count;
   out.missing_left = missing_left ? 1 : 0;
@@ -212,6 +278,10 @@ inline Winner winner_of_warp(Winner own) {
 inline double own_gain(const Args& a, const Node& node) {
   const State& s = *a.state;
   const Leaf leaf = leaf_of_node(s, node, 0.0);
+  // Monotone constraints may keep the leaf from its own best value.
+  if (a.directions != nullptr && node.value != a.node_limits[&node - a.nodes].free_value) {
+    return gain_at(shrink(leaf.gradient, s.rules.lambda_l1), leaf.hessian + s.rules.lambda_l2, leaf.output);
+  }
   if (!(leaf.hessian + s.rules.lambda_l2 > 0.0)) return 0.0;
   return side_gain(leaf, leaf.gradient, leaf.hessian, leaf.count);
 }
@@ -301,6 +371,7 @@ inline void search_child(const Args& a, const Job& job, int side, int f, Best& o
       search_categories(a, node, f, own, nullptr, out);
       return;
     }
+    search.part_missing();
   }
   write_best(search, feature.l2, out);
 }

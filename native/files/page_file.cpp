@@ -25,6 +25,8 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The system reads and writes at most 2 GB at once.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+// Bytes are summed while they are still in the processor's cache.
+constexpr std::int64_t kSummedBytes = std::int64_t{1} << 18;
 
 #if defined(_WIN32)
 std::int64_t read_at(int file, std::uint8_t* to, std::int64_t n, std::int64_t offset) {
@@ -73,24 +75,44 @@ std::vector<Feature> unplaced(const BinMatrix& like) {
 }  // namespace
 
 // As in xxHash64: four sums of 64-bit words, mixed by multiplication.
-std::uint64_t page_checksum(std::span<const std::uint8_t> bytes, std::uint64_t page) {
-  constexpr std::uint64_t kA = 0x9E3779B185EBCA87ULL;
-  constexpr std::uint64_t kB = 0xC2B2AE3D27D4EB4FULL;
-  std::uint64_t sums[4] = {page * kA + kB, page ^ kA, kB, kA + kB};
-  const auto mix = [](std::uint64_t sum, std::uint64_t word) { return std::rotl(sum + word * kB, 31) * kA; };
-  const std::uint8_t* p = bytes.data();
-  std::size_t left = bytes.size();
-  for (; left >= 32; left -= 32, p += 32) {
+namespace {
+
+constexpr std::uint64_t kA = 0x9E3779B185EBCA87ULL;
+constexpr std::uint64_t kB = 0xC2B2AE3D27D4EB4FULL;
+
+std::uint64_t mix(std::uint64_t sum, std::uint64_t word) { return std::rotl(sum + word * kB, 31) * kA; }
+
+}  // namespace
+
+PageChecksum::PageChecksum(std::uint64_t page) : sums_{page * kA + kB, page ^ kA, kB, kA + kB} {}
+
+void PageChecksum::add(std::span<const std::uint8_t> part) {
+  n_bytes_ += part.size();
+  const std::uint8_t* p = part.data();
+  std::uint64_t sums[4] = {sums_[0], sums_[1], sums_[2], sums_[3]};
+  for (std::size_t left = part.size() / 32; left > 0; --left, p += 32) {
     std::uint64_t words[4];
     std::memcpy(words, p, 32);
     for (int i = 0; i < 4; ++i) sums[i] = mix(sums[i], words[i]);
   }
-  std::uint64_t hash = std::rotl(sums[0], 1) + std::rotl(sums[1], 7) + std::rotl(sums[2], 12) + std::rotl(sums[3], 18);
-  hash = mix(hash, bytes.size());
-  for (; left > 0; --left, ++p) hash = mix(hash, *p + std::uint64_t{1});
+  std::copy_n(sums, 4, sums_);
+  rest_ = part.last(part.size() % 32);
+}
+
+std::uint64_t PageChecksum::finish() const {
+  std::uint64_t hash =
+      std::rotl(sums_[0], 1) + std::rotl(sums_[1], 7) + std::rotl(sums_[2], 12) + std::rotl(sums_[3], 18);
+  hash = mix(hash, n_bytes_);
+  for (const std::uint8_t byte : rest_) hash = mix(hash, byte + std::uint64_t{1});
   hash ^= hash >> 33;
   hash *= kB;
   return hash ^ hash >> 29;
+}
+
+std::uint64_t page_checksum(std::span<const std::uint8_t> bytes, std::uint64_t page) {
+  PageChecksum sum(page);
+  sum.add(bytes);
+  return sum.finish();
 }
 
 PageShape::PageShape(const BinMatrix& matrix, std::int64_t rows, std::int64_t rows_per_page)
@@ -313,19 +335,70 @@ FilePages::FilePages(PageShape shape, LaneValues values, std::vector<std::uint64
 
 FilePages::~FilePages() { close_file(file_); }
 
+void FilePages::keep(const void* caller, std::int64_t n_bytes) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t page_bytes = std::max<std::int64_t>(shape_.page_rows * shape_.bytes_per_row(), 1);
+  const std::int64_t n = std::clamp<std::int64_t>(n_bytes / page_bytes, 0, shape_.n_pages());
+  is_kept_.resize(at(n), 0);
+  kept_.resize(at(n));
+  keeper_ = caller;
+}
+
+bool FilePages::forget(const void* caller) {
+  const std::lock_guard lock(mutex_);
+  if (keeper_ != caller) return false;
+  kept_.clear();
+  is_kept_.clear();
+  keeper_ = nullptr;
+  return true;
+}
+
+void FilePages::release() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  for (auto& buffer : kept_) buffer = Buffer<std::uint8_t>();
+  std::fill(is_kept_.begin(), is_kept_.end(), char{0});
+}
+
+std::int64_t FilePages::kept_bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::int64_t sum = 0;
+  for (const auto& buffer : kept_) sum += buffer.size();
+  return sum;
+}
+
+Buffer<std::uint8_t>& FilePages::buffer_of(std::int64_t page) {
+  return page < std::ssize(kept_) ? kept_[at(page)] : buffers_[page % kBuffers];
+}
+
+void FilePages::load(std::int64_t page) {
+  Buffer<std::uint8_t>& buffer = buffer_of(page);
+  const RowRange rows = shape_.rows_of(page);
+  const bool is_kept = page < std::ssize(kept_);
+  buffer.grow_to((is_kept ? rows.end - rows.begin : std::min(shape_.n_rows, shape_.page_rows)) *
+                 shape_.bytes_per_row());
+  read(page, buffer);
+  if (is_kept) is_kept_[at(page)] = 1;
+}
+
 void FilePages::read(std::int64_t page, Buffer<std::uint8_t>& to) {
   const RowRange rows = shape_.rows_of(page);
   const std::int64_t n = (rows.end - rows.begin) * shape_.bytes_per_row();
   const std::int64_t offset = rows.begin * shape_.bytes_per_row();
   const std::string which = "page " + std::to_string(page) + " of " + name_;
-  for (std::int64_t done = 0; done < n;) {
-    const std::int64_t got = read_at(file_, to.data() + done, n - done, offset + done);
+  PageChecksum sum(static_cast<std::uint64_t>(page));
+  for (std::int64_t done = 0, summed = 0; done < n;) {
+    const std::int64_t end = std::min(n, summed + kSummedBytes);
+    const std::int64_t got = read_at(file_, to.data() + done, end - done, offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw PageError(which + " could not be read: " + reason(errno), errno);
     if (got == 0) throw PageError(which + " is cut off: the file is shorter than it was");
     done += got;
+    if (done < end) continue;
+    sum.add({to.data() + summed, at(end - summed)});
+    summed = end;
   }
-  if (page_checksum({to.data(), at(n)}, static_cast<std::uint64_t>(page)) != checksums_[at(page)]) {
+  if (sum.finish() != checksums_[at(page)]) {
     throw PageError(which + " has changed since it was written");
   }
   // A checksum says that a page is as written, not who wrote it: a file may be made to do harm.
@@ -350,24 +423,61 @@ RowPage FilePages::page_of(std::int64_t page, const Buffer<std::uint8_t>& bytes)
 void FilePages::for_each(const std::function<void(const RowPage&)>& body) {
   const std::lock_guard lock(mutex_);
   const std::int64_t n_pages = shape_.n_pages();
-  for (auto& buffer : buffers_) buffer.grow_to(std::min(shape_.n_rows, shape_.page_rows) * shape_.bytes_per_row());
   n_passes_ += 1;
   if (n_pages == 0) return;
   // A future waits for its thread when it is destroyed, so that no thread outlives an exception.
   std::future<void> next;
   const Timer timer(seconds_);
-  {
+  if (!is_there(0)) {
     const Timer waiting(seconds_waited_);
-    read(0, buffers_[0]);
+    load(0);
   }
   for (std::int64_t page = 0; page < n_pages; ++page) {
-    if (page + 1 < n_pages) {
-      next = start([this, page] { read(page + 1, buffers_[(page + 1) % kBuffers]); });
-    }
-    body(page_of(page, buffers_[page % kBuffers]));
+    const bool reads = page + 1 < n_pages && !is_there(page + 1);
+    if (reads) next = start([this, page] { load(page + 1); });
+    body(page_of(page, buffer_of(page)));
     const Timer waiting(seconds_waited_);
-    if (page + 1 < n_pages) next.get();
+    if (reads) next.get();
   }
+}
+
+// ---- pages that stay in memory ----
+
+namespace {
+
+struct Keepers {
+  std::mutex mutex;
+  std::vector<FilePages*> pages;
+};
+
+Keepers& keepers() {
+  static auto* const all = new Keepers;
+  return *all;
+}
+
+}  // namespace
+
+void PageKeeper::keep(std::int64_t n_bytes) {
+  FilePages* const own = pages();
+  if (own == nullptr) return;
+  own->keep(this, n_bytes);
+  Keepers& all = keepers();
+  const std::lock_guard lock(all.mutex);
+  if (std::find(all.pages.begin(), all.pages.end(), own) == all.pages.end()) all.pages.push_back(own);
+}
+
+PageKeeper::~PageKeeper() {
+  FilePages* const own = pages();
+  if (own == nullptr || !own->forget(this)) return;
+  Keepers& all = keepers();
+  const std::lock_guard lock(all.mutex);
+  std::erase(all.pages, own);
+}
+
+void release_kept_pages() {
+  Keepers& all = keepers();
+  const std::lock_guard lock(all.mutex);
+  for (FilePages* const pages : all.pages) pages->release();
 }
 
 // ---- tables ----

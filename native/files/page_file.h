@@ -35,6 +35,20 @@ class PageError : public std::runtime_error {
 // The bytes of a page from row groups, and a number that changes with any of them, or with the page's place.
 std::uint64_t page_checksum(std::span<const std::uint8_t> bytes, std::uint64_t page);
 
+// The same of bytes that arrive in parts.
+class PageChecksum {
+ public:
+  explicit PageChecksum(std::uint64_t page);
+  // All parts but the last have a multiple of 32 bytes.
+  void add(std::span<const std::uint8_t> part);
+  std::uint64_t finish() const;
+
+ private:
+  std::uint64_t sums_[4];
+  std::uint64_t n_bytes_ = 0;
+  std::span<const std::uint8_t> rest_;  // of the last part
+};
+
 struct PageShape {
   std::int64_t n_rows = 0;
   std::int64_t page_rows = 0;
@@ -109,6 +123,14 @@ class FilePages : public RowPages {
   std::span<const RowRange> ranges() const override { return ranges_; }
   void for_each(const std::function<void(const RowPage&)>& body) override;
 
+  // Keeps the first pages in memory from their next reading on, as many as fit these bytes. The last caller decides.
+  void keep(const void* caller, std::int64_t n_bytes);
+  // Forgets them, if this was the last caller of keep(); returns whether it was.
+  bool forget(const void* caller);
+  // Gives their memory back until they are read again.
+  void release();
+  std::int64_t kept_bytes() const;  // of the pages that are in memory by now
+
   std::int64_t n_bytes() const { return shape_.n_rows * shape_.bytes_per_row(); }
   std::int64_t buffer_bytes() const { return kBuffers * shape_.page_rows * shape_.bytes_per_row(); }
   std::int64_t n_passes() const { return n_passes_; }
@@ -118,6 +140,11 @@ class FilePages : public RowPages {
 
  private:
   static constexpr int kBuffers = 2;
+  Buffer<std::uint8_t>& buffer_of(std::int64_t page);
+  bool is_there(std::int64_t page) const {
+    return page < std::ssize(kept_) && is_kept_[static_cast<std::size_t>(page)];
+  }
+  void load(std::int64_t page);
   void read(std::int64_t page, Buffer<std::uint8_t>& to);
   RowPage page_of(std::int64_t page, const Buffer<std::uint8_t>& bytes) const;
 
@@ -129,11 +156,31 @@ class FilePages : public RowPages {
   std::vector<RowRange> ranges_;
   std::vector<char> checked_;  // by page: whether its values were looked at
   Buffer<std::uint8_t> buffers_[kBuffers];
+  std::vector<Buffer<std::uint8_t>> kept_;  // of the first pages
+  std::vector<char> is_kept_;               // whether they have been read
+  const void* keeper_ = nullptr;
   std::atomic<std::int64_t> n_passes_ = 0;  // these may be asked for during a pass
   std::atomic<double> seconds_ = 0.0;
   std::atomic<double> seconds_waited_ = 0.0;
-  std::mutex mutex_;  // one pass at a time
+  mutable std::mutex mutex_;  // one pass at a time
 };
+
+// Keeps pages of a table in memory as long as it lives; of a table that is not on pages, nothing.
+class PageKeeper {
+ public:
+  explicit PageKeeper(std::shared_ptr<BinMatrix> matrix) : matrix_(std::move(matrix)) {}
+  ~PageKeeper();
+  PageKeeper(const PageKeeper&) = delete;
+  PageKeeper& operator=(const PageKeeper&) = delete;
+  void keep(std::int64_t n_bytes);
+
+ private:
+  FilePages* pages() const { return dynamic_cast<FilePages*>(matrix_->pages()); }
+  std::shared_ptr<BinMatrix> matrix_;
+};
+
+// Gives back the memory of all kept pages of this process that are not being read; they are read again when needed.
+void release_kept_pages();
 
 // A table in pages. `like` says how features are stored, `has_missing` which of them are missing somewhere.
 std::shared_ptr<BinMatrix> make_paged(const BinMatrix& like, const std::vector<char>& has_missing,

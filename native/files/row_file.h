@@ -5,7 +5,8 @@
 // file, or in the system's cache of it.
 //
 // Pages of bins are read into buffers instead (see page_file.h). Here the file has no name, and all its space is
-// reserved before it is used, so that neither a full disk nor another process can pull it away.
+// reserved before it is used. Where the system cannot read a part of it back all the same, the array becomes zeros and
+// check() throws: a failing disk does not end the process.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,15 @@ class RowFile {
 
   std::span<std::uint8_t> bytes() const { return bytes_; }
 
+  // Throws PageError where the array is no longer what was written to it, now and in every later call.
+  void check() const;
+
  private:
+  struct Watched;
+
   std::span<std::uint8_t> bytes_;
+  int file_ = -1;
+  Watched* watched_ = nullptr;
 };
 
 // Gives back the resident memory of all row files. Their contents stay.

@@ -47,6 +47,28 @@ int64_t partition_scalar(const PartitionArgs& a, int64_t begin, int64_t n_left, 
   return n_left;
 }
 
+#if defined(GOSSAMER_AVX2)
+
+// Where a leaf has few of the rows, nearly every bin is in a cache line of its own, too far from the last one for the
+// processor to fetch it in time.
+constexpr int64_t kBinsAhead = 96;
+inline bool has_far_rows(const PartitionArgs& a) {
+  return a.rows != nullptr && a.n_rows > kBinsAhead && (a.rows[a.n_rows - 1] - a.rows[0]) / a.n_rows >= 8;
+}
+
+// Fetches the bins of the kRows rows that are kBinsAhead after row i of the leaf.
+template <int kRows, class Bin, bool kStrided>
+__attribute__((always_inline)) inline void prefetch_bins(const Column<Bin, kStrided>& column, const PartitionArgs& a,
+                                                         int64_t i) {
+  if (i + kBinsAhead + kRows > a.n_rows) return;
+  for (int k = 0; k < kRows; ++k) {
+    const int64_t row = a.rows[i + kBinsAhead + k];
+    __builtin_prefetch(column.bins + (kStrided ? row << column.shift : row), 0, 3);
+  }
+}
+
+#endif
+
 #if defined(GOSSAMER_AVX512)
 
 // Sixteen bins, assembled from single loads: this takes half the time of a gather instruction on Zen 4.
@@ -101,6 +123,7 @@ template <class Bin, class Rule, bool kContiguous, bool kStrided>
 int64_t partition_simd(const PartitionArgs& a) {
   const Column<Bin, kStrided> column(a);
   const Rule rule(a);
+  const bool far_rows = !kContiguous && has_far_rows(a);
   const __m512i iota = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   int64_t n_left = 0;
   int64_t n_right = 0;
@@ -112,6 +135,7 @@ int64_t partition_simd(const PartitionArgs& a) {
     } else {
       rows = _mm512_loadu_si512(a.rows + i);
     }
+    if (far_rows) prefetch_bins<16>(column, a, i);
     const __mmask16 left = decide<Bin, kContiguous>(column, rule, a, i);
     const int taken = __builtin_popcount(left);
     _mm512_storeu_si512(a.right + n_right, _mm512_maskz_compress_epi32(static_cast<__mmask16>(~left), rows));
@@ -142,6 +166,7 @@ template <class Bin, class Rule, bool kContiguous, bool kStrided>
 int64_t partition_simd(const PartitionArgs& a) {
   const Column<Bin, kStrided> column(a);
   const Rule rule(a);
+  const bool far_rows = !kContiguous && has_far_rows(a);
   const __m256i iota = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
   int64_t n_left = 0;
   int64_t n_right = 0;
@@ -149,6 +174,7 @@ int64_t partition_simd(const PartitionArgs& a) {
   for (; i + 8 <= a.n_rows; i += 8) {
     __m256i rows;
     uint32_t left;
+    if (far_rows) prefetch_bins<8>(column, a, i);
     if constexpr (kContiguous) {
       rows = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(a.first_row + i)), iota);
       left = decide(column, rule, [&](int k) { return a.first_row + i + k; });

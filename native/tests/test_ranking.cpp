@@ -177,6 +177,38 @@ TEST_SUITE("ranking") {
     }
   }
 
+  TEST_CASE("ratios of 1 change nothing, and costs do not depend on threads") {
+    const Queries q(std::vector<std::int64_t>(700, 9), 0.25, 2, 14);
+    for (const PairDelta delta : {PairDelta::ndcg, PairDelta::pairwise, PairDelta::map}) {
+      for (const std::int64_t n_drawn : {0, 3}) {
+        LambdaRules rules;
+        rules.delta = delta;
+        rules.n_drawn = n_drawn;
+        const std::vector<float> expected = fill(q, rules, true, 1);
+        const std::int64_t n = q.begin.back();
+        const std::vector<double> ratios(12, 1.0);
+        const auto unbiased = [&](int n_threads, std::vector<double>& costs) {
+          Team team(n_threads);
+          const LambdaRank ranker(team, q.begin, q.label.data(), rules);
+          RankTargets targets = q.targets(true);
+          targets.place_bias = {6, ratios.data(), ratios.data() + 6};
+          std::vector<float> out(at(2 * n));
+          ranker.fill(team, targets, q.score.data(), 7, out.data(), out.data() + n, costs.data());
+          return out;
+        };
+        std::vector<double> costs(12), again(12);
+        const std::vector<float> found = unbiased(1, costs);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          CHECK(static_cast<double>(found[i]) ==
+                doctest::Approx(static_cast<double>(expected[i])).epsilon(1e-5).scale(0.01));
+        }
+        CHECK(first_difference(unbiased(3, again), found) == -1);
+        CHECK(again == costs);
+        CHECK(*std::min_element(costs.begin(), costs.end()) > 0.0);
+      }
+    }
+  }
+
   TEST_CASE("pairs of a query of several tiles") {
     const Queries q({5000}, 1e-6, 5, 13);
     for (const std::int64_t n_top : {8, 2100}) {

@@ -16,7 +16,8 @@ namespace {
 
 class Hub {
  public:
-  explicit Hub(int n) : n_(n), barrier_(n), words_(at(n)), ints_(at(n)), doubles_(at(n)), parts_(at(n)) {}
+  explicit Hub(int n, std::int32_t top_k = 0)
+      : n_(n), top_k_(top_k), barrier_(n), words_(at(n)), ints_(at(n)), doubles_(at(n)), parts_(at(n)) {}
 
   // Every shard sees what all of them brought; nobody goes on while another one reads.
   template <class Parts, class Read>
@@ -34,6 +35,7 @@ class Hub {
     Port(Hub& hub, int shard) : hub_(hub), shard_(shard) {}
     std::int32_t n_shards() const override { return hub_.n_; }
     std::int32_t shard() const override { return shard_; }
+    std::int32_t top_k() const override { return hub_.top_k_; }
     std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
       std::vector<Bytes> received;
       hub_.meet(hub_.parts_, shard_, &parts, [&] {
@@ -83,6 +85,7 @@ class Hub {
 
  private:
   int n_;
+  std::int32_t top_k_;
   std::barrier<> barrier_;
   std::vector<std::span<const std::span<std::uint64_t>>> words_;
   std::vector<std::span<const std::span<std::int32_t>>> ints_;
@@ -300,7 +303,8 @@ bool same(const Grown& a, const Grown& b) {
 
 // The shards' trees must all be the same; their scores are put together.
 Grown grow_on_shards(const Problem& p, const Setting& setting, const BinMatrix& all,
-                     const std::vector<std::int64_t>& ends, const std::vector<RowIdx>* rows, bool vector) {
+                     const std::vector<std::int64_t>& ends, const std::vector<RowIdx>* rows, bool vector,
+                     std::int32_t top_k = 0) {
   const auto n_shards = static_cast<int>(ends.size());
   std::vector<Shard> shards;
   std::int64_t begin = 0;
@@ -308,7 +312,7 @@ Grown grow_on_shards(const Problem& p, const Setting& setting, const BinMatrix& 
     shards.push_back(shard_of(p, all, begin, end, rows));
     begin = end;
   }
-  Hub hub(n_shards);
+  Hub hub(n_shards, top_k);
   std::vector<Grown> grown(at(n_shards));
   std::vector<std::string> errors(at(n_shards));
   std::vector<std::thread> threads;
@@ -444,6 +448,49 @@ TEST_SUITE("shards") {
       Shard whole = shard_of(p, *matrix, 0, p.n_rows(), nullptr);
       const Grown expected = grow(p, setting, {whole.matrix}, whole, false, false, 1);
       CHECK(same(grow_on_shards(p, setting, *matrix, kShards[2], nullptr, false), expected));
+    }
+  }
+
+  // A feature that gains something has a vote: if nearly all features may be elected, none of them is missed.
+  TEST_CASE("shards that elect nearly all features") {
+    for (const bool tail : {false, true}) {
+      Problem p = make_problem(20000, 75, 1, tail);
+      const auto rows = bag(p);
+      for (const NamedStorage& storage : storages_of(p.mixed)) {
+        const auto matrix = make_matrix(p, storage.storage, false);
+        std::size_t turn = 0;
+        for (const Setting& setting : settings(p)) {
+          if (setting.name != "plain" && setting.name != "many leaves" && setting.name != "little memory") continue;
+          const bool bagged = turn++ % 2 == 1;
+          CAPTURE(setting.name);
+          CAPTURE(std::string(storage.name));
+          CAPTURE(tail);
+          Shard whole = shard_of(p, *matrix, 0, p.n_rows(), bagged ? &rows : nullptr);
+          const Grown expected = grow(p, setting, {whole.matrix}, whole, bagged, false, 2);
+          for (const auto& ends : {kShards[1], kShards[2]}) {
+            const std::vector<RowIdx>* const sample = bagged ? &rows : nullptr;
+            CHECK(same(grow_on_shards(p, setting, *matrix, ends, sample, false, p.n_features() - 1), expected));
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("shards that elect few features") {
+    Problem p = make_problem(20000, 76);
+    const auto storages = storages_of(p.mixed);
+    std::size_t turn = 0;
+    for (const Setting& setting : settings(p)) {
+      const NamedStorage& storage = storages[turn++ % storages.size()];
+      CAPTURE(setting.name);
+      CAPTURE(std::string(storage.name));
+      const auto matrix = make_matrix(p, storage.storage);
+      const Grown first = grow_on_shards(p, setting, *matrix, kShards[2], nullptr, false, 2);
+      CHECK(first.trees[0].n_leaves() > 4);
+      CHECK(same(grow_on_shards(p, setting, *matrix, kShards[2], nullptr, false, 2), first));
+      const std::int32_t all = p.n_features();
+      CHECK(same(grow_on_shards(p, setting, *matrix, kShards[2], nullptr, false, all),
+                 grow_on_shards(p, setting, *matrix, kShards[2], nullptr, false)));
     }
   }
 

@@ -353,8 +353,26 @@ class DeviceTrees:
             NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
         ],
         settings: GrowParams,
+        rows: Annotated[
+            NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        hessian: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        label: Annotated[
+            NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None = None,
+        score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None = None,
+        n_threads: int = 1,
     ) -> Tree:
-        """The tree; cuda/device.h describes the records."""
+        """
+        The tree; cuda/device.h describes the records. With labels, leaf values are refitted on the host and
+        added to the scores of `rows` (none: all).
+        """
 
 @overload
 def copy_rows(
@@ -500,6 +518,9 @@ class RowFile:
     def array(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
         """The bytes, which may be changed."""
 
+    def check(self) -> None:
+        """Raises OSError where the disk lost a part of the array."""
+
 def release_row_files() -> None:
     """Gives back the resident memory of all row files, not their bytes."""
 
@@ -525,6 +546,20 @@ def open_pages(
     name: str,
 ) -> BinMatrix:
     """A table whose bins are in a file, which may be closed then."""
+
+class PageKeeper:
+    """Keeps pages of a table in memory as long as it lives."""
+
+    def __init__(self, matrix: BinMatrix) -> None: ...
+    def keep(self, n_bytes: int) -> None:
+        """
+        Keeps the first pages from their next reading on, as many as fit these bytes.
+        """
+
+def release_kept_pages() -> None:
+    """
+    Gives back the memory of all kept pages; they are read again when needed.
+    """
 
 def on_disk(matrix: BinMatrix) -> dict | None:
     """Figures about the pages of a table; None: its bins are in memory."""
@@ -1122,6 +1157,12 @@ class LambdaRank:
             NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
         ]
         | None,
+        ratios: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ]
+        | None,
+        costs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")]
+        | None,
         key: int,
         gradient: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
         hessian: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
@@ -1614,7 +1655,8 @@ class Grower:
         `exchange`: the matrix is a shard of the rows. Its methods add(array), keep_largest(array),
         gather(array) and exchange(parts) work over all shards; the first two change the array.
         `size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them
-        has all rows, and shares the search only.
+        has all rows, and shares the search only; `top_k`: how many features a shard proposes for
+        a leaf where only elected ones are exchanged, or 0.
         """
 
     def grow(

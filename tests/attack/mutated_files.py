@@ -7,18 +7,26 @@ address and undefined-behaviour sanitizers watch; `test_mutated_files.py` some i
 from __future__ import annotations
 
 import argparse
+import bz2
 import copy
 import gzip
+import io
 import json
+import lzma
+import math
 import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 import time
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
@@ -28,12 +36,15 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.ipc as ipc
 import pyarrow.parquet as parquet
+import scipy.sparse
 from attack import mutated_models
 from attack.mutated_models import Random, change_array, change_json, damage, seal
 from model.formats.test_catboost import BRANCHES, SYMMETRIC
 
 import gossamer as gs
 from gossamer import Booster, Dataset, GossamerError, checkpoint, files
+from gossamer.compat.xgboost import DMatrix
+from gossamer.compat.xgboost import train as xgboost_train
 from gossamer.data.storage.budget import Budget
 from gossamer.model.formats import ubjson
 from gossamer.sketch import QuantileSketch
@@ -190,8 +201,50 @@ def page_checksum(content: bytes, page: int) -> int:
 
 def compressed(rng: Random, file: File, pool: list[File]) -> bytes:
     """Change the text inside of a compressed file."""
-    inner = file._replace(content=gzip.decompress(file.content))
-    return gzip.compress(in_words(rng, inner, pool), mtime=0)
+    packer = PACKERS[file.suffix.rpartition(".")[2]]
+    inner = file._replace(content=packer.unpack(file.content))
+    return packer.pack(in_words(rng, inner, pool))
+
+
+class Packer(NamedTuple):
+    """Compresses bytes, and back."""
+
+    pack: Callable[[bytes], bytes]
+    unpack: Callable[[bytes], bytes]
+
+
+def _zip(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("rows"), content)
+    return packed.getvalue()
+
+
+def _unzip(content: bytes) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return archive.read("rows")
+
+
+PACKERS: Final = {
+    "gz": Packer(lambda content: gzip.compress(content, mtime=0), gzip.decompress),
+    "bz2": Packer(bz2.compress, bz2.decompress),
+    "xz": Packer(lzma.compress, lzma.decompress),
+    "zip": Packer(_zip, _unzip),
+}
+
+
+def in_archive(rng: Random, file: File, pool: list[File]) -> bytes:
+    """Change arrays or facts in an archive of NumPy's."""
+    with np.load(io.BytesIO(file.content)) as archive:
+        arrays = {name: archive[name].copy() for name in archive.files}
+    if rng.integers(3):
+        change_array(rng, arrays, [_Arrays(arrays)])
+    else:
+        facts = _changed(rng, json.loads(arrays["facts"].tobytes()))
+        arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    return content.getvalue()
 
 
 # ---- files ----
@@ -265,19 +318,27 @@ def _make_tables(folder: Path) -> list[File]:
         for y, row in zip(frame["y"], numbers, strict=True)
     ]
     (folder / "data.svm").write_text("\n".join(lines) + "\n")
-    for name in ("data.csv", "data.svm"):
-        content = gzip.compress((folder / name).read_bytes(), mtime=0)
-        (folder / f"{name}.gz").write_bytes(content)
+    frame.assign(day=frame["day"].astype(str)).to_json(
+        folder / "data.jsonl", orient="records", lines=True
+    )
+    packed = ("csv.gz", "csv.zip", "svm.gz", "svm.xz", "jsonl.bz2")
+    for kind, _, packer in (name.partition(".") for name in packed):
+        content = PACKERS[packer].pack((folder / f"data.{kind}").read_bytes())
+        (folder / f"data.{kind}.{packer}").write_bytes(content)
 
     def use_named(path: Path) -> object:
         Dataset(path, label="y", params=SMALL).construct()
         return np.isfinite(model.predict(path)).all()
 
+    def use_jsonl(path: Path) -> object:
+        data = Dataset(path, label="y", params=SMALL)
+        return data.construct().num_data() > 0
+
     def use_svm(path: Path) -> object:
         Dataset(path, params=SMALL).construct()
         return np.isfinite(plain.predict(path)).all()
 
-    text, packed = (in_words, in_words, in_bytes), (compressed, in_bytes)
+    text = (in_words, in_words, in_bytes)
     return [
         File(kind, suffix, (folder / name).read_bytes(), ways, use)
         for kind, name, suffix, ways, use in (
@@ -289,8 +350,13 @@ def _make_tables(folder: Path) -> list[File]:
             ("csv", "data.csv", ".csv", text, use_named),
             ("csv", "data.tsv", ".tsv", text, use_named),
             ("libsvm", "data.svm", ".svm", text, use_svm),
-            ("csv.gz", "data.csv.gz", ".csv.gz", packed, use_named),
-            ("libsvm.gz", "data.svm.gz", ".svm.gz", packed, use_svm),
+            ("json lines", "data.jsonl", ".jsonl", text, use_jsonl),
+            *(
+                (name, f"data.{name}", f".{name}", (compressed, in_bytes), use)
+                for name, use in zip(
+                    packed, (use_named, use_named, use_svm, use_svm, use_jsonl), strict=True
+                )
+            ),
         )
     ]
 
@@ -317,6 +383,12 @@ def _make_own(folder: Path) -> list[File]:
         found.append(
             File("data set", ".bin", path.read_bytes(), (in_arrays, in_arrays, in_bytes), _use_set)
         )
+    plain = frame[["a", "b"]].to_numpy()
+    for table in (plain, scipy.sparse.csr_array(sparse)):
+        path = folder / "data.buffer"
+        DMatrix(table, frame["y"], weight=np.ones(60)).save_binary(path)
+        ways = (in_archive, in_archive, in_bytes)
+        found.append(File("dmatrix", ".buffer", path.read_bytes(), ways, _use_dmatrix))
     for params in ({}, {"boosting": "dart", "drop_rate": 0.9}):
         path = folder / "run.checkpoint"
         path.unlink(missing_ok=True)
@@ -338,6 +410,13 @@ def _use_set(path: Path) -> object:
     if data.get_label() is not None:
         gs.train(SMALL, data, 2)
     return data.num_data() > 0
+
+
+def _use_dmatrix(path: Path) -> object:
+    data = DMatrix(path)
+    if data.get_label().size:
+        xgboost_train({"nthread": 1, "max_leaves": 4, "verbosity": 0}, data, 2)
+    return data.num_row() > 0
 
 
 def _train_with(path: Path, n_rounds: int, params: dict[str, Any]) -> Booster:
@@ -427,7 +506,9 @@ class Outcome(NamedTuple):
     failures: list[str]
 
 
-def run(n_files: int, seed: int, keep: Path, only: str = "") -> Outcome:
+def run(
+    n_files: int, seed: int, keep: Path, only: str = "", most_seconds: float = math.inf
+) -> Outcome:
     """Try many files, half of them models of our own.
 
     Args:
@@ -435,7 +516,9 @@ def run(n_files: int, seed: int, keep: Path, only: str = "") -> Outcome:
         seed: All of them follow from it.
         keep: A folder. What crashes the process is the file `last` in it; what fails is kept.
         only: Only formats whose name has this.
+        most_seconds: No file is tried after this time.
     """
+    last = time.monotonic() + most_seconds
     own = mutated_models.make_files()
     with tempfile.TemporaryDirectory() as folder:
         others = [file for file in make_files(Path(folder)) if only in file.format]
@@ -448,6 +531,8 @@ def run(n_files: int, seed: int, keep: Path, only: str = "") -> Outcome:
         path.write_bytes(file.content)
         assert file.use(path), file.format
     for i in range(n_files):
+        if time.monotonic() > last:
+            break
         what, content, file = draw(seed, i, [] if only else own, others)
         kind, suffix = file.format, file.suffix
         path = keep / f"last{suffix}"
@@ -474,6 +559,37 @@ def run(n_files: int, seed: int, keep: Path, only: str = "") -> Outcome:
     return Outcome(counts, failures)
 
 
+def run_side_by_side(n_files: int, n_processes: int, arguments: list[str], keep: Path) -> Outcome:
+    """Try many files in processes of their own, each with another seed; a crash is a failure.
+
+    Args:
+        n_files: How many in all.
+        n_processes: Among how many processes they are divided; the first seed is 1000.
+        arguments: Further arguments of the command line.
+        keep: A folder, in which each process has its own.
+    """
+    children = []
+    for part in range(n_processes):
+        folder = keep / str(part)
+        n_own = len(range(part, n_files, n_processes))
+        seed = ["--seed", str(1000 + part), "--keep", str(folder)]
+        command = [sys.executable, "-s", __file__, str(n_own), *seed, *arguments]
+        children.append(subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True))
+    with ThreadPoolExecutor(n_processes) as pool:
+        answers = list(pool.map(lambda child: child.communicate(), children))
+    counts: Counter[str] = Counter()
+    failures = []
+    for child, (output, errors) in zip(children, answers, strict=True):
+        if child.returncode in (0, 1) and output:
+            found = json.loads(output)
+            counts.update(found["counts"])
+            failures += found["failures"]
+        else:
+            text = errors[-5000:]
+            failures.append(f"a crash ({child.returncode}) of {' '.join(child.args)}:\n{text}")
+    return Outcome(counts, failures)
+
+
 def main() -> None:
     """Read the command line; print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -481,11 +597,21 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz/files"))
     parser.add_argument("--only", default="", help="only formats whose name has this")
+    parser.add_argument("--processes", type=int, default=1, help="each with a seed of its own")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no file after this time")
     wanted = parser.parse_args()
     wanted.keep.mkdir(parents=True, exist_ok=True)
-    counts, failures = run(wanted.n_files, wanted.seed, wanted.keep, wanted.only)
+    if wanted.processes == 1:
+        counts, failures = run(
+            wanted.n_files, wanted.seed, wanted.keep, wanted.only, wanted.seconds
+        )
+    else:
+        arguments = ["--only", wanted.only, "--seconds", str(wanted.seconds)]
+        counts, failures = run_side_by_side(
+            wanted.n_files, wanted.processes, arguments, wanted.keep
+        )
     found = {"module": gs._native.__file__, "counts": dict(sorted(counts.items()))}
-    print(json.dumps({**found, "failures": failures}, indent=1))
+    print(json.dumps({**found, "files": counts.total(), "failures": failures}, indent=1))
     sys.exit(bool(failures))
 
 

@@ -98,7 +98,24 @@ def make_files() -> list[File]:
         columns = params.pop("categorical_feature", "auto")
         data = Dataset(table, label, categorical_feature=columns, params=dict(small))
         found.append(_file_of(name, gs.train(params, data, 3).model))
+    members = [{"num_leaves": 5}, {"num_leaves": 4}]
+    for name, (params, label, options) in {
+        "folds": ({}, y, {"members": members, "repeats": 2}),
+        "folds of quantiles": ({"objective": "quantile", "quantile_alpha": [0.1, 0.9]}, y, {}),
+        "folds, joined statistics": (statistics, y, {}),
+        "folds, sigmoid": ({"objective": "binary"}, y > 1, {"calibration": "sigmoid"}),
+        "folds, isotonic": (
+            {"objective": "multiclass", "num_class": 3},
+            y.astype(int) % 3,
+            {"calibration": "isotonic"},
+        ),
+    }.items():
+        params = {**small, **params, "early_stopping_round": 0}
+        columns = params.pop("categorical_feature", "auto")
+        data = Dataset(x, label, categorical_feature=columns, params=dict(small))
+        found.append(_file_of(name, gs.train_folds(params, data, 2, nfold=2, **options).model))
     present = {name for file in found for name in file.arrays}
+    assert {file.facts["version"] for file in found} >= {1, 2, 3, 4}
     assert present >= {"category", "linear_column", "derived.keys"}
     assert any(file.arrays.get("category", np.zeros(1)).max() >= 2**16 for file in found)
     return found
@@ -396,9 +413,22 @@ def _compare_ways(booster: Booster, model: Model, table: Any) -> None:
     assert len(list(booster)) == booster.current_iteration()
     for kind in ("split", "gain", "cover"):
         booster.feature_importance(kind)
+    if model.folds is not None:
+        _use_folds(booster, table)
     if model.forest.n_trees:
         booster.trees_to_dataframe()
         float(booster.lower_bound()), float(booster.upper_bound())
+
+
+def _use_folds(booster: Booster, table: Any) -> None:
+    """What only an ensemble over folds can do."""
+    booster.oof_prediction()
+    assert len(booster.oof_score_) == len(booster.oof_score_by_fold_)
+    n_members = len(booster.fold_facts_)
+    assert booster.fold_member(n_members - 1).predict(table[:2]).shape[0] == 2
+    for predict in (booster.predict_interval, booster.predict_set):
+        with suppress(NotSupportedError):  # for the other kind of labels
+            assert predict(table).shape[0] == len(table)
 
 
 def _table_of(model: Model) -> Any:

@@ -172,12 +172,22 @@ def test_faults_at_random_moments(cluster: Cluster, tally: Tally, tmp_path: Path
             time.sleep(delay)
             inject(cluster.client, fault, address, pid, folder)
             try:
-                assert training.join(MOST_SECONDS), "the training hangs"
+                if fault == "none":
+                    usual = measure_undisturbed(training, begin)
+                about = f"not over after {MOST_SECONDS:g} s; undisturbed it takes {usual:.1f} s"
+                assert training.join(MOST_SECONDS), about
             finally:
                 clean_up(fault, pid)
-            if fault == "none":
-                usual = time.monotonic() - begin
             check(fault, training, expected)
+
+
+def measure_undisturbed(training: Training, begin: float) -> float:
+    """Return the seconds that a training takes; deadlines need a machine with time for it."""
+    training.join(20 * MOST_SECONDS)
+    usual = time.monotonic() - begin
+    if usual > MOST_SECONDS:
+        pytest.fail(f"this machine is too busy: an undisturbed training takes {usual:.0f} s")
+    return usual
 
 
 def check(fault: str, training: Training, expected: str) -> None:

@@ -111,6 +111,39 @@ def test_all_later_allocations_fail_too(library: Path) -> None:
     assert found["outcomes"].keys() == {"MemoryError"}
 
 
+OPEN_PAGES = """
+import tempfile
+import numpy as np
+from attack.faults import Allocations, table
+from gossamer import Dataset, _native
+from gossamer.data.dataset import built_data
+
+rows = table()
+layout = _native.page_layout(built_data(Dataset(rows)).table.bins, np.empty(0, np.int32))
+faults = Allocations()
+with tempfile.TemporaryFile() as file:
+    writer = _native.PageWriter(layout, len(rows), 100, file.fileno())
+    writer.add(rows, 1)
+    facts = (writer.finish(), writer.has_missing(), file.fileno(), "/a/long/name" * 9)
+    def call():
+        _native.open_pages(layout, len(rows), 100, *facts)
+    n = faults.during(call, 0, 0)[0]
+    print(n, {faults.during(call, i, i)[1] for i in range(1, n + 1)})
+"""
+
+
+def test_pages_are_opened_without_memory(library: Path) -> None:
+    """Every allocation fails once, that of a long name included."""
+    paths = [str(Path(gossamer.__file__).parents[1]), str(HERE.parent), *sys.path]
+    environment = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-c", OPEN_PAGES]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    n, _, raised = done.stdout.strip().partition(" ")
+    assert int(n) > 10
+    assert raised in ("{'MemoryError'}", "{'', 'MemoryError'}", "{'MemoryError', ''}")
+
+
 def test_cells_become_wide_in_the_third_round() -> None:
     params, make = KINDS["wide cells"]
     booster = Booster({**params, "verbosity": -1}, Dataset(**make()))

@@ -24,6 +24,7 @@ from gossamer import Booster, Dataset, checkpoint, train
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, limits and signals")
 PARAMS = {"verbosity": -1, "num_threads": 1, "num_leaves": 8}
+N_PARTS = share(1, 10)  # that run side by side
 ROWS = np.random.default_rng(0).normal(size=(400, 5))
 
 
@@ -102,8 +103,9 @@ def test_full_disk(kind: str, tally: Tally, tmp_path: Path) -> None:
             assert os.listdir(tmp_path) == [path.name], "a temporary file stays"
 
 
-def test_killed_while_training_with_checkpoints(tally: Tally, tmp_path: Path) -> None:
-    path, draw = tmp_path / "run", random.Random(2)
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_killed_while_training_with_checkpoints(part: int, tally: Tally, tmp_path: Path) -> None:
+    path, draw = tmp_path / "run", random.Random(2 + part)
     params = {**PARAMS, "bagging_fraction": 0.7, "bagging_freq": 1}
 
     def run() -> str:
@@ -111,7 +113,7 @@ def test_killed_while_training_with_checkpoints(tally: Tally, tmp_path: Path) ->
         return train(params, Dataset(ROWS, ROWS[:, 0]), 12, callbacks=callbacks).model_to_string()
 
     expected = run()
-    for attempt in range(share(5, 250)):
+    for attempt in range(part, share(5, 250), N_PARTS):
         path.unlink(missing_ok=True)
         with tally.run(f"training {attempt}"):
             child = os.fork()
@@ -150,7 +152,7 @@ def leave(env):
         sys.exit(0)
 
 failures = []
-for i in range(int(sys.argv[1])):
+for i in range(*map(int, sys.argv[1:])):
     child = os.fork()
     if child == 0:
         draw = random.Random(i)
@@ -169,15 +171,16 @@ else:
 """
 
 
-def test_exit_while_threads_work(tally: Tally) -> None:
-    n_runs = share(10, 1_000)
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_exit_while_threads_work(part: int, tally: Tally) -> None:
+    runs = range(part, share(10, 1_000), N_PARTS)
     package = str(Path(gossamer.__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", EXIT, str(n_runs)],
+        [sys.executable, "-W", "ignore", "-c", EXIT, *map(str, (runs.start, runs.stop, runs.step))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([package, *sys.path])},
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    tally.add(n_runs, [] if done.stdout == "[]\n" else [done.stdout])
+    tally.add(len(runs), [] if done.stdout == "[]\n" else [done.stdout])

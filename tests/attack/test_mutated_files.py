@@ -15,7 +15,7 @@ from attack.scale import share
 import gossamer
 
 pytest.importorskip("pyarrow")
-N_SEEDS = share(1, 10)
+N_SEEDS = share(1, 16)
 
 
 @pytest.mark.parametrize("seed", range(N_SEEDS))

@@ -112,7 +112,7 @@ def describe(params: dict[str, Any]) -> str:
 
 def test_odd_values(tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for params, objective in draw(share(500, 14_000)):
+    for params, objective in draw(share(500, 14_200)):
         if takes_too_much(params):
             continue
         with tally.run(f"{objective}: {describe(params)}"), warnings.catch_warnings():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,12 @@ from gossamer import (
     threads,
     train,
 )
+from gossamer.cuda import driver, supported
 from gossamer.data.storage.budget import Budget
+from gossamer.distributed import Group, ShardData, run_group
+from gossamer.distributed import train as train_shard
 from gossamer.model.training.memory import Placement, may_be_in_files, place_rows
+from tests.cuda.emulated import EmulatedDevice, emulated_library
 
 
 @pytest.mark.parametrize("seed", range(share(60, 5_000)))
@@ -45,6 +50,47 @@ def test_random_training(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     check_rounds(training, text)
     check_parts(training, text)
     check_pages(training, text, monkeypatch)
+    check_shards(training, text)
+    if seed % 4 == 0:  # slow
+        check_gpu(training, text, monkeypatch)
+
+
+def check_shards(training: Training, text: str) -> None:
+    """With rows on several workers, which are threads here."""
+    n_rows, fields = len(training.table), {"label": training.label, **training.fields}
+    if "feature_weights" in fields:
+        return  # a shard has none
+    sizes = fields.pop("group", None)
+    if sizes is not None:
+        fields["query"] = np.repeat(np.arange(len(sizes)), sizes)
+    ends = [0, *np.random.default_rng(training.seed).integers(0, n_rows + 1, 2), n_rows]
+    rows = training.rows("compressed rows" if "compressed" in training.storage else None)
+
+    def work(group: Group) -> str:
+        own = slice(*sorted(ends)[group.rank : group.rank + 2])
+        chunk = rows.iloc[own] if hasattr(rows, "iloc") else rows[own]
+        mine = {name: values[own] for name, values in fields.items()}
+        shard = ShardData([chunk], categorical_feature=training.data().categorical_feature, **mine)
+        found = train_shard(group, training.all_params(), shard, training.n_rounds)
+        return found.model_to_string()
+
+    with suppress(NotSupportedError):  # of trees that one machine grows
+        assert run_group(3, work) == [text] * 3
+
+
+def check_gpu(training: Training, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a GPU whose kernels run on the host."""
+    device = EmulatedDevice(str(emulated_library()))
+    with monkeypatch.context() as patch:
+        patch.setattr(supported, "open_device", lambda number=0: device)
+        patch.setattr(driver, "open_device", lambda number=0: device)
+        there = replace(training, params={**training.params, "device_type": "cuda"})
+        try:
+            found = there.train().model_to_string()
+        except NotSupportedError as error:
+            assert "device_type=cuda does not know" in str(error)
+            return
+    assert found == text
 
 
 def check_pages(training: Training, text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from attack.children import in_child
 from attack.conftest import Tally
+from attack.random_trainings import draw_training
 from attack.scale import share
 
 from gossamer import Booster, Dataset, threads
 
+N_PARTS = share(1, 16)  # that run side by side
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(500, 5))
 LABEL = (TABLE[:, 0] * TABLE[:, 1] > 0.1).astype(float)
@@ -84,8 +87,37 @@ def run(seed: int, folder: Path) -> None:
         np.testing.assert_allclose(data_set.score, raw, atol=1e-9)
 
 
-def test_random_schedules(tally: Tally, tmp_path: Path) -> None:
-    for seed in range(share(8, 1_000)):
+def train_at_once(seed: int) -> None:
+    """A random training by several threads at once, on one data set that is not built yet."""
+    warnings.simplefilter("ignore")
+    threads.CELLS_PER_THREAD = 1
+    training = draw_training(seed)
+    expected = training.train().model_to_string()
+    data = training.data(params=training.bin_params())
+    start = threading.Barrier(3)
+
+    def work(n_threads: int) -> str:
+        start.wait(60)
+        booster = training.train(data, n_threads)
+        booster.predict(training.rows(), num_threads=n_threads)
+        return booster.model_to_string()
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(work, (1, 2, 3)))
+    assert found == [expected] * 3, f"another model: {training}"
+
+
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_random_trainings_at_once(part: int, tally: Tally) -> None:
+    for seed in range(part, share(8, 1_000), N_PARTS):
+        with tally.run(f"train_at_once({seed})"):
+            found = in_child(lambda seed=seed: train_at_once(seed))
+            assert "wrong" not in found, found
+
+
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_random_schedules(part: int, tally: Tally, tmp_path: Path) -> None:
+    for seed in range(part, share(8, 1_000), N_PARTS):
         with tally.run(f"run({seed})"):
             found = in_child(lambda seed=seed: run(seed, tmp_path))
             assert "wrong" not in found, found

@@ -19,14 +19,16 @@ def test_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = ["--gb", "0.001", "--columns", "6", "--max-memory", "56MB", "--rounds", "2"]
     options += ["--folder", str(tmp_path), "--no-group", "--out", str(tmp_path / "out")]
     contenders = ["gossamer", "gossamer_depthwise", "gossamer_bagging", "gossamer_in_memory"]
+    contenders += ["gossamer_kept"]
     assert run.main([*options, "--contenders", *contenders]) == 0
     document = json.loads((tmp_path / "out" / "results.json").read_text())
     assert document["rows"] % 30_000 == 0
     for name in contenders:
         figures = document["runs"][name]
-        assert len(figures["round_s"]) == 2
+        assert len(figures["round_s"]) == len(figures["round_cpu_s"]) == 2
         assert figures["peak_mb"] > 0
     assert document["runs"]["gossamer_in_memory"]["passes"] == [0, 0]
+    assert min(document["runs"]["gossamer_kept"]["passes"]) > 1
     assert "(limit 56MB)" in (tmp_path / "out" / "results.md").read_text()
     assert "| gossamer_bagging |" in (tmp_path / "out" / "results.md").read_text()
 

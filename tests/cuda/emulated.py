@@ -3,13 +3,44 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.cuda.device import Launch
+
+ROOT = Path(__file__).parents[2]
+NATIVE = ROOT / "native"
+
+
+def emulated_library() -> Path:
+    """Return the kernels as a library of the host; made once for all processes that test."""
+    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
+    assert compiler, "the tests need a C++ compiler, as the package does"
+    sources = [NATIVE / "tests" / name for name in ("emulated_kernels.cpp", "emulator.cpp")]
+    command = [
+        *(compiler, "-std=c++20", "-O2", "-fPIC", "-shared", "-ffp-contract=off"),
+        *("-fno-strict-aliasing", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas", f"-I{NATIVE}"),
+        *map(str, sources),
+    ]
+    found = hashlib.sha256(" ".join(command).encode())
+    used = [*NATIVE.glob("cuda/*"), *NATIVE.glob("kernels/*.inl"), *NATIVE.glob("*/*.h"), *sources]
+    for path in sorted(used):
+        found.update(path.read_bytes())
+    library = ROOT / "build" / f"emulated-{found.hexdigest()[:16]}.so"
+    if not library.exists():
+        library.parent.mkdir(exist_ok=True)
+        own = library.with_suffix(f".{os.getpid()}")
+        subprocess.run([*command, "-o", str(own)], check=True)
+        own.rename(library)
+    return library
 
 
 class EmulatedDevice:

@@ -109,6 +109,7 @@ def test_records_have_the_size_of_the_native_ones() -> None:
         "DeviceFeature": records.FEATURE,
         "LaneGroup": records.GROUP,
         "Node": records.NODE,
+        "NodeLimits": records.NODE_LIMITS,
         "Job": records.JOB,
         "Best": records.BEST,
         "State": records.STATE,

@@ -22,7 +22,10 @@ BINARY = (SIGNAL > 0).astype(np.float64)
 CLASSES = np.digitize(SIGNAL, [-0.5, 0.5]).astype(np.float64)
 POSITIVE = np.exp(SIGNAL)
 WEIGHT = RNG.exponential(size=N_ROWS)
+# Rises with the first column and falls with the second, but not everywhere.
+RISING = SIGNAL - 0.5 * np.nan_to_num(TABLE[:, 1]) + np.sin(3 * np.nan_to_num(TABLE[:, 0]))
 SMALL = {"num_leaves": 6, "min_data_in_leaf": 5, "verbosity": -1}
+LARGE = {"num_leaves": 40, "min_data_in_leaf": 3}
 
 CASES: dict[str, dict[str, Any]] = {
     "squared": {"label": SIGNAL},
@@ -71,6 +74,77 @@ CASES: dict[str, dict[str, Any]] = {
         "feature_fraction_bynode": 0.5,
         "extra_trees": True,
     },
+    "rising and falling": {"label": RISING, "monotone_constraints": [1, -1, 0, 1], **LARGE},
+    "falling where the label rises": {"label": RISING, "monotone_constraints": [-1, 0, 0, 0]},
+    "rising, few rows by bin": {
+        "label": RISING,
+        "monotone_constraints": [1, 1, -1, -1],
+        "min_data_in_leaf": 1,
+        "num_leaves": 60,
+    },
+    "rising, other rules": {
+        "label": RISING,
+        "monotone_constraints": [1, -1, 0, 0],
+        "lambda_l1": 0.5,
+        "max_delta_step": 0.2,
+        "path_smooth": 3.0,
+        **LARGE,
+    },
+    "rising, extra trees": {
+        "label": BINARY,
+        "objective": "binary",
+        "monotone_constraints": [1, -1, 1, 0],
+        "extra_trees": True,
+        **LARGE,
+    },
+    "rising, categories": {
+        "label": RISING,
+        "monotone_constraints": [1, -1, 0, 0],
+        "categories": True,
+        **LARGE,
+    },
+    "rising, interactions": {
+        "label": RISING,
+        "monotone_constraints": [1, -1, 0, 0],
+        "interaction_constraints": [[0, 1], [1, 2], [3]],
+        "feature_fraction_bynode": 0.7,
+        **LARGE,
+    },
+    "rising, damped": {
+        "label": np.floor(POSITIVE),
+        "objective": "poisson",
+        "monotone_constraints": [1, 0, -1, 0],
+        **LARGE,
+    },
+    "l1": {"label": SIGNAL, "objective": "l1", **LARGE},
+    "l1, weighted, bagging": {
+        "label": SIGNAL,
+        "objective": "l1",
+        "weight": WEIGHT,
+        "bagging_fraction": 0.5,
+        "bagging_freq": 1,
+    },
+    "quantile": {"label": SIGNAL, "objective": "quantile", "alpha": 0.9, "weight": WEIGHT},
+    "quantiles": {"label": SIGNAL, "objective": "quantile", "quantile_alpha": [0.1, 0.9]},
+    "huber": {"label": SIGNAL, "objective": "huber", "max_delta_step": 0.3},
+    "fair": {"label": SIGNAL, "objective": "fair"},
+    "mape": {"label": POSITIVE, "objective": "mape"},
+    "l1, goss": {"label": SIGNAL, "objective": "l1", "data_sample_strategy": "goss"},
+    "l1, dart": {"label": SIGNAL, "objective": "l1", "boosting": "dart", "drop_rate": 0.9},
+    "l1, forest": {
+        "label": SIGNAL,
+        "objective": "l1",
+        "boosting": "rf",
+        "bagging_fraction": 0.5,
+        "bagging_freq": 1,
+    },
+    "l1, rising": {
+        "label": RISING,
+        "objective": "l1",
+        "monotone_constraints": [1, -1, 0, 0],
+        **LARGE,
+    },
+    "l1, several targets": {"label": np.column_stack([SIGNAL, POSITIVE]), "objective": "l1"},
     "parallel trees": {"label": SIGNAL, "num_parallel_tree": 2, "bagging_fraction": 0.5},
     "queries": {"label": CLASSES, "objective": "lambdarank", "group": [10] * (N_ROWS // 10)},
     "several targets": {"label": np.column_stack([SIGNAL, POSITIVE])},
@@ -80,7 +154,12 @@ CASES: dict[str, dict[str, Any]] = {
 
 def model_of(device_type: str, n_rounds: int = 3, **case: Any) -> bytes:
     fields = {name: case.pop(name, None) for name in ("weight", "group")}
-    data = Dataset(TABLE, case.pop("label"), **fields)
+    table, columns = TABLE, "auto"
+    if case.pop("categories", False):
+        table, columns = TABLE.copy(), [2, 3]
+        table[:, 2:] = np.floor(3 * np.nan_to_num(table[:, 2:]))
+        table[:, 2:] -= table[:, 2:].min()
+    data = Dataset(table, case.pop("label"), categorical_feature=columns, **fields)
     booster = train({**SMALL, **case, "device_type": device_type}, data, n_rounds)
     return model_file.to_bytes(booster.model)
 
@@ -198,10 +277,13 @@ def test_auto_uses_a_device_for_large_tables(device: Any, monkeypatch: pytest.Mo
 REFUSED: dict[str, dict[str, Any]] = {
     "linear_tree": {"linear_tree": True},
     "tree_method": {"tree_method": "exact"},
-    "monotone_constraints": {"monotone_constraints": [1, 0, 0, 0]},
+    "monotone_constraints_method": {
+        "monotone_constraints": [1, 0, 0, 0],
+        "monotone_constraints_method": "advanced",
+    },
+    "monotone_penalty": {"monotone_constraints": [1, 0, 0, 0], "monotone_penalty": 0.5},
     "feature_contri": {"feature_contri": [1, 1, 1, 0.5]},
     "cegb_penalty_split": {"cegb_penalty_split": 1e-3},
-    "objective": {"objective": "quantile"},
     "num_leaves": {"num_leaves": 100_000},
 }
 

@@ -216,6 +216,17 @@ def test_an_exception_of_the_user_names_the_worker(client: Client) -> None:
         train(client, {**PARAMS, "objective": broken}, data, ROUNDS)
 
 
+def test_workers_that_vote(client: Client) -> None:
+    data = DaskDataset(chunked(TABLE, (9_000, 11_000)), label=chunked(LABEL, (9_000, 11_000)))
+    traffic: list[dict[str, float]] = [{}, {}]
+    models = [
+        train(client, {**PARAMS, "tree_learner": "voting", "top_k": k}, data, ROUNDS, traffic=sent)
+        for k, sent in zip((1, 4), traffic, strict=True)
+    ]
+    assert models[1].model_to_string() == one_machine().model_to_string()  # there are 4 features
+    assert traffic[0]["bytes_per_tree"] < traffic[1]["bytes_per_tree"]
+
+
 def test_what_cannot_be_used_is_refused(client: Client) -> None:
     data = DaskDataset(chunked(TABLE, (10_000, 10_000)), label=chunked(LABEL, (N,)))
     with pytest.raises(gossamer.DataError, match="label and the table differ in partitions"):

@@ -19,7 +19,7 @@ pytest.importorskip("distributed")
 
 import dask.array as da
 from dask.delayed import delayed
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Status
 
 import gossamer
 from gossamer.dask import DaskDataset, WorkerError, run, train
@@ -262,4 +262,79 @@ def test_a_training_whose_client_has_gone_ends(client: Client, tmp_path: Path) -
     # The workers are free, and have forgotten the training.
     expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
     model = train(client, PARAMS, dataset(), ROUNDS, time_out=TIME_OUT)
+    assert model.model_to_string() == expected.model_to_string()
+
+
+@pytest.fixture
+def threads() -> Iterator[Client]:
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    )
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+async def pause(dask_worker: Any = None) -> None:
+    """Do what a worker does that is short of memory: it begins no task any more."""
+    dask_worker.memory_manager.memory_pause_fraction = False  # nor does it look at its memory
+    dask_worker.status = Status.paused
+
+
+def wait_for_pause(client: Client, address: str) -> None:
+    client.run(pause, workers=[address])
+    wait_for(lambda: client.scheduler_info()["workers"][address]["status"] == "paused")
+
+
+def test_a_paused_worker_is_left_out(threads: Client) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    wait_for_pause(threads, sorted(threads.nthreads())[0])
+    model = train(threads, PARAMS, dataset(), ROUNDS, time_out=TIME_OUT)
+    assert model.model_to_string() == expected.model_to_string()
+
+
+def test_workers_that_are_all_paused_are_named(threads: Client) -> None:
+    addresses = sorted(threads.nthreads())
+    for address in addresses:
+        wait_for_pause(threads, address)
+    with pytest.raises(WorkerError, match="it is paused") as caught:
+        train(threads, PARAMS, dataset(), ROUNDS, time_out=6.0)
+    assert caught.value.worker in addresses
+
+
+def test_a_worker_that_is_paused_before_it_has_its_rows(threads: Client, tmp_path: Path) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    victim = sorted(threads.nthreads())[1]
+    halves = [slice(0, 9_000), slice(9_000, N)]
+    data = DaskDataset(
+        [delayed(make_part, pure=False)(tmp_path, rows) for rows in halves],
+        label=[delayed(LABEL[rows]) for rows in halves],
+    )
+
+    def interfere() -> None:
+        wait_for(lambda: list(tmp_path.glob("part-*")))
+        wait_for_pause(threads, victim)
+        (tmp_path / "go").touch()
+
+    thread = threading.Thread(target=interfere)
+    thread.start()
+    with pytest.warns(UserWarning, match="is lost: it is paused"):
+        model = train(threads, PARAMS, data, ROUNDS, time_out=6.0)
+    thread.join()
+    assert model.model_to_string() == expected.model_to_string()
+
+
+def test_a_worker_that_is_paused_while_it_trains_goes_on(threads: Client, tmp_path: Path) -> None:
+    expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
+    victim = sorted(threads.nthreads())[1]
+
+    def interfere() -> None:
+        wait_for(lambda: list(tmp_path.glob("round-2-*")))
+        wait_for_pause(threads, victim)
+        time.sleep(8.0)  # longer than time_out
+        (tmp_path / "go").touch()
+
+    thread = threading.Thread(target=interfere)
+    thread.start()
+    model = train(threads, PARAMS, dataset(), ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=6.0)
+    thread.join()
     assert model.model_to_string() == expected.model_to_string()

@@ -118,10 +118,19 @@ def test_names() -> None:
     left = make(TABLE, feature_name=list("abcd"))
     left.add_features_from(make(SPARSE))
     assert left.get_feature_name() == [*"abcd", *(f"Column_{i}" for i in range(6))]
-    with pytest.raises(DataError, match="both data sets have 'b', 'd': expected names that differ"):
-        make(TABLE, feature_name=list("abcd")).add_features_from(
-            make(TABLE, feature_name=list("xbyd"))
-        )
+
+
+def test_names_that_both_have_are_numbered() -> None:
+    left, right = make(TABLE, feature_name=list("abcd")), make(TABLE, feature_name=list("xbyd"))
+    with pytest.warns(UserWarning, match="both data sets have 'b', 'd'"):
+        left.add_features_from(right)
+    assert left.get_feature_name() == [*"abcd", "x", "D2_b", "y", "D2_d"]
+    with pytest.warns(UserWarning, match="both data sets have 'x'"):
+        left.add_features_from(make(TABLE[:, :2], feature_name=["x", "D3_b"]))
+    assert left.feature_name == [*"abcd", "x", "D2_b", "y", "D2_d", "D2_x", "D3_b"]
+    with pytest.warns(UserWarning, match="both data sets have 'b'"):
+        left.add_features_from(make(TABLE[:, :1], feature_name=["b"]))
+    assert left.get_feature_name()[-1] == "D4_b"
 
 
 def test_raw_data() -> None:

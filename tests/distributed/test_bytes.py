@@ -259,7 +259,6 @@ def test_training_continues_from_a_model() -> None:
     [
         {"linear_tree": True},
         {"tree_method": "exact"},
-        {"tree_learner": "voting"},
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(params: dict[str, Any]) -> None:

@@ -51,6 +51,26 @@ def test_bounds_are_order_statistics() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+def test_tight_intervals_are_about_the_average() -> None:
+    """CV+ covers more than it is asked for where members differ; tight intervals do not."""
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=(6000, 6))
+    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 8 * x[:, 2] + rng.normal(size=6000)
+    params = {"verbose": -1, "learning_rate": 0.2, "min_data_in_leaf": 5}
+    model = gs.train_folds(params, gs.Dataset(x[:2000], y[:2000]), 60, nfold=8)
+    plain = model.predict_interval(x[2000:], 0.8)
+    tight = model.predict_interval(x[2000:], 0.8, tight=True)
+    assert (tight[:, 0] >= plain[:, 0]).all() and (tight[:, 1] <= plain[:, 1]).all()
+    above = _share(model, x[2000:], y[2000:], 0.8).mean()
+    near = _share(model, x[2000:], y[2000:], 0.8, tight=True).mean()
+    assert above > 0.815 and abs(near - 0.8) < 0.015
+    few = gs.train_folds(FAST, gs.Dataset(x[:40], y[:40]), 3, nfold=4)
+    assert np.isinf(few.predict_interval(x[:3], 0.99, tight=True)).all()
+    quantiles = _fit(x[:300], y[:300], objective="quantile", quantile_alpha=[0.1, 0.9])
+    with pytest.raises(NotSupportedError, match="tight=True does not fit"):
+        quantiles.predict_interval(x, tight=True)
+
+
 def test_too_few_rows_give_infinite_intervals() -> None:
     misfits = Misfits.of(np.ones(5), np.ones(5), np.zeros(5, np.int64), 1)
     one = np.ones((1, 1))
@@ -112,6 +132,34 @@ def test_classes_are_covered_each() -> None:
     rare = y[2000:] == 1
     assert plain[rare].mean() < 0.8
     assert by_class[rare].mean() > 0.83
+
+
+def test_classes_may_be_minus_one_and_one() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(400, 2))
+    y = (x[:, 0] + rng.normal(size=400) > 0).astype(int)
+    params = {"objective": "binary", "verbosity": -1, "num_threads": 1}
+    plain, signed = (
+        gs.train_folds(params, gs.Dataset(x, label), 20, nfold=3, calibration="sigmoid")
+        for label in (y, 2 * y - 1)
+    )
+    np.testing.assert_array_equal(signed.predict_set(x, 0.8), plain.predict_set(x, 0.8))
+    np.testing.assert_array_equal(signed.predict(x), plain.predict(x))
+    assert gs.Booster(model_str=signed.model_to_string()).num_trees() == signed.num_trees()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"predict_leaf_index": True}, {"predict_contrib": True}, {"start_iteration_predict": 3}],
+)
+def test_parameters_of_other_predictions_change_nothing(other: dict[str, Any]) -> None:
+    """A member's scores are compared with its out-of-fold scores: both are of all its rounds."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(200, 2))
+    data = {"verbosity": -1, "num_threads": 1}, gs.Dataset(x, x[:, 0] + rng.normal(size=200))
+    model = gs.train_folds(*data, 10, nfold=2)
+    expected = model.predict_interval(x)
+    np.testing.assert_array_equal(model.predict_interval(x, **other), expected)
 
 
 def test_weights_follow_a_shift() -> None:

@@ -320,12 +320,17 @@ def test_native_arguments_are_checked() -> None:
     pairs = _native.LambdaRank(label, queries, **rules)
     out = np.empty(N_ROWS, dtype=np.float32)
     with pytest.raises(ValueError, match="score has length"):
-        pairs.fill(SCORE[1:], None, None, None, 0, out, out.copy(), 1)
+        pairs.fill(SCORE[1:], None, None, None, None, None, 0, out, out.copy(), 1)
     with pytest.raises(ValueError, match="bias without position"):
-        pairs.fill(SCORE, None, None, np.zeros(1), 0, out, out.copy(), 1)
+        pairs.fill(SCORE, None, None, np.zeros(1), None, None, 0, out, out.copy(), 1)
     with pytest.raises(ValueError, match="position has no bias"):
         position = np.ones(N_ROWS, dtype=np.int32)
-        pairs.fill(SCORE, None, position, np.zeros(1), 0, out, out.copy(), 1)
+        pairs.fill(SCORE, None, position, np.zeros(1), None, None, 0, out, out.copy(), 1)
+    for ratios, costs in ((np.ones(4), None), (np.ones(3), np.ones(3))):
+        with pytest.raises(ValueError, match="ratios without costs, or not in pairs"):
+            pairs.fill(SCORE, None, None, None, ratios, costs, 0, out, out.copy(), 1)
+    with pytest.raises(ValueError, match="costs has length"):
+        pairs.fill(SCORE, None, None, None, np.ones(4), np.ones(3), 0, out, out.copy(), 1)
 
 
 # ---- the peers: one tree with a leaf for every row has the gradients as its leaves ----

@@ -196,6 +196,7 @@ def test_not_a_bool(value: object):
     [
         ("num_leaves", 1),
         ("num_leaves", 131073),
+        ("num_class", 1_000_001),
         ("learning_rate", 0),
         ("lambda", -0.1),
         ("bagging_fraction", 0),
@@ -310,7 +311,6 @@ def test_unknown_value(given: dict[str, Any], suggestion: str):
 @pytest.mark.parametrize(
     "given",
     [
-        {"tree_learner": "voting"},
         {"num_machines": 2},
         {"parser_config_file": "parser.json"},
     ],

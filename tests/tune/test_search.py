@@ -48,10 +48,12 @@ class TestSearch:
 
     def test_the_same_seed_finds_the_same(self) -> None:
         first, second, other = (
-            tune.search({"objective": "binary"}, data(), **FEW, seed=seed) for seed in (3, 3, 4)
+            tune.search({"objective": "binary"}, data(), **{**FEW, "n_trials": 8}, seed=seed)
+            for seed in (3, 3, 4)
         )
         assert first.params == second.params and first.value == second.value
-        assert other.params != first.params
+        tried = [[trial.params for trial in found.study.trials] for found in (first, other)]
+        assert tried[0] != tried[1] and other.value != first.value
 
     def test_given_parameters_win(self) -> None:
         found = tune.search({"application": "binary", "eta": 0.2, "num_leaves": 5}, data(), **FEW)
@@ -70,6 +72,32 @@ class TestSearch:
         table = {"town": RNG.choice(["a", "b", "c"], 600), "x": X[:, 0]}
         found = tune.search({"objective": "binary"}, gs.Dataset(table, Y), **FEW)
         assert "cat_smooth" in found.params
+
+    def test_the_presets_are_tried_first(self) -> None:
+        found = tune.search({"objective": "binary"}, data(), **{**FEW, "n_trials": 3}, prune=False)
+        fast, good, best = (trial.params for trial in found.study.trials)
+        assert fast["learning_rate"] == 0.1 and fast["feature_fraction"] == 1.0
+        assert good["path_smooth"] == 10.0 and good["feature_fraction"] == 0.6
+        assert best["learning_rate"] == 0.04 and best["bagging_fraction"] == 0.8
+
+    def test_every_starting_point_is_in_the_space(self) -> None:
+        table = {"town": RNG.choice(["a", "b", "c"], 600), "x": X[:, 0]}
+        few = [np.arange(30), np.arange(600)]
+        for rows in few:
+            for columns in (X[rows], {name: column[rows] for name, column in table.items()}):
+                train = gs.Dataset(columns, Y[rows]).construct()
+                for point in tune.starting_points(train):
+                    trial = optuna.trial.FixedTrial(point)
+                    tune.default_space(trial, train)
+                    assert trial.params == point
+                    for name, spread in trial.distributions.items():
+                        assert spread._contains(spread.to_internal_repr(point[name])), name
+
+    def test_folds_of_the_best(self) -> None:
+        found = tune.search({"objective": "binary"}, data(), **FEW)
+        model = found.train_folds(nfold=3, num_boost_round=5)
+        assert len(model.fold_facts_) == 3
+        assert model.params["num_leaves"] == found.params["num_leaves"]
 
     def test_it_goes_on_with_a_study(self) -> None:
         first = tune.search({"objective": "binary"}, data(), **FEW)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.cuda.device import Buffer, Device, Launch
-from gossamer.cuda.records import BEST, JOB, NODE, SCORE_ARGS, STATE, TASK, as_bytes
+from gossamer.cuda.records import (
+    BEST,
+    JOB,
+    NODE,
+    NODE_LIMITS,
+    SCORE_ARGS,
+    STATE,
+    TASK,
+    as_bytes,
+)
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
 
 _CHOOSE_THREADS: Final = 1024
@@ -52,6 +61,32 @@ _RULES: Final = (
     "max_cat_threshold",
     "max_cat_to_onehot",
 )
+
+
+class Refit(NamedTuple):
+    """What leaf values are found from on the host, and the scores that they are added to.
+
+    Attributes:
+        hessian: Weights of the rows, output by output; None: all 1.
+        label: Labels, the same for all outputs or output by output.
+        score: Scores, output by output.
+        n_threads: Threads to use.
+    """
+
+    hessian: npt.NDArray[np.float32] | None
+    label: npt.NDArray[np.float32]
+    score: npt.NDArray[np.float64]
+    n_threads: int
+
+    def of_output(self, k: int, n_outputs: int) -> dict[str, Any]:
+        """Return the arguments that finish the tree of one output."""
+        one_label = n_outputs * len(self.label) == len(self.score)
+        return {
+            "hessian": None if self.hessian is None else np.split(self.hessian, n_outputs)[k],
+            "label": self.label if one_label else np.split(self.label, n_outputs)[k],
+            "score": np.split(self.score, n_outputs)[k],
+            "n_threads": self.n_threads,
+        }
 
 
 class DeviceGrower:
@@ -119,6 +154,7 @@ class DeviceGrower:
         self._tree = Buffer(device, 0)  # that is added to scores
         self._task = b""  # what the device knows of it
         self._limits: _native.FeatureLimits | None = None
+        self._directions: list[int] = []
         self._recorded: dict[bytes, Any] = {}
         self._is_wide: dict[int, bool] = {}  # by output: the cells of its last tree
         self._n_batches = _FIRST_BATCHES
@@ -150,6 +186,7 @@ class DeviceGrower:
         args["num_leaves"] = settings.num_leaves
         args["damp_from"] = settings.damp_from
         self._limit_features(settings)
+        self._limit_values(settings)
         args["min_gain_to_split"] = settings.min_gain_to_split
         for name in _RULES:
             args["given_rules"][name] = getattr(settings, name)
@@ -173,6 +210,16 @@ class DeviceGrower:
         n_bytes = 4 * self._max_nodes * -(-n_features // 32)
         self._room("node_features", n_bytes if is_limited else 0)
 
+    def _limit_values(self, settings: _native.GrowParams) -> None:
+        """Let values rise or fall with features."""
+        directions = settings.monotone_directions
+        if directions == self._directions:
+            return
+        self._directions = directions
+        is_on = any(directions)
+        self._keep("directions", np.array(directions if is_on else [], np.int8))
+        self._room("node_limits", NODE_LIMITS.itemsize * self._max_nodes if is_on else 0)
+
     def _room(self, name: str, n_bytes: int) -> None:
         """Give the kernels memory; none if there are no bytes."""
         buffer = self._buffers.get(name)
@@ -190,7 +237,8 @@ class DeviceGrower:
         args, grid = self._args, self._grid
         rules = args["given_rules"]
         limits = [rules[name] > 0 for name in ("lambda_l1", "max_delta_step", "path_smooth")]
-        name = "search_any" if any(limits) or int(args["category_words"]) else "search"
+        limits += [args["category_words"] > 0, args["directions"] > 0]
+        name = "search_any" if any(limits) else "search"
         find = [Launch(name, self._search_blocks, _SEARCH_THREADS, args)]
         if args["node_features"]:
             find.insert(
@@ -275,6 +323,7 @@ class DeviceGrower:
         hessian: Buffer | None,
         settings: Sequence[_native.GrowParams],
         before: Sequence[Launch] = (),
+        refit: Refit | None = None,
     ) -> list[_native.Tree]:
         """Grow a tree for each output from gradients that are on the device.
 
@@ -283,10 +332,16 @@ class DeviceGrower:
             hessian: The hessians; None: all are 1.
             settings: Of the tree of each output.
             before: Kernels that come first.
+            refit: What leaf values are found from; None: they are Newton's steps.
         """
         trees = []
         for k, own in enumerate(settings):
-            trees.append(self._grow_one(gradient, hessian, own, k, before if k == 0 else ()))
+            self._find_nodes(gradient, hessian, own, k, before if k == 0 else ())
+            host = {}
+            if refit is not None and own.refit:
+                host = {"rows": self._rows, **refit.of_output(k, len(settings))}
+            state, nodes = self._found[: STATE.itemsize], self._found[STATE.itemsize :]
+            trees.append(self._trees.finish(state, nodes, self._sets.view(np.uint32), own, **host))
         return trees
 
     def _read_tree(self) -> np.void:
@@ -305,14 +360,15 @@ class DeviceGrower:
             device.read(self._buffers["nodes"].address, nodes)
         return state
 
-    def _grow_one(
+    def _find_nodes(
         self,
         gradient: Buffer,
         hessian: Buffer | None,
         settings: _native.GrowParams,
         output: int,
         before: Sequence[Launch],
-    ) -> _native.Tree:
+    ) -> None:
+        """Let the device grow a tree, and read its nodes."""
         self._take(settings, gradient.address, None if hessian is None else hessian.address)
         self._set_task(settings, output)
         self._use_width(self._is_wide.get(output, False))
@@ -338,10 +394,6 @@ class DeviceGrower:
         # need more: numbers that fall slowly keep them few.
         wanted = -(-(n_batches + 1) // _MORE_BATCHES) * _MORE_BATCHES
         self._n_batches = max(wanted, self._n_batches - (self.n_batches % 8 == 0) * _MORE_BATCHES)
-        nodes = self._found[STATE.itemsize :]
-        return self._trees.finish(
-            self._found[: STATE.itemsize], nodes, self._sets.view(np.uint32), settings
-        )
 
     def add_scores(self, tree: _native.Tree, score: int, table: DeviceTable | None = None) -> None:
         """Add a tree to the scores of all rows, or of another table's.

@@ -42,6 +42,8 @@ NODE: Final = record(
     "i4 parent left_child depth feature threshold missing_left slot buffer",
 )
 
+NODE_LIMITS: Final = record("f8 low high free_value")
+
 JOB: Final = record(
     "i4 node left_child built is_searched",
     "i8 split_tile build_tile",
@@ -80,7 +82,7 @@ ARGS: Final = record(
     "p task sample gradient hessian row_values",
     ("row_lists", "u8", 2),
     "p state nodes jobs waiting bests category_sets histograms allowed feature_weights",
-    "p node_features open_groups feature_groups",
+    "p node_features open_groups feature_groups directions node_limits",
     "i8 slot_words",
     "i4 max_nodes build_blocks max_depth depthwise extra_trees group_words",
     "f8 fraction_by_level fraction_by_node",

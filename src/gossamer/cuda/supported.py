@@ -12,6 +12,7 @@ from gossamer.cuda.records import NODE
 from gossamer.cuda.table import DeviceTable
 from gossamer.errors import DeviceError, NotSupportedError, message
 from gossamer.params import Params
+from gossamer.params.check_monotone import has_monotone
 
 if TYPE_CHECKING:
     from gossamer.objectives import Objective
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 ON_CPU_ONLY: Final[dict[str, Any]] = {
     "linear_tree": False,
     "forcedsplits_filename": "",
-    "monotone_constraints": (),
     "feature_contri": (),
     "cegb_penalty_split": 0.0,
     "cegb_penalty_feature_lazy": (),
@@ -51,7 +51,10 @@ def find_device(
     if params.device_type == "cpu":
         return None
     is_asked_for = params.device_type == "cuda"
-    if not is_asked_for and bins.n_rows * bins.n_features < WORTHWHILE_VALUES:
+    # Where leaf values are found from residuals, the host has to split the rows as well.
+    refits = any(objective.leaf_refit_of(k) is not None for k in range(objective.n_outputs))
+    is_small = bins.n_rows * bins.n_features < WORTHWHILE_VALUES
+    if not is_asked_for and (is_small or refits):
         return None
     try:
         check_on_gpu(params, objective, bins, is_whole=is_whole)
@@ -75,12 +78,17 @@ def check_on_gpu(
     for name, default in ON_CPU_ONLY.items():
         if params[name] != default:
             raise _refusal(name, params[name], f"its default {default!r}")
+    if has_monotone(params):
+        if params.monotone_constraints_method != "basic":
+            raise _refusal(
+                "monotone_constraints_method", params.monotone_constraints_method, "basic"
+            )
+        if params.monotone_penalty:
+            raise _refusal("monotone_penalty", params.monotone_penalty, "its default 0.0")
     if params.tree_method in ("exact", "approx"):
         raise _refusal("tree_method", params.tree_method, "hist")
     if params.multi_strategy == "multi_output_tree" and objective.n_outputs > 1:
         raise _refusal("multi_strategy", params.multi_strategy, "one_output_per_tree")
-    if any(objective.leaf_refit_of(k) is not None for k in range(objective.n_outputs)):
-        raise _refusal("objective", objective.name, "one whose leaf values are Newton steps")
     if not is_whole:
         raise _refusal("num_machines", "rows on several workers", "all rows on one machine")
     if _native.on_disk(bins) is not None:

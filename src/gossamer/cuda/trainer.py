@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.cuda.device import Buffer, Device, Launch
-from gossamer.cuda.grower import DeviceGrower
+from gossamer.cuda.grower import DeviceGrower, Refit
 from gossamer.cuda.records import GRADIENT_ARGS
 from gossamer.cuda.scores import DeviceScores
 from gossamer.cuda.table import DeviceTable
@@ -52,7 +52,11 @@ class DeviceTrainer:
         self._weight: Buffer | None = None
 
     def grow(
-        self, gradients: Gradients, rows: Rows, settings: Sequence[_native.GrowParams]
+        self,
+        gradients: Gradients,
+        rows: Rows,
+        settings: Sequence[_native.GrowParams],
+        refit: Refit | None = None,
     ) -> list[_native.Tree]:
         """Grow the trees of a round from gradients of the host.
 
@@ -60,13 +64,14 @@ class DeviceTrainer:
             gradients: Where the loss falls.
             rows: Rows to grow on; None: all.
             settings: Of the tree of each output.
+            refit: What leaf values are found from; None: they are Newton's steps.
         """
         self._gradient.write(gradients.gradient)
         hessian = None
         if gradients.hessian is not None:
             hessian = self._room_for_hessians()
             hessian.write(gradients.hessian)
-        return self._grow(hessian, rows, settings, ())
+        return self._grow(hessian, rows, settings, (), refit)
 
     def train(
         self,
@@ -107,11 +112,12 @@ class DeviceTrainer:
         rows: Rows,
         settings: Sequence[_native.GrowParams],
         before: Sequence[Launch],
+        refit: Refit | None = None,
     ) -> list[_native.Tree]:
         if settings[0].num_leaves != self._grower.num_leaves:  # changed during the training
             self._grower = DeviceGrower(self._device, self._table, self._bins, settings[0])
         self._grower.use_rows(rows)
-        return self._grower.grow(self._gradient, hessian, settings, before)
+        return self._grower.grow(self._gradient, hessian, settings, before, refit)
 
     def _room_for_hessians(self) -> Buffer:
         if self._hessian is None:

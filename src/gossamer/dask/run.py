@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -18,6 +18,8 @@ from gossamer.errors import GossamerError, message, shorten
 from gossamer.logger import warn
 
 _PAUSE: Final = 0.5  # seconds between two looks at the cluster
+_GONE: Final = "it left the cluster, or does not answer"
+_PAUSED: Final = "it is paused, perhaps for want of memory, and begins no task"
 
 
 class _Lost(Exception):
@@ -56,7 +58,7 @@ def run_job(
     last: WorkerError | None = None
     rounds: bytes | None = None
     for n_restarts in range(max_restarts + 1):
-        addresses = _alive_workers(client, lost, time_out, last)[: max(len(parts), 1)]
+        addresses = _usable_workers(client, lost, time_out, last)[: max(len(parts), 1)]
         key = f"gossamer-{uuid.uuid4().hex}"
         try:
             return _try_job(client, job, key, addresses, parts, valid, time_out, rounds)
@@ -74,23 +76,27 @@ def run_job(
     raise AssertionError("unreachable")
 
 
-def _alive_workers(
+def _usable_workers(
     client: Client, lost: set[str], time_out: float, last: WorkerError | None
 ) -> list[str]:
-    """Return the addresses of all workers; waits for one if there is none.
+    """Return the addresses of all workers that begin tasks; waits for one if there is none.
 
     Raises:
-        WorkerError: If there is none any more: `last`, what is known of the last one.
+        WorkerError: If all of them are paused, or none is left: `last`, what is known of it.
         GossamerError: If there was none.
     """
     deadline = time.monotonic() + time_out
     while True:
-        found = sorted(set(client.nthreads()) - lost)
+        present = sorted(set(client.nthreads()) - lost)
+        paused = _paused_workers(client, dict.fromkeys(present))
+        found = [address for address in present if address not in paused]
         if found:
             return found
         if time.monotonic() > deadline:
             if last is not None:
                 raise last
+            if paused:
+                raise _lost_error(paused[0], _PAUSED)
             raise GossamerError.because(
                 "the cluster has no workers",
                 got=f"none within {time_out:g} seconds",
@@ -160,6 +166,8 @@ def _wait_for(
     outcomes: dict[str, Outcome] = {}
     deadline: float | None = None
     patience = time_out / 2
+    paused_since: dict[str, float] = {}
+    reasons: dict[str, str] = {}
     while True:
         pending = [a for a in tasks if a not in lost and a not in outcomes]
         if not pending:
@@ -175,10 +183,16 @@ def _wait_for(
                 except DaskTimeoutError:
                     patience *= 2  # or it is large, and the network slow
         lost |= set(tasks) - set(client.nthreads())
-        accused = {*_silent_workers(client, sorted(tasks), time_out), *_blamed(outcomes)}
+        paused = _paused_workers(client, {address: tasks[address].key for address in tasks})
+        now = time.monotonic()
+        paused_since = {address: paused_since.get(address, now) for address in paused}
+        idle = {address for address, since in paused_since.items() if now - since > time_out}
+        reasons |= dict.fromkeys(idle, _PAUSED)
+        accused = {*_silent_workers(client, sorted(tasks), time_out), *idle, *_blamed(outcomes)}
         lost |= {name for name in accused if name in tasks and name not in outcomes}
         if lost and stop_early:
-            raise _Lost(_lost_error(sorted(lost)[0]), lost, None)
+            first = sorted(lost)[0]
+            raise _Lost(_lost_error(first, reasons.get(first, _GONE)), lost, None)
         if lost:
             deadline = deadline or time.monotonic() + 2 * time_out
             if time.monotonic() > deadline:
@@ -198,6 +212,26 @@ def _silent_workers(client: Client, addresses: Sequence[str], seconds: float) ->
 
     silent: list[str] = client.run_on_scheduler(look)
     return silent
+
+
+def _paused_workers(client: Client, tasks: Mapping[str, str | None]) -> list[str]:
+    """Return workers that are paused, and have not begun the task of this key.
+
+    A paused worker answers, and finishes what it has begun, but begins nothing.
+    """
+
+    def look(dask_scheduler: Any = None) -> list[str]:
+        known = dask_scheduler.workers
+        return [
+            address
+            for address, key in tasks.items()
+            if address in known
+            and known[address].status.name == "paused"
+            and all(task.key != key for task in known[address].long_running)
+        ]
+
+    paused: list[str] = client.run_on_scheduler(look)
+    return paused
 
 
 def _blamed(outcomes: dict[str, Outcome]) -> set[str]:
@@ -227,8 +261,8 @@ def _result(addresses: Sequence[str], outcomes: dict[str, Outcome], lost: set[st
     raise _Lost(found or _lost_error(sorted(gone)[0]), gone, rounds)
 
 
-def _lost_error(address: str) -> WorkerError:
-    text = message(f"worker {address} is lost: it left the cluster, or does not answer")
+def _lost_error(address: str, why: str = _GONE) -> WorkerError:
+    text = message(f"worker {address} is lost: {why}")
     return WorkerError(text, address, is_lost=True)
 
 

@@ -21,7 +21,7 @@ from gossamer.dask.run import run_job
 from gossamer.dask.workers import Share
 from gossamer.distributed import Traffic, check_supported
 from gossamer.distributed import train as train_shard
-from gossamer.distributed.machines import take_network
+from gossamer.distributed.machines import LEARNER, take_network
 from gossamer.errors import DataTypeError, NotSupportedError
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster
@@ -130,7 +130,7 @@ def train(
     others = [other.to_parts() for other in sets if other is not data]
     with shown_progress(client, progress) as report:
         job = _TrainJob(
-            params,
+            params | {name: value for name, value in network.items() if name in LEARNER},
             num_boost_round,
             (data.feature_name, data.categorical_feature),
             next((i for i, other in enumerate(sets) if other is data), None),

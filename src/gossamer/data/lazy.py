@@ -15,6 +15,7 @@ from gossamer.data.builders import from_subset
 from gossamer.data.builders.build import build
 from gossamer.data.built import BuiltData, GivenRows, TakenColumns, freed, not_in_memory
 from gossamer.data.categories.categorical import categorical_columns, read_asked
+from gossamer.data.chunks.program_source import SequenceSource, find_chunks
 from gossamer.data.files import is_binary_dataset
 from gossamer.data.labels.queries import check_query
 from gossamer.data.labels.row_fields import check_field, known_field
@@ -24,12 +25,16 @@ from gossamer.data.table.matrix import as_table
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError
+from gossamer.logger import warn
 from gossamer.params import BINNING_PARAMS, TABLE, Params, resolve
 from gossamer.params.check_method import keeps_raw_values
 
 _FIELDS: Final = ("label", "weight", "init_score", "group", "position", "feature_weights")
 Names = Sequence[str] | Literal["auto"]
 Categorical = Sequence[str | int] | str | None
+
+# Parameters that do nothing where a reference has the bins.
+_OF_BINS: Final = frozenset(BINNING_PARAMS) - {"categorical_feature"}
 
 
 @dataclass(eq=False)
@@ -108,7 +113,10 @@ class LazyData:
         if self.parent is not None:
             assert self.rows is not None
             return from_subset.build(request, self.parent.build(), self.rows)
-        return build(request, None if self.reference is None else self.reference.build())
+        reference = None if self.reference is None else self.reference.build()
+        if reference is not None:
+            _warn_of_overridden(params, reference.source.params)
+        return build(request, reference)
 
     def _unbuild(self) -> None:
         """Become a request again, because of a change after which the bins must be made again."""
@@ -325,10 +333,13 @@ class LazyData:
             return self.given
         found = self.given_rows()  # before a build releases it
         parent = self.parent.build()
-        if parent.source.kind == "chunks":
-            raise not_in_memory("get_data() of a subset")
         if found is None or found.rows is None:
             raise freed("get_data()")
+        if parent.source.kind == "chunks":
+            source = find_chunks(found.data)
+            if not isinstance(source, SequenceSource):
+                raise not_in_memory("get_data() of a subset")
+            return source.take(found.rows)
         if hasattr(found.data, "iloc"):  # a pandas frame stays one
             return found.data.iloc[found.rows]
         if is_sparse(found.data) and found.data.format in ("csr", "csc"):
@@ -350,6 +361,17 @@ class LazyData:
             if built.field(name) is not None:
                 facts[name] = "yes"
         return facts
+
+
+def _warn_of_overridden(own: Params, of_reference: Params) -> None:
+    """Warn of parameters about bins that do nothing, because the reference has the bins."""
+    names = [name for name in own.given if name in _OF_BINS]
+    overridden = {name: own[name] for name in names if own[name] != of_reference[name]}
+    if overridden:
+        warn(
+            f"Overriding parameters by those of the reference: got {overridden}, expected "
+            f"{ {name: of_reference[name] for name in overridden} }. Its bins are used."
+        )
 
 
 def _are_same(some: Mapping[str, Any], others: Mapping[str, Any]) -> bool:

@@ -66,7 +66,7 @@ class AllRowsTable(BinnedTable):
 class AllRowsGrower(OwnRowsGrower):
     """Grows the same trees on all workers, each of which has all rows."""
 
-    def _sums(self, group: Group) -> Any:
+    def _sums(self, group: Group, top_k: int) -> Any:
         return _NoSums(group)
 
     def _check(self, gradient: npt.NDArray[np.float32]) -> None:
@@ -82,6 +82,7 @@ class _NoSums:
     """Sums over all workers where each of them has all rows: its own."""
 
     has_all_rows = True
+    top_k = 0
 
     def __init__(self, group: Group) -> None:
         self.rank, self.size, self.exchange = group.rank, group.size, group.exchange

@@ -41,6 +41,7 @@ class ChunkedShards(NamedChunkedTable):
         chunks: The chunks of this worker: arrays, sparse matrices or frames.
         reference: Names and levels of the training data, for validation data.
         keeps_own_rows: See `ShardedTable`.
+        top_k: See `Shard`.
 
     Attributes:
         n_rows: Rows of all workers.
@@ -56,6 +57,7 @@ class ChunkedShards(NamedChunkedTable):
         reference: tuple[Sequence[str], Levels | None] | None = None,
         *,
         keeps_own_rows: bool = False,
+        top_k: int = 0,
     ) -> None:
         self._group, self._keeps_own_rows = group, keeps_own_rows
         self._chunks = [chunk for chunk in chunks if chunk.shape[0] > 0]
@@ -78,7 +80,7 @@ class ChunkedShards(NamedChunkedTable):
             order = None if self.names is None else match_names(reference[0], self.names)
             self.names = list(reference[0])
         self._own = self._look(order, self.levels)
-        self._shard = Shard.from_counts(group, self._counts)
+        self._shard = Shard.from_counts(group, self._counts, top_k)
         self._begin = sum(self._counts[: group.rank])
 
     def _look(self, order: list[int] | None, levels: Levels | None) -> ChunkedSource | None:

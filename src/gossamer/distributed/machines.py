@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gossamer.distributed.tcp import TcpGroup, connect
 from gossamer.errors import NotSupportedError, ParameterError
-from gossamer.params import CANONICAL, TABLE
+from gossamer.params import CANONICAL, TABLE, Params
 from gossamer.params.coerce import coerce
 
 _NAMES: Final = (
@@ -19,14 +19,13 @@ _NAMES: Final = (
     "time_out",
     "machine_list_filename",
 )
+# Parameters of the learner: no part of the model, as there is no choice on one machine.
+LEARNER: Final = ("tree_learner", "top_k")
 _MINUTE: Final = 60.0
 
 
 def take_network(params: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split off the parameters of the network, by LightGBM's first names.
-
-    Raises:
-        NotSupportedError: If `tree_learner` is "voting".
 
     Example:
         >>> take_network({"workers": "a:1,b:1", "num_leaves": 5})
@@ -38,23 +37,34 @@ def take_network(params: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict
         first = CANONICAL.get(name, name)
         if first in _NAMES:
             network[first] = value
-        elif first == "tree_learner":  # no part of the model: on one machine there is none
-            network[first] = _check_learner(value)
+        elif first in LEARNER:
+            network[first] = coerce(TABLE[first], value, first)
         else:
             others[name] = value
     return network, others
 
 
-def _check_learner(value: Any) -> str:
-    learner = str(coerce(TABLE["tree_learner"], value, "tree_learner"))
-    if learner == "voting":
+def find_top_k(network: Mapping[str, Any], params: Params) -> int:
+    """Return how many features a worker proposes for a leaf; 0: there is no vote.
+
+    Raises:
+        NotSupportedError: If leaves have several values.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> find_top_k({"tree_learner": "voting", "top_k": 5}, resolve({}))
+        5
+        >>> find_top_k({"tree_learner": "data"}, resolve({}))
+        0
+    """
+    if network.get("tree_learner") != "voting":
+        return 0
+    if params.multi_strategy == "multi_output_tree":
         raise NotSupportedError.because(
-            "this tree_learner is not supported on several workers",
-            got=value,
-            expected="data or feature",
-            hint="Leave it out: features are shared out for the search in any case.",
+            "tree_learner=voting cannot be combined with multi_strategy=multi_output_tree",
+            hint='Use tree_learner="data", or one tree for each output.',
         )
-    return learner
+    return int(network.get("top_k", TABLE["top_k"].default))
 
 
 def connect_machines(network: Mapping[str, Any], token: str | None) -> TcpGroup:

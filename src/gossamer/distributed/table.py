@@ -34,13 +34,15 @@ class Shard:
     Attributes:
         group: The workers.
         ends: Where the rows of each worker begin, and at last the number of all rows.
+        top_k: How many features a worker proposes for a leaf; 0: all features are exchanged.
     """
 
     group: Group
     ends: npt.NDArray[np.int64]
+    top_k: int = 0
 
     @classmethod
-    def from_counts(cls, group: Group, counts: Sequence[int]) -> Shard:
+    def from_counts(cls, group: Group, counts: Sequence[int], top_k: int = 0) -> Shard:
         """Move the ends of the workers' rows to the nearest multiples of `BLOCK_ROWS`.
 
         Example:
@@ -51,7 +53,7 @@ class Shard:
         """
         ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         inner = (ends[1:-1] + BLOCK_ROWS // 2) // BLOCK_ROWS * BLOCK_ROWS
-        return cls(group, np.concatenate([[0], np.minimum(inner, ends[-1]), ends[-1:]]))
+        return cls(group, np.concatenate([[0], np.minimum(inner, ends[-1]), ends[-1:]]), top_k)
 
     @property
     def n_rows(self) -> int:
@@ -94,13 +96,15 @@ class Shard:
 class OwnRowsGrower:
     """Grows the same trees on all workers; takes the place of `_native.Grower`."""
 
-    def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, group: Group) -> None:
-        self._native = _native.Grower(bins, vector_leaves, self._sums(group))
+    def __init__(
+        self, bins: _native.BinMatrix, vector_leaves: bool, group: Group, top_k: int = 0
+    ) -> None:
+        self._native = _native.Grower(bins, vector_leaves, self._sums(group, top_k))
         self._group, self._vector_leaves = group, vector_leaves
 
-    def _sums(self, group: Group) -> Any:
+    def _sums(self, group: Group, top_k: int) -> Any:
         """Return the sums over all workers that the native grower asks for."""
-        return _Sums(group)
+        return _Sums(group, top_k)
 
     def _check(self, gradient: npt.NDArray[np.float32]) -> None:
         """Refuse gradients that the trees cannot be grown with."""
@@ -132,7 +136,7 @@ class ShardGrower(OwnRowsGrower):
     """The same for arrays about all rows."""
 
     def __init__(self, bins: _native.BinMatrix, vector_leaves: bool, shard: Shard) -> None:
-        super().__init__(bins, vector_leaves, shard.group)
+        super().__init__(bins, vector_leaves, shard.group, shard.top_k)
         self._shard = shard
 
     def grow(
@@ -185,8 +189,8 @@ class _Sums:
 
     has_all_rows = False
 
-    def __init__(self, group: Group) -> None:
-        self._group = group
+    def __init__(self, group: Group, top_k: int) -> None:
+        self._group, self.top_k = group, top_k
         self.rank, self.size = group.rank, group.size
         self.add, self.keep_largest = group.add, group.keep_largest
         self.exchange = group.exchange
@@ -301,7 +305,7 @@ class OwnRowsTable(BinnedTable):
 
     def make_grower(self, vector_leaves: bool) -> Any:
         """Return what grows the same trees on all workers."""
-        return OwnRowsGrower(self.bins, vector_leaves, self.shard.group)
+        return OwnRowsGrower(self.bins, vector_leaves, self.shard.group, self.shard.top_k)
 
 
 class _Rows:

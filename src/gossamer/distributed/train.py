@@ -18,7 +18,7 @@ from gossamer.data.dataset import Dataset, built_data
 from gossamer.distributed.all_rows import AllRowsSource
 from gossamer.distributed.chunked_shards import ChunkedShards
 from gossamer.distributed.group import Group
-from gossamer.distributed.machines import connect_machines, take_network
+from gossamer.distributed.machines import LEARNER, connect_machines, find_top_k, take_network
 from gossamer.distributed.messages import gather_rows
 from gossamer.errors import NotSupportedError
 from gossamer.metrics import CustomMetric
@@ -86,7 +86,12 @@ class ShardData:
         }
 
     def to_dataset(
-        self, group: Group, reference: Dataset | None = None, *, keeps_own_rows: bool = False
+        self,
+        group: Group,
+        reference: Dataset | None = None,
+        *,
+        keeps_own_rows: bool = False,
+        top_k: int = 0,
     ) -> Dataset:
         """Return the rows of all workers as a data set, of which this worker holds its shard.
 
@@ -94,12 +99,13 @@ class ShardData:
             group: The workers.
             reference: The training data, for validation data.
             keeps_own_rows: Whether labels, too, cover the shard's rows only.
+            top_k: How many features a worker proposes for a leaf; 0: there is no vote.
         """
         like: tuple[Sequence[str], Levels | None] | None = None
         if reference is not None:
             like = (reference.get_feature_name(), reference.levels)
         self.gather(group)
-        pieces = ChunkedShards(group, self.chunks, like, keeps_own_rows=keeps_own_rows)
+        pieces = ChunkedShards(group, self.chunks, like, keeps_own_rows=keeps_own_rows, top_k=top_k)
         fields, self.chunks, self.fields = self.fields, [], {}
         return Dataset(
             pieces,
@@ -187,7 +193,9 @@ def train(
             `machines` (or `machine_list_filename`), `num_machines`, `local_listen_port` and
             `time_out` (minutes) name, as in LightGBM. This process listens on its own address only.
         params: See `gossamer.train`. `tree_learner` is "data", or "feature" where every worker has
-            all rows (in `valid_sets`, too): then the search for splits is shared out alone.
+            all rows (in `valid_sets`, too): then the search for splits is shared out alone. With
+            "voting", workers exchange only the features that they elect (`top_k`): fewer bytes
+            for wide tables, but the model depends on who has which rows.
         train_set: The training rows of this worker.
         num_boost_round: See `gossamer.train`.
         valid_sets: The validation rows of this worker; training data itself may be among them.
@@ -220,7 +228,7 @@ def train(
         with connect_machines(network, token) as machines:
             return train(
                 machines,
-                params | {n: v for n, v in network.items() if n == "tree_learner"},
+                params | {n: v for n, v in network.items() if n in LEARNER},
                 train_set,
                 num_boost_round,
                 valid_sets,
@@ -231,12 +239,13 @@ def train(
                 resume,
             )
     resolved = resolve(params or {}, context="train")
+    top_k = find_top_k(network, resolved)
     if network.get("tree_learner") == "feature":
         data, valid = _with_all_rows(group, resolved, train_set, valid_sets)
     else:
         train_set.gather(group)  # a worker without rows does not know which fields there are
         own = feval is None and keeps_own_rows(resolved, train_set.fields)
-        data = train_set.to_dataset(group, keeps_own_rows=own)
+        data = train_set.to_dataset(group, keeps_own_rows=own, top_k=top_k)
         if init_model is not None or valid_sets:
             built_data(data, resolved)
         valid = [data if rows is train_set else rows.to_dataset(group, data) for rows in valid_sets]

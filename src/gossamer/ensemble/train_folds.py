@@ -31,8 +31,10 @@ from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.model import Model
 from gossamer.model.training.memory import check_folds
 from gossamer.objectives import make_objective
+from gossamer.objectives.binary import as_zero_one
 from gossamer.params import CANONICAL, TABLE, Params, resolve
 from gossamer.params.given import as_dict
+from gossamer.params.traits import Kind
 from gossamer.side_by_side import SideBySide, plan_stretches
 from gossamer.train import Callback, close_callbacks
 
@@ -276,7 +278,10 @@ def _make_record(
     own: Sequence[Mapping[str, Any]],
 ) -> FoldRecord:
     """Put together what the members know about the rows that they held out."""
-    n_outputs, targets = trained[0].model.objective.n_outputs, built.targets
+    objective, targets = trained[0].model.objective, built.targets
+    n_outputs = objective.n_outputs
+    if objective.traits.kind is Kind.BINARY:
+        targets = as_zero_one(targets)  # the record has classes
     rounds = [member.model.forest.n_rounds for member in trained]
     held_out = [member.held_out.reshape(n_outputs, -1) for member in trained]
     return FoldRecord(

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from gossamer import _native
 from gossamer.cuda.arrays import DeviceArray, find_device_array, to_host
 from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
@@ -344,6 +345,8 @@ class TrainedModel(OutOfFold):
             row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
             n_columns = model.n_columns if source.is_columnar else 0
             Budget(options.max_memory).check_prediction(source.n_rows, n_columns, row_bytes)
+            if options.max_memory > 0:
+                _native.release_kept_pages()  # of a training that may go on later
 
             def predict_part(table: Table) -> Any:
                 return self._predict_table(table, options, pred_contrib=wants)

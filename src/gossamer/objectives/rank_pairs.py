@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.data import Targets
+from gossamer.errors import ParameterError
 from gossamer.objectives.base import Gradients, Objective, State, random_key
 from gossamer.objectives.rank_labels import Gains, check_labels, check_queries
 from gossamer.params import Params
@@ -23,6 +25,10 @@ _HESSIAN_FACTOR: Final = 2.0
 _HESSIAN_FLOOR: Final = 1e-16
 # XGBoost's: first rows to pair, or pairs to draw for each row.
 _PAIRS: Final = {"topk": 32, "mean": 1}
+# XGBoost's: places of a query whose bias is learned where pairs are drawn.
+_MOST_PLACES: Final = 32
+# XGBoost's: costs below are not divided by.
+_SMALLEST_COST: Final = 1e-16
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,22 @@ class PairRanking(Objective):
     With positions, a bias of each position is added to the scores and learned with the trees, so
     that the trees need not explain what rows gained by being shown early.
 
+    With `lambdarank_unbiased` rows were shown in their order within a query. A pair is divided by
+    how likely its rows were clicked, and not clicked, at their places, compared with the first
+    place; after each round these ratios follow from the losses of the pairs by place (Unbiased
+    LambdaMART).
+
     Attributes:
         seed: Seed of pairs that are drawn.
         learning_rate: Of the position biases.
         bias_penalty: On the position biases, per row.
         pairs: Knows queries, labels and their gains; None in a model that was loaded.
         key: Of the random numbers of a round.
-        bias: By position; None: positions are not known.
+        bias: By position; None: positions are not known. Of unbiased pairs: the ratios of the
+            better rows by place, then of the worse rows.
+        n_places: Places whose ratios are learned; 0: pairs count as they are.
+        exponent: Of the ratios, 1 / (1 + `lambdarank_bias_norm`).
+        costs: Losses of the pairs of a round, as `bias` is.
     """
 
     default_metric: ClassVar[str | None] = "ndcg"
@@ -49,6 +64,9 @@ class PairRanking(Objective):
     pairs: _native.LambdaRank | None = field(default=None, compare=False, repr=False)
     key: int = field(default=0, compare=False, repr=False)
     bias: State = field(default=None, compare=False, repr=False)
+    n_places: int = field(default=0, compare=False, repr=False)
+    exponent: float = field(default=1.0, compare=False, repr=False)
+    costs: State = field(default=None, compare=False, repr=False)
 
     @classmethod
     def from_params(cls, params: Params, targets: Targets) -> PairRanking:
@@ -62,6 +80,8 @@ class PairRanking(Objective):
             params.learning_rate,
             params.lambdarank_position_bias_regularization,
             _native.LambdaRank(targets.label, queries, n_threads=n_threads, **rules),
+            n_places=_count_places(params, targets, queries, rules),
+            exponent=1 / (1 + params.lambdarank_bias_norm),
         )
 
     @classmethod
@@ -90,11 +110,14 @@ class PairRanking(Objective):
 
     def start_state(self, targets: Targets) -> State:
         """Return the biases of the positions: none yet."""
+        if self.n_places:
+            return np.ones(2 * self.n_places)
         return None if targets.position is None else np.zeros(len(targets.positions))
 
     def for_round(self, n_round: int, state: State) -> PairRanking:
         """Return the same with the random numbers and the biases of a round."""
-        return replace(self, key=random_key(self.seed, n_round), bias=state)
+        costs = np.zeros(2 * self.n_places) if self.n_places else None
+        return replace(self, key=random_key(self.seed, n_round), bias=state, costs=costs)
 
     def fill_gradients(
         self, score: npt.NDArray[np.float64], targets: Targets, out: Gradients, n_threads: int
@@ -105,7 +128,9 @@ class PairRanking(Objective):
             score,
             targets.weight,
             targets.position,
-            self.bias,
+            None if self.n_places else self.bias,
+            self.bias if self.n_places else None,
+            self.costs,
             self.key,
             out.gradient,
             out.hessian,
@@ -114,6 +139,8 @@ class PairRanking(Objective):
 
     def next_state(self, state: State, targets: Targets, gradients: Gradients) -> State:
         """Return the biases after a Newton step on the gradients of a round."""
+        if self.n_places:
+            return self._next_ratios(state)
         if state is None or targets.position is None:
             return None
         assert gradients.hessian is not None
@@ -124,6 +151,30 @@ class PairRanking(Objective):
         step = slope / (curvature + _SMALLEST_CURVATURE)
         biases: State = state - self.learning_rate * step
         return biases
+
+    def _next_ratios(self, state: State) -> State:
+        assert state is not None and self.costs is not None
+        ratios, costs = state.reshape(2, -1), self.costs.reshape(2, -1)
+        first = costs[:, :1]
+        has_first = first >= _SMALLEST_COST
+        found = (costs / np.where(has_first, first, 1.0)) ** self.exponent
+        return np.where(has_first, found, ratios).ravel()
+
+
+def _count_places(
+    params: Params, targets: Targets, queries: npt.NDArray[np.int64], rules: Mapping[str, Any]
+) -> int:
+    if not params.lambdarank_unbiased:
+        return 0
+    if targets.position is not None:
+        raise ParameterError.because(
+            "lambdarank_unbiased takes the order of rows within their query for the order in which "
+            "they were shown",
+            got="lambdarank_unbiased=True and a data set with position",
+            expected="one of the two",
+        )
+    longest = int(np.diff(queries).max())
+    return min(longest, _MOST_PLACES if rules["n_drawn"] else int(rules["n_top"]))
 
 
 def xgboost_rules(params: Params, delta: _native.PairDelta, gains: Gains) -> dict[str, Any]:

@@ -99,6 +99,8 @@ class ParamFields:
     lambdarank_num_pair_per_sample: int | None
     lambdarank_normalization: bool
     lambdarank_score_normalization: bool
+    lambdarank_unbiased: bool
+    lambdarank_bias_norm: float
     ndcg_exp_gain: bool
 
     # Metric

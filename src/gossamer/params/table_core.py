@@ -133,14 +133,14 @@ CORE: Final = (
         "enum",
         "serial",
         "How the work on one tree is shared between machines: each has some of the rows (`data`), "
-        "or all of them (`feature`). No effect on one machine.",
+        "or all of them (`feature`); with `voting`, they exchange features that `top_k` elects. "
+        "No effect on one machine.",
         choices={
             "serial": (),
             "feature": ("feature_parallel",),
             "data": ("data_parallel",),
             "voting": ("voting_parallel",),
         },
-        unsupported=("voting",),
     ),
     _core(
         "num_threads",

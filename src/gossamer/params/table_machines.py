@@ -28,7 +28,8 @@ NETWORK: Final = (
         ("topk",),
         "int",
         20,
-        "Accepted, no effect. Features each machine proposes to a voting learner.",
+        "For `tree_learner=voting`: features that each machine proposes for a leaf. The cells of "
+        "the `2 * top_k` features with the most votes are exchanged.",
         low=1,
     ),
     _network(

@@ -27,6 +27,7 @@ OBJECTIVE: Final = (
         "Number of classes: above 1 for `multiclass`, `multi:softmax` and `multiclassova`, 1 for "
         "others; a custom objective may have either.",
         low=1,
+        high=1000000,
     ),
     _objective(
         "is_unbalance",
@@ -257,6 +258,22 @@ OBJECTIVE: Final = (
         True,
         "For `rank:ndcg`, `rank:pairwise` and `rank:map`: pairs count less the further apart their "
         "scores are.",
+    ),
+    _objective(
+        "lambdarank_unbiased",
+        (),
+        "bool",
+        False,
+        "For ranking by pairs: rows of a query are in the order in which they were shown, and the "
+        "bias of each place is learned with the trees.",
+    ),
+    _objective(
+        "lambdarank_bias_norm",
+        (),
+        "float",
+        1.0,
+        "With `lambdarank_unbiased`: how much the biases are pulled towards 1, 0: not at all.",
+        low=0,
     ),
     _objective(
         "ndcg_exp_gain",

@@ -129,6 +129,7 @@ class TreeGrower:
             )
         self._native = table.make_grower(self.has_vector_leaves)
         self._samples = SampleGrower(table.bins)
+        self._pages = _native.PageKeeper(table.bins)
         self.device: DeviceTrainer | None = None  # where trees grow; None: on the CPU
         self.set_params(params)
         if params.device_type != "cpu":
@@ -195,6 +196,8 @@ class TreeGrower:
         if splits_by_value(params) and self._sorted is None:
             self._sort_columns()
         self._settings = [self._make_settings(k) for k in range(self._objective.n_outputs)]
+        histograms = self._settings[0].max_histogram_bytes
+        self._pages.keep(Budget.of(params).kept_bytes(params, self._held, histograms))
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
         fractions = (
@@ -278,7 +281,7 @@ class TreeGrower:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
         settings.max_histogram_bytes = Budget.of(self._params).histogram_bytes(
-            self._table.bins, self._held, settings.max_histogram_bytes
+            self._table.bins, self._held, settings.max_histogram_bytes, settings.num_leaves
         )
         if self._proposals is not None:
             settings.proposals = self._proposals
@@ -371,13 +374,18 @@ class TreeGrower:
         """
         settings = self.settings_of(n_round, n_set)
         rows = None if bag is None else bag.inside
+        label = targets.label if self.refits_leaves else None
         if self.device is not None:
-            trees = self.device.grow(gradients, rows, settings)
-            for tree, output in zip(trees, np.split(score, len(trees)), strict=True):
-                if tree.n_leaves > 1:
+            from gossamer.cuda.grower import Refit
+
+            refit = None if label is None else Refit(gradients.hessian, label, score, n_threads)
+            trees = self.device.grow(gradients, rows, settings, refit)
+            for own, tree, output in zip(settings, trees, np.split(score, len(trees)), strict=True):
+                if own.refit and tree.n_leaves > 1 and bag is not None:
+                    self._table.add_tree(tree, output, n_threads, bag.outside)
+                elif not own.refit and tree.n_leaves > 1:
                     self._table.add_tree(tree, output, n_threads)
             return trees
-        label = targets.label if self.refits_leaves else None
         if rows is not None and self.gathers(len(rows)):
             trees = self._samples.grow(gradients, rows, self._settings, label, score, n_threads)
         else:

@@ -2,6 +2,6 @@
 
 from gossamer.tune.prune import PruningCallback
 from gossamer.tune.search import SearchResult, search
-from gossamer.tune.space import default_space
+from gossamer.tune.space import default_space, starting_points
 
-__all__ = ["PruningCallback", "SearchResult", "default_space", "search"]
+__all__ = ["PruningCallback", "SearchResult", "default_space", "search", "starting_points"]

@@ -10,6 +10,7 @@ from gossamer.callbacks import early_stopping
 from gossamer.cv import cv
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, check_dataset
+from gossamer.ensemble.train_folds import train_folds
 from gossamer.errors import ParameterError
 from gossamer.model import Booster
 from gossamer.model.training.evaluate import training_of
@@ -17,7 +18,7 @@ from gossamer.params import CANONICAL, TABLE, resolve
 from gossamer.params.coerce import coerce
 from gossamer.train import train
 from gossamer.tune.prune import PruningCallback, import_optuna
-from gossamer.tune.space import default_space
+from gossamer.tune.space import default_space, starting_points
 
 Space = Callable[[Any, Dataset], Mapping[str, Any]]
 
@@ -50,6 +51,17 @@ class SearchResult:
         """
         return train(self.params, self.data, self.n_rounds, **arguments)
 
+    def train_folds(self, nfold: int = 8, **arguments: Any) -> Booster:
+        """Train a member with the best parameters for each fold, and return their average.
+
+        Each member stops on the rows of its own fold, so that `n_rounds` does not matter.
+
+        Args:
+            nfold: Number of folds.
+            **arguments: Of `gossamer.train_folds`, such as `repeats` and `calibration`.
+        """
+        return train_folds(self.params, self.data, nfold=nfold, **arguments)
+
 
 def search(
     params: Mapping[str, Any] | None,
@@ -69,7 +81,8 @@ def search(
     """Search for good parameters.
 
     Every trial trains with early stopping, on the validation set or in cross-validation, and is
-    given up when it falls behind the trials before it. It needs Optuna:
+    given up when it falls behind the trials before it. A new study of `default_space` begins with
+    the defaults and the settings of the presets (`quality`). It needs Optuna:
     `pip install "gossamer[tune]"`.
 
     Args:
@@ -134,6 +147,9 @@ def search(
                 sampler=optuna.samplers.TPESampler(seed=seed),
                 pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=20),
             )
+            if space is default_space:
+                for point in starting_points(train_set)[:n_trials]:
+                    study.enqueue_trial(point)
         study.optimize(
             trials.run, n_trials=n_trials, timeout=timeout, show_progress_bar=show_progress
         )

@@ -50,6 +50,16 @@ def test_a_data_set_has_the_parameters_of_its_reference(library: Any) -> None:
 
 
 @pytest.mark.parametrize("library", [lgb, lightgbm])
+def test_the_parameters_of_the_reference_win_with_a_warning(library: Any) -> None:
+    train_set = library.Dataset(X, Y, params={"max_bin": 33, "verbose": -1})
+    params = {"max_bin": 15, "verbose": -1}
+    with pytest.warns(UserWarning, match="Overriding"):
+        valid_set = library.Dataset(X, Y, reference=train_set, params=params).construct()
+    assert valid_set.get_params() == {"max_bin": 33}
+    assert valid_set.feature_num_bin(0) == train_set.feature_num_bin(0) > 15
+
+
+@pytest.mark.parametrize("library", [lgb, lightgbm])
 def test_those_of_a_file_win(library: Any) -> None:
     data = library.Dataset(X, Y, params={"verbose": -1})
     text = library.train({"num_leaves": 5, "verbose": -1}, data, 2).model_to_string()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +186,24 @@ def test_external_memory_refuses_what_needs_a_table(tmp_path: Path) -> None:
     text = [{"data": pandas.DataFrame({"a": ["x", "y"]}), "label": [0, 1]}]
     with pytest.raises(DataError, match="enable_categorical"):
         ours.ExtMemQuantileDMatrix(batches_of(ours, text))
+
+
+def test_damaged_files_of_a_dmatrix(tmp_path: Path) -> None:
+    """Cut off, with a changed byte, with a password, or with names that are not text."""
+    path = tmp_path / "data.buffer"
+    ours.DMatrix(np.eye(9), np.arange(9)).save_binary(path)
+    content = path.read_bytes()
+    encrypted = bytearray(content)
+    for header, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        encrypted[content.index(header) + place] |= 1
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    facts = json.loads(arrays["facts"].tobytes())
+    arrays["facts"] = np.frombuffer(json.dumps({**facts, "feature_names": 5}).encode(), np.uint8)
+    np.savez(tmp_path / "names.npz", **arrays)
+    damaged = [bytes(encrypted), (tmp_path / "names.npz").read_bytes()]
+    damaged += [content[: len(content) * i // 20] for i in range(1, 20)]
+    for wrong in damaged:
+        path.write_bytes(wrong)
+        with pytest.raises(DataError, match="cannot be read as a DMatrix"):
+            ours.DMatrix(path)

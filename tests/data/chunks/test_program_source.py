@@ -220,3 +220,10 @@ def test_chunks_are_let_go() -> None:
     kept = gs.Dataset([MATRIX], LABEL, free_raw_data=False).construct()
     assert kept.get_data()[0] is MATRIX
     assert gs.train({**PARAMS, "max_bin": 9}, kept, 1).num_trees() == 1
+
+
+@pytest.mark.parametrize("parts", [Rows(MATRIX), [Rows(MATRIX[:123]), Rows(MATRIX[123:])]])
+def test_rows_of_a_subset(parts: Any) -> None:
+    data = gs.Dataset(parts, LABEL, free_raw_data=False).construct()
+    rows = [3, 122, 123, 499]
+    np.testing.assert_array_equal(data.subset(rows).construct().get_data(), MATRIX[rows])

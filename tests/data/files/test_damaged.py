@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import gossamer as gs
+from gossamer.data.files import columnar
+from gossamer.data.files.columnar import ParquetFiles
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 
 # Reads many damaged copies of a file; what is not an error of ours is printed.
 PROGRAM = """
@@ -80,6 +89,83 @@ def test_compressed_text(tmp_path: Path, name: str) -> None:
     path.write_bytes(content)
     with pytest.raises(gs.DataError, match=rf"{name}' cannot be read \("):
         gs.Dataset(path).construct()
+
+
+def zipped(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rows", content)
+    return packed.getvalue()
+
+
+LINES = {"csv": "{},3,{}\n", "svm": "{1} 0:{0} 1:3\n", "jsonl": '{{"a": {}, "y": {}}}\n'}
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zip": zipped}
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("kind", LINES)
+def test_every_kind_of_compression(tmp_path: Path, kind: str, packer: str) -> None:
+    """Cut off anywhere, or with a changed byte: an error that names the file, or a table."""
+    path = tmp_path / f"rows.{kind}.{packer}"
+    rng = np.random.default_rng(0)
+    rows = [
+        LINES[kind].format(round(value, 3), i % 2) for i, value in enumerate(rng.normal(size=99))
+    ]
+    content = PACKERS[packer]("".join(rows).encode())
+    n_errors = 0
+    for i in range(120):
+        damaged = bytearray(content)
+        place = len(content) * i // 120
+        if i % 2:
+            del damaged[place:]
+        else:
+            damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            gs.Dataset(path).construct()
+        except gs.DataError as error:
+            n_errors += str(path) in str(error)
+    assert n_errors > 60
+
+
+def test_a_zip_archive_with_a_password(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv.zip"
+    content = bytearray(zipped(b"1,2\n" * 9))
+    content[6] |= 1  # "encrypted", in the file's header and in the directory
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    with pytest.raises(gs.DataError, match=r"rows.csv.zip' cannot be read \(.*encrypted"):
+        gs.Dataset(path).construct()
+
+
+@pytest.mark.parametrize("said", ['{"index_columns": 5}', "[]", "[" * 10_000, "\xff", "{}"])
+def test_what_pandas_would_not_write(tmp_path: Path, said: str) -> None:
+    table = pa.table({"a": [1.0, 2.0, 3.0] * 10, "y": [0, 1, 1] * 10})
+    table = table.replace_schema_metadata({"pandas": said.encode("latin-1")})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    data = gs.Dataset(tmp_path / "rows.parquet", label="y").construct()
+    assert data.get_feature_name() == ["a"]
+
+
+def test_a_description_by_pandas_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has an entry for every column: read once for each, wide files took hours."""
+    read = []
+    load = columnar.json.loads
+    monkeypatch.setattr(columnar.json, "loads", lambda text: (read.append(1), load(text))[1])
+    names = [f"column {i}" for i in range(300)]
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 300)), columns=names)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    assert ParquetFiles([tmp_path / "rows.parquet"]).names == names
+    assert len(read) == 1
+
+
+def test_names_in_json_lines_that_are_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"\xdea": 1.5, "y": 0}\n' * 20)
+    with pytest.raises(gs.DataError, match=r"rows.jsonl' cannot be read \(.*utf-8"):
+        gs.Dataset(path, label="y").construct()
 
 
 def test_names_that_are_no_utf8(tmp_path: Path) -> None:

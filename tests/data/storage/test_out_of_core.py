@@ -53,6 +53,7 @@ def pages_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[PagesOf]:
         monkeypatch.setattr(Budget, "holds_table", lambda *_: False)
         monkeypatch.setattr(Budget, "holds_validation", lambda *_: False)
         monkeypatch.setattr(Budget, "page_rows", lambda *_: page_rows)
+        monkeypatch.setattr(Budget, "kept_bytes", lambda *_: 0)  # each pass reads all of them
 
     yield choose
 
@@ -183,6 +184,55 @@ def test_a_training_goes_on_with_scores_in_files(
     pages_of(8192)
     assert run(max_memory="1GB") == expected
     assert rows_in_files[-1]
+
+
+@pytest.mark.parametrize("n_kept", [1, 2, 100])
+@pytest.mark.parametrize("name", SUPPORTED[::6])
+def test_bytes_with_pages_kept_in_memory(
+    n_kept: int, name: str, pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = bytes_of(CASES[name], 1)
+    pages_of(8192)
+    page_bytes = 8192 * built_data(Dataset(CASES[name].get("table", TABLE))).table.bins.row_bytes
+    monkeypatch.setattr(Budget, "kept_bytes", lambda *_: n_kept * 2 * page_bytes)
+    assert bytes_of(CASES[name], 2, max_memory="1GB") == expected
+
+
+def test_kept_pages_are_read_once(
+    pages_of: PagesOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that changes is not noticed until their memory is needed for something else."""
+    kept_bytes = Budget.kept_bytes
+    pages_of(8192)
+    monkeypatch.setattr(Budget, "kept_bytes", kept_bytes)
+    table = pyarrow.table({**{f"x{i}": X[:, i] for i in range(6)}, "y": Y})
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(table, path)
+    params = {"max_memory": "1GB", "cache_dir": str(tmp_path / "cache"), "verbosity": -1}
+    data = Dataset(path, label="y", params=params)
+    booster = Booster(params, data)
+    booster.update()
+    figures = on_disk(data)
+    assert figures["kept_bytes"] == figures["bytes"]
+    (pages,) = (tmp_path / "cache").iterdir()
+    with open(pages, "r+b") as file:
+        file.write(b"\xff")
+    booster.update()
+    booster.predict(path)
+    assert on_disk(data)["kept_bytes"] == 0
+    with pytest.raises(OSError, match="changed since it was written"):
+        booster.update()
+    del booster
+    gc.collect()
+    assert on_disk(data)["kept_bytes"] == 0
+
+
+def test_memory_that_is_left_keeps_pages() -> None:
+    params = resolve({"max_memory": "1GB"})
+    assert Budget(10**9).kept_bytes(params, 4 * 10**8, 10**8) == 375 * 10**6
+    assert Budget(10**9).kept_bytes(params, 10**9, 10**8) == 0
+    sampled = resolve({"max_memory": "1GB", "bagging_fraction": 0.2, "bagging_freq": 1})
+    assert Budget(10**9).kept_bytes(sampled, 4 * 10**8, 10**8) == 225 * 10**6
 
 
 def test_samples_that_do_not_fit_are_read_page_by_page(
@@ -739,6 +789,102 @@ def test_the_system_refuses_space_for_scores() -> None:
         _native.RowFile(file.fileno(), 1000)
     with pytest.raises(ValueError, match="at least one byte"):
         _native.RowFile(0, 0)
+
+
+LOST_SCORES = """
+import os, sys
+import numpy as np
+from gossamer import Booster, Dataset, _native, train
+from gossamer.data.storage.budget import Budget
+from gossamer.model.training import prepared
+from gossamer.model.training.memory import Placement
+
+Budget.holds_table = lambda *_: False
+Budget.page_rows = lambda *_: 8192
+place_rows, row_file, opened = prepared.place_rows, _native.RowFile, []
+prepared.place_rows = lambda *a, **b: Placement(place_rows(*a, **b).held, True)
+
+def open_row_file(descriptor, n_bytes):
+    opened.append(os.dup(descriptor))
+    return row_file(descriptor, n_bytes)
+
+_native.RowFile = open_row_file
+X = np.random.default_rng(0).normal(size=(100_000, 4))
+data = Dataset(X, X[:, 0] * X[:, 1] > 0)
+params = {"objective": "binary", "max_memory": "1GB", "verbosity": -1, **eval(sys.argv[2])}
+booster = Booster(params, data)
+booster.update()
+text = booster.model_to_string()
+os.ftruncate(opened[int(sys.argv[1])], 100_000)
+for call in (booster.update, booster.eval_train, booster.update):
+    try:
+        call()
+    except OSError as error:
+        print(error)
+assert booster.model_to_string() == text
+again = Booster(params, data)
+again.update()
+assert again.model_to_string() == text
+print(len(opened))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="cuts off a file that is mapped")
+@pytest.mark.parametrize("params", [{}, {"bagging_fraction": 0.3}], ids=str)
+@pytest.mark.parametrize("n_file", range(4))
+def test_files_of_scores_that_are_lost(n_file: int, params: dict[str, Any]) -> None:
+    """Scores, rounded gradients, gradients and hessians: an error, and the process lives on."""
+    command = [sys.executable, "-c", LOST_SCORES, str(n_file), str(params)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *errors, n_opened = done.stdout.splitlines()
+    assert len(errors) == 3
+    assert n_opened == "8"
+    for error in errors:
+        assert "was cut off during training" in error
+        assert "continue it with init_model" in error
+
+
+PARTS_OF_FILES = """
+import re, threading, time
+from pathlib import Path
+import numpy as np
+from gossamer import Booster, Dataset
+from gossamer.data.storage.budget import Budget
+from gossamer.model.training import prepared
+from gossamer.model.training.memory import Placement
+
+Budget.holds_table = lambda *_: False
+place_rows = prepared.place_rows
+prepared.place_rows = lambda *a, **b: Placement(place_rows(*a, **b).held, True)
+
+def mapped():
+    return int(re.search(r"RssFile:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+X = np.random.default_rng(0).normal(size=(4_000_000, 2)).astype(np.float32)
+params = {"max_memory": "400MB", "num_leaves": 63, "verbosity": -1, "num_threads": 2}
+booster = Booster(params, Dataset(X, X[:, 0] * X[:, 1], params=params))
+base, most = mapped(), 0
+
+def watch():
+    global most
+    while True:
+        most = max(most, mapped())
+        time.sleep(0.001)
+
+threading.Thread(target=watch, daemon=True).start()
+for _ in range(3):
+    booster.update()
+print(most - base)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_parts_of_files_in_memory() -> None:
+    """The scores have 32 MB. Nodes that are expanded but not used leave rows of leaves unsorted."""
+    command = [sys.executable, "-c", PARTS_OF_FILES]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert 0 < int(done.stdout) <= 16e6
 
 
 SMALL_DISK = """

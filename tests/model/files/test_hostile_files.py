@@ -64,6 +64,11 @@ def _arrays(**arrays_: Any) -> Change:
     return lambda arrays, facts: arrays.update(arrays_)
 
 
+def _odd_members(arrays: dict[str, Any], facts: dict[str, Any]) -> None:
+    members = [{"num_leaves": "many"} for _ in facts["folds"]["member_parameters"]]
+    facts["folds"] = {**facts["folds"], "member_parameters": members}
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
     [
@@ -109,6 +114,25 @@ def _arrays(**arrays_: Any) -> Change:
             _facts(objective={"name": "reg_sqrt", "objective": "reg_sqrt"}),
             "objective cannot be read",
         ),
+        # Few bytes that claim any number of rows, for which memory was taken later.
+        (
+            "folds",
+            _arrays(**{"folds.label": np.empty((0, 2**33), np.float32)}),
+            "rows of the folds have no labels",
+        ),
+        # Once an IndexError of predict_set().
+        (
+            "folds, sigmoid",
+            _number("folds.label", 7.0),
+            "a label of the folds is not a class",
+        ),
+        (
+            "folds",
+            _odd_members,
+            "parameters cannot be used",
+        ),
+        # Times the number of members, which a member's own values are, this is infinite.
+        ("folds", _number("leaf_value", 1e308), "leaf value is not finite"),
         # Once an error of division.
         (
             "parallel",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,12 +12,14 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.data import as_table
+from gossamer.data.files.file_kinds import UNREADABLE
 from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError, NotSupportedError
 from gossamer.files import write_atomically
 
 _MAGIC: Final = b"PK\x03\x04"
 _SPARSE: Final = ("data", "indices", "indptr")
+_NAMES: Final = ("feature_names", "feature_types")
 
 
 def save(
@@ -71,15 +72,25 @@ def load(path: Path) -> tuple[Any, dict[str, Any]]:
             arrays = {name: file[name] for name in file.files}
         facts = json.loads(arrays.pop("facts").tobytes())
         fields = {name[6:]: values for name, values in arrays.items() if name[:6] == "field_"}
-        fields |= {name: facts[name] for name in ("feature_names", "feature_types") if facts[name]}
+        fields |= {name: _texts(facts[name], name) for name in _NAMES if facts[name]}
         if "table" in arrays:
             return arrays["table"], fields
         from scipy.sparse import csr_matrix
 
         parts = tuple(arrays[f"table_{part}"] for part in _SPARSE)
         return csr_matrix(parts, shape=tuple(facts["shape"])), fields
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile) as error:
+    except (
+        *UNREADABLE,
+        *(ValueError, KeyError, TypeError, AttributeError, OverflowError),
+        *(RuntimeError, MemoryError),  # it is encrypted; shapes that no array can have
+    ) as error:
         raise DataError.because(
             f"the file {os.fspath(path)!r} cannot be read as a DMatrix ({error})",
             expected="a file that DMatrix.save_binary() wrote",
         ) from None
+
+
+def _texts(found: Any, name: str) -> list[str]:
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise ValueError(f"{name} is not a list of strings")
+    return found

@@ -355,7 +355,8 @@ class Booster(FittedModel):
     def save_config(self) -> str:
         """Return the parameters as JSON, in XGBoost's sections."""
         model = None if self._core is None else self.model
-        return write_config(self._params, facts_of(self._params, model))
+        learned = None if self._now is None else self._now.learned()
+        return write_config(self._params, facts_of(self._params, model), learned)
 
     def load_config(self, config: str) -> None:
         """Take parameters that `save_config` returned, here or in XGBoost.

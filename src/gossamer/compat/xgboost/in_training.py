@@ -65,6 +65,14 @@ class InTraining:
         assert training is not None
         return training
 
+    def learned(self) -> dict[str, list[float]]:
+        """Return the ratios of position bias by XGBoost's names, if they are learned."""
+        training = self.training
+        if not training.params.lambdarank_unbiased or training.states[-1] is None:
+            return {}
+        better, worse = training.states[-1].reshape(2, -1).tolist()
+        return {"ti+": better, "tj-": worse}
+
     def _call_function(self, score: npt.NDArray[np.float32], data: DMatrix) -> tuple[Any, Any]:
         assert self.function is not None
         return self.function(score, data)

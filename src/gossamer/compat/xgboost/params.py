@@ -76,6 +76,8 @@ RENAMED: Final = {
     "lambdarank_num_pair_per_sample": "lambdarank_num_pair_per_sample",
     "lambdarank_normalization": "lambdarank_normalization",
     "lambdarank_score_normalization": "lambdarank_score_normalization",
+    "lambdarank_unbiased": "lambdarank_unbiased",
+    "lambdarank_bias_norm": "lambdarank_bias_norm",
     "ndcg_exp_gain": "ndcg_exp_gain",
 }
 
@@ -123,7 +125,6 @@ _NO_EFFECT: Final = (
     "opt_dense_col",
     "debug_synchronize",
     "fail_on_invalid_gpu_id",
-    "lambdarank_bias_norm",
     "use_rmm",
     "use_cuda_async_pool",
 )
@@ -134,7 +135,6 @@ _ONLY: Final[Mapping[str, Any]] = {
     "updater": "",
     "refresh_leaf": 1,
     "default_direction": "learn",
-    "lambdarank_unbiased": False,
     "seed_per_iteration": False,
     "normalize_type": "tree",
     "one_drop": 0,

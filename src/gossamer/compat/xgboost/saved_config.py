@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gossamer.compat.xgboost.metrics import default_metric
@@ -72,9 +72,12 @@ _OBJECTIVES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "rank:": (
         "lambdarank_param",
         {
+            "lambdarank_bias_norm": "1",
             "lambdarank_normalization": "1",
             "lambdarank_num_pair_per_sample": "32",
             "lambdarank_pair_method": "topk",
+            "lambdarank_score_normalization": "1",
+            "lambdarank_unbiased": "0",
             "ndcg_exp_gain": "1",
         },
     ),
@@ -102,12 +105,17 @@ def facts_of(params: Mapping[str, Any], model: Model | None) -> dict[str, str]:
     return facts
 
 
-def write_config(params: Mapping[str, Any], facts: Mapping[str, str]) -> str:
+def write_config(
+    params: Mapping[str, Any],
+    facts: Mapping[str, str],
+    learned: Mapping[str, Sequence[float]] | None = None,
+) -> str:
     """Return parameters as JSON.
 
     Args:
         params: What `read_params` returned.
         facts: What is known of the model: numbers of columns and the like.
+        learned: What the objective has learned, by its name in XGBoost.
 
     Example:
         >>> found = json.loads(write_config({"eta": 0.1}, {"num_feature": "4"}))
@@ -134,7 +142,11 @@ def write_config(params: Mapping[str, Any], facts: Mapping[str, str]) -> str:
                 "learner_model_param": dict(facts),
                 "learner_train_param": _section(_LEARNER, params),
                 "metrics": [{"name": metric} for metric in metrics if isinstance(metric, str)],
-                "objective": {"name": objective, name: _section(defaults, params)},
+                "objective": {
+                    "name": objective,
+                    name: _section(defaults, params),
+                    **(learned or {}),
+                },
             },
             "version": _VERSION,
         },

@@ -9,6 +9,7 @@ from collections.abc import Sequence as PlainSequence
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gossamer.data.chunks.source import Source, select
 from gossamer.data.table.frames import frame_names, is_frame, is_pandas
@@ -123,6 +124,18 @@ class SequenceSource(Source):
                 expected=f"({end - begin}, columns)",
             )
         return rows
+
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return some of the rows."""
+        ends = np.cumsum([len(part) for part in self._parts])
+        places = np.searchsorted(ends, rows, side="right")
+        begins = ends - [len(part) for part in self._parts]
+        return np.stack(
+            [
+                np.asarray(self._parts[place][int(row - begins[place])])
+                for place, row in zip(places, rows, strict=True)
+            ]
+        )
 
     def read(self, columns: PlainSequence[int] | None = None) -> Iterator[Any]:
         """Read all rows, `batch_size` at a time."""

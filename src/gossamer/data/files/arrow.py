@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from gossamer.data.files.file_kinds import UNREADABLE
 from gossamer.data.table.names import listing
 from gossamer.errors import DataError
 
@@ -46,7 +48,7 @@ def reading_from(what: str) -> Iterator[None]:
     damaged = (pyarrow.ArrowInvalid, pyarrow.ArrowMemoryError, UnicodeDecodeError)
     try:
         yield
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pyarrow.ArrowException, *UNREADABLE, UnicodeDecodeError) as error:
         if isinstance(error, pyarrow.ArrowMemoryError) and not _is_absurd(error):
             raise
         reason = getattr(error, "strerror", None) or str(error)
@@ -68,7 +70,7 @@ def check_columns(what: str, names: Sequence[str]) -> None:
     Raises:
         DataError: If two have.
     """
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:
         raise DataError.because(
             f"{what} has columns of the same name: {listing(twice)}",
@@ -84,8 +86,9 @@ def check_same_columns(
     Raises:
         DataError: If it has others.
     """
-    missing = [name for name in expected if name not in set(names)]
-    extra = [name for name in names if name not in set(expected)]
+    here, there = set(names), set(expected)
+    missing = [name for name in expected if name not in here]
+    extra = [name for name in names if name not in there]
     if missing or extra:
         parts = [f"lacks {listing(missing)}"] * bool(missing)
         parts += [f"has also {listing(extra)}"] * bool(extra)

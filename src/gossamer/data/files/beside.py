@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.files.file_kinds import open_bytes, unreadable
+from gossamer.data.files.file_kinds import UNREADABLE, open_bytes, unreadable
 from gossamer.errors import DataError
 from gossamer.logger import info
 
@@ -77,7 +77,7 @@ def _read(path: Path, field: str) -> npt.NDArray[Any]:
     with open_bytes(path) as file:
         try:
             lines = [line.strip() for line in file.read().decode("utf-8").splitlines()]
-        except (OSError, EOFError, UnicodeDecodeError) as error:
+        except (*UNREADABLE, UnicodeDecodeError) as error:
             raise unreadable(path, error) from None
     if field == "position":
         return np.array([line for line in lines if line])

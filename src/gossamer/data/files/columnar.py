@@ -90,9 +90,8 @@ class ArrowDataset(Columnar):
     def __init__(self, dataset: Any) -> None:
         super().__init__(f"the {type(dataset).__name__}")
         self._dataset, self._schema = dataset, dataset.schema
-        names = self._schema.names
-        check_columns(self.what, names)
-        self.names = [name for name in names if name not in index_columns(self._schema)]
+        check_columns(self.what, self._schema.names)
+        self.names = names_of_columns(self._schema)
         self.n_columns = len(self.names)
         with reading_from(self.what):
             self.n_rows = dataset.count_rows()
@@ -124,12 +123,11 @@ class ColumnarFiles(Columnar):
         n_rows = 0
         schema: Any = None
         for path in self._paths:
-            with reading(path):
+            with reading(path):  # names need not be text, either
                 schema, more = self._look(path)
-            self._check(path, schema)
+                self._check(path, schema)
             n_rows += more
-        schema = self._schema
-        self.names = [name for name in schema.names if name not in index_columns(schema)]
+        self.names = names_of_columns(self._schema)
         self.n_rows, self.n_columns = n_rows, len(self.names)
 
     @abstractmethod
@@ -213,8 +211,8 @@ class ArrowFiles(ColumnarFiles):
             yield batch
 
     def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
-        found = self._open(path).schema.names
-        yield from self._each(self._open(path, [found.index(name) for name in names]))
+        place = {name: i for i, name in enumerate(self._open(path).schema.names)}
+        yield from self._each(self._open(path, [place[name] for name in names]))
 
 
 class JsonFiles(ColumnarFiles):
@@ -258,12 +256,18 @@ def whole_chunks(batches: Iterator[Any], names: Sequence[str], n_rows: int) -> I
         yield pyarrow.concat_tables(few)
 
 
+def names_of_columns(schema: Any) -> list[str]:
+    """Return the names of the columns, without those that pandas reads as an index."""
+    index = index_columns(schema)
+    return [name for name in schema.names if name not in index]
+
+
 def index_columns(schema: Any) -> set[str]:
     """Return the columns that pandas reads as an index, not as columns."""
     try:
         found = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         return {name for name in found.get("index_columns", []) if isinstance(name, str)}
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):  # not written by pandas
         return set()
 
 

@@ -132,9 +132,11 @@ def open_bytes(path: Path) -> BinaryIO:
 
 def _open_zip(path: Path) -> BinaryIO:
     """Open the only file of a zip archive."""
+    # RuntimeError: it is encrypted, or compressed in a way that Python does not know.
+    damaged = (*UNREADABLE, RuntimeError, ValueError)
     try:
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
+    except damaged as error:
         raise unreadable(path, error) from None
     names = [name for name in archive.namelist() if not name.endswith("/")]
     names = [name for name in names if not name.startswith("__MACOSX")]
@@ -151,7 +153,10 @@ def _open_zip(path: Path) -> BinaryIO:
             expected="a single file",
             hint="Unpack it, and pass the files or their folder.",
         )
-    return cast(BinaryIO, archive.open(names[0]))
+    try:
+        return cast(BinaryIO, archive.open(names[0]))
+    except damaged as error:
+        raise unreadable(path, error) from None
 
 
 def first_bytes(path: Path, n_bytes: int = 65_536) -> bytes:

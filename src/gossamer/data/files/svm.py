@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import warnings
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from gossamer.data.chunks.source import Source
 from gossamer.data.files.columnar import name_of
-from gossamer.data.files.file_kinds import open_bytes, unreadable
+from gossamer.data.files.file_kinds import UNREADABLE, open_bytes, unreadable
 from gossamer.errors import DataError
 from gossamer.logger import warn
 
@@ -115,7 +114,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
         while True:
             try:
                 more = file.read(_BLOCK)
-            except (OSError, EOFError, zlib.error) as error:
+            except UNREADABLE as error:
                 raise unreadable(path, error) from None
             if not more:
                 break

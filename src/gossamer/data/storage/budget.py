@@ -24,6 +24,7 @@ _OVERHEAD: Final = 12 * 10**6
 PAGE_STEP: Final = 8192
 _SMALL_PAGE, _LARGE_PAGE = 4 * 2**20, 16 * 2**20
 _LARGE_LIMIT: Final = 300 * 10**6  # from here on pages are large
+_MOST_PAGE_ROWS: Final = 2**18  # gradients of these rows are in memory, too
 # A histogram of a large leaf has two 64-bit sums and a 32-bit count in each cell.
 _CELL_BYTES: Final = 20
 _FEWEST_HISTOGRAMS: Final = 6
@@ -110,7 +111,8 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
 
     def page_rows(self, n_rows: int, row_bytes: int) -> int:
         """Return the rows of a page."""
-        steps = max(self.page_bytes // max(row_bytes * PAGE_STEP, 1), 1)
+        most = min(self.page_bytes // max(row_bytes, 1), _MOST_PAGE_ROWS)
+        steps = max(most // PAGE_STEP, 1)
         return int(min(steps * PAGE_STEP, -(-max(n_rows, 1) // PAGE_STEP) * PAGE_STEP))
 
     def check_reading(self, n_rows: int, n_file_columns: int) -> None:
@@ -162,17 +164,32 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
             hint = "Or predict the rows in parts."
             self.require(f"to predict {n_rows:,} rows", needs, hint)
 
-    def histogram_bytes(self, bins: _native.BinMatrix, held: int, most: int) -> int:
+    def histogram_bytes(
+        self, bins: _native.BinMatrix, held: int, most: int, num_leaves: int
+    ) -> int:
         """Return how much histograms may take; with less, more of them are built again.
 
         Args:
             bins: The training data.
             held: Bytes that everything else takes, see `training_needs`.
             most: As much as they would take without a limit.
+            num_leaves: Leaves of a tree at most.
         """
         if self.cap == 0:
             return most
-        return min(max((self.cap - held) // 2, fewest_histograms(bins)), most)
+        fewest = fewest_histograms(bins)
+        return min(max((self.cap - held) // 2, fewest), num_leaves * fewest, most)
+
+    def kept_bytes(self, params: Params, held: int, histograms: int) -> int:
+        """Return how much of the pages may stay in memory: most of what nothing else needs.
+
+        Args:
+            params: Checked parameters.
+            held: Bytes that everything but histograms and samples takes.
+            histograms: Bytes of these.
+        """
+        sample = (self.cap - held) // 3 if samples_rows(params) else 0
+        return max(self.cap - held - histograms - sample, 0) * 3 // 4
 
     def holds_sample(
         self, bins: _native.BinMatrix, n_sampled: int, n_outputs: int, held: int
@@ -246,6 +263,18 @@ def row_needs(
     }
     found = {name: n_rows * size for name, size in needs.items() if size}
     return found | {"parts of files": _FILE_PARTS} if in_files else found
+
+
+def samples_rows(params: Params) -> bool:
+    """Whether trees are grown on samples of the rows.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> samples_rows(resolve({"bagging_fraction": 0.5, "bagging_freq": 1}))
+        True
+    """
+    fractions = (params.bagging_fraction, params.pos_bagging_fraction, params.neg_bagging_fraction)
+    return params.data_sample_strategy != "bagging" or min(fractions) < 1
 
 
 def files_fit(params: Params) -> bool:

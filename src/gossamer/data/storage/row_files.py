@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from typing import Any, Final
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +37,7 @@ class RowFiles:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._process = os.getpid()
+        self._made: WeakSet[_native.RowFile] = WeakSet()
 
     def check_process(self) -> None:
         """Raise in a forked process, which would change the arrays of the one that made them.
@@ -58,8 +61,26 @@ class RowFiles:
         """
         n_bytes = size * np.dtype(dtype).itemsize
         with PageStore(self._folder, None).create() as file:
-            bytes_ = _native.RowFile(file.start(), n_bytes + _SLACK).array()
-        return bytes_[:n_bytes].view(dtype)
+            made = _native.RowFile(file.start(), n_bytes + _SLACK)
+        self._made.add(made)
+        return made.array()[:n_bytes].view(dtype)
+
+    def check_contents(self) -> None:
+        """Raise where the disk lost a part of an array: what was computed from it is wrong.
+
+        Raises:
+            OSError: If a file could not be read or written, or was cut off.
+        """
+        for made in self._made:
+            try:
+                made.check()
+            except OSError as error:
+                text = (
+                    f"{error.strerror or error}. The rounds before are in the model, but the "
+                    "training cannot go on: continue it with init_model, and choose another disk "
+                    "with cache_dir"
+                )
+                raise OSError(error.errno or errno.EIO, text) from error
 
 
 def blocks(size: int) -> Iterator[slice]:
@@ -91,7 +112,7 @@ def take_rows(
     outputs = values.reshape(-1, n_rows)
     taken = np.empty((len(outputs), len(rows)), values.dtype)
     for own, output in zip(taken, outputs, strict=True):
-        for part in blocks(len(rows)):
+        for part in _parts_of(rows, n_rows):
             own[part] = output[rows[part]]
     return taken.reshape(-1)
 
@@ -109,5 +130,12 @@ def put_rows(
     """
     outputs = into.reshape(-1, n_rows)
     for own, output in zip(taken.reshape(len(outputs), -1), outputs, strict=True):
-        for part in blocks(len(rows)):
+        for part in _parts_of(rows, n_rows):
             output[rows[part]] = own[part]
+
+
+def _parts_of(rows: npt.NDArray[np.uint32], n_rows: int) -> Iterator[slice]:
+    """Go through increasing row numbers, one block of the array at a time."""
+    for block in blocks(n_rows):
+        begin, end = np.searchsorted(rows, np.array([block.start, block.stop], rows.dtype))
+        yield slice(int(begin), int(end))

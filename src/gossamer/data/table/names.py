@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gossamer.errors import DataError, shorten
+from gossamer.logger import warn
 from gossamer.params.suggest import did_you_mean
 
 _SPACE: Final = re.compile(r"\s")
@@ -54,25 +56,27 @@ def check_names(names: Sequence[object], n_columns: int) -> list[str]:
 def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
     """Return the names of the columns of two tables side by side.
 
-    Where neither has names of its own, the columns are numbered on.
-
-    Raises:
-        DataError: If a name is in both.
+    Where neither has names of its own, the columns are numbered on. As in LightGBM, a name that is
+    in both becomes `D2_name`, or `D3_name`, ..., in the second.
 
     Example:
         >>> join_names(["a"], ["b"]), join_names(["Column_0"], ["Column_0"])
         (['a', 'b'], ['Column_0', 'Column_1'])
+        >>> join_names(["a", "D2_a"], ["b", "a"])
+        ['a', 'D2_a', 'b', 'D3_a']
     """
     if list(left) == default_names(len(left)) and list(right) == default_names(len(right)):
         return default_names(len(left) + len(right))
-    both = [name for name in right if name in set(left)]
-    if both:
-        raise DataError.because(
-            f"both data sets have {listing(both)}",
-            expected="names that differ",
-            hint="Rename columns with set_feature_name() first.",
-        )
-    return [*left, *right]
+    taken, renamed = {*left, *right}, {}
+    for name in right:
+        if name not in set(left):
+            continue
+        numbers = (f"D{n}_{name}" for n in itertools.count(2))
+        renamed[name] = next(new for new in numbers if new not in taken)
+        taken.add(renamed[name])
+    if renamed:
+        warn(f"both data sets have {listing(list(renamed))}: renamed in the second to D2_...")
+    return [*left, *(renamed.get(name, name) for name in right)]
 
 
 def names_for(

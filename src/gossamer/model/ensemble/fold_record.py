@@ -115,9 +115,21 @@ class FoldRecord:
 
     @classmethod
     def from_parts(
-        cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Any, n_rounds: int, n_outputs: int
+        cls,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        facts: Any,
+        n_rounds: int,
+        n_outputs: int,
+        n_classes: int,
     ) -> FoldRecord:
         """Make it from what a model file has, and check it.
+
+        Args:
+            arrays: The arrays of the file.
+            facts: What the file says about folds.
+            n_rounds: Rounds of the model.
+            n_outputs: Outputs of its objective.
+            n_classes: Classes that labels must be numbers of; 0: labels are not classes.
 
         Raises:
             ValueError: If something is absent or does not fit.
@@ -139,6 +151,7 @@ class FoldRecord:
             has_queries=facts.get("has_queries") is True,
         )
         record._check(n_rounds, n_outputs)
+        record._check_labels(n_classes)
         return record
 
     def _check(self, n_rounds: int, n_outputs: int) -> None:
@@ -160,10 +173,16 @@ class FoldRecord:
             raise ValueError("there is not one weight for each row")
         if not (np.isfinite(self.start).all() and np.isfinite(self.score).all()):
             raise ValueError("a score of the folds is not finite")
-        if np.isnan(self.label).any():
-            raise ValueError("a label of the folds is not a number")
         if self.weight is not None and not (np.isfinite(self.weight) & (self.weight >= 0)).all():
             raise ValueError("a weight of the folds is not a number >= 0")
+
+    def _check_labels(self, n_classes: int) -> None:
+        if not len(self.label):  # else a few bytes could claim any number of rows
+            raise ValueError("the rows of the folds have no labels")
+        if np.isnan(self.label).any():
+            raise ValueError("a label of the folds is not a number")
+        if n_classes and not np.isin(self.label, np.arange(n_classes)).all():
+            raise ValueError("a label of the folds is not a class")
 
 
 def _number(value: float) -> float | str:

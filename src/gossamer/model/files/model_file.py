@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,10 +16,11 @@ from gossamer.data.categories.levels import Levels
 from gossamer.errors import ModelFileError, shorten
 from gossamer.model.class_names import check_class_names
 from gossamer.model.derived import Derived
+from gossamer.model.ensemble.average import scale_forest
 from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.files.check import check_feature_names, check_forest, check_params
 from gossamer.model.model import Model
-from gossamer.objectives import objective_from_config
+from gossamer.objectives import Objective, objective_from_config
 from gossamer.params import TABLE
 from gossamer.tree import Forest
 from gossamer.tree.linear import LINEAR_ARRAYS
@@ -198,8 +200,9 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
     average_output = facts.get("average_output", False)
     if type(average_output) is not bool:
         raise ValueError("average_output is neither true nor false")
+    params = check_params(facts["parameters"], _NOT_KEPT)
     return Model(
-        *(objective, names, start, forest, check_params(facts["parameters"], _NOT_KEPT)),
+        *(objective, names, start, forest, params),
         levels,
         average_output,
         derived,
@@ -207,10 +210,25 @@ def _checked(arrays: files.Arrays, facts: dict[str, Any]) -> Model:
         if facts.get("class_names") is None
         else check_class_names(facts["class_names"], objective),
         _table_names(facts, len(names)),
-        None
-        if "folds" not in facts
-        else FoldRecord.from_parts(arrays, facts["folds"], forest.n_rounds, objective.n_outputs),
+        None if "folds" not in facts else _folds(arrays, facts, forest, objective, params),
     )
+
+
+def _folds(
+    arrays: files.Arrays,
+    facts: dict[str, Any],
+    forest: Forest,
+    objective: Objective,
+    params: dict[str, Any],
+) -> FoldRecord:
+    counts = forest.n_rounds, objective.n_outputs, objective.n_classes
+    record = FoldRecord.from_parts(arrays, facts["folds"], *counts)
+    members = tuple(check_params(own, _NOT_KEPT) for own in record.member_params)
+    for own in members:
+        check_params({**params, **own}, _NOT_KEPT)
+    with np.errstate(over="ignore"):  # a member's values are the model's times their number
+        check_forest(scale_forest(forest, lambda values: values * record.n_members))
+    return replace(record, member_params=members)
 
 
 def _table_names(facts: dict[str, Any], n_columns: int) -> list[str] | None:

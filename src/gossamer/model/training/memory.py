@@ -10,7 +10,7 @@ from typing import Final
 from gossamer import _native
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold
-from gossamer.data.storage.budget import Budget, files_fit, row_needs, table_needs
+from gossamer.data.storage.budget import Budget, files_fit, row_needs, samples_rows, table_needs
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -51,8 +51,7 @@ def training_needs(
         8000
     """
     targets, k = train.targets, objective.n_outputs
-    fractions = (params.bagging_fraction, params.pos_bagging_fraction, params.neg_bagging_fraction)
-    samples = params.data_sample_strategy != "bagging" or min(fractions) < 1
+    samples = samples_rows(params)
     needs = Counter(table_needs(train.table.bins, trains=True))
     needs.update(
         row_needs(

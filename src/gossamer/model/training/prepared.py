@@ -139,7 +139,7 @@ class Prepared:
         device, loss = self.grower.device, objective.device_loss
         if device is None or loss is None or not boosting.adds_trees:
             return None
-        if params.num_parallel_tree > 1:
+        if params.num_parallel_tree > 1 or self.grower.refits_leaves:
             return None
         if self.sampler.weighs_rows or self.gradients.has_hessian != objective.has_hessian(
             self.targets

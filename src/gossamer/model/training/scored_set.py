@@ -69,6 +69,15 @@ class ScoredSet:
         self.on_device.to_host(self.host_score, changes=True)
         return self.host_score
 
+    def check_contents(self) -> None:
+        """Raise where scores or gradients were in files that the disk lost.
+
+        Raises:
+            OSError: If so.
+        """
+        if self.files is not None:
+            self.files.check_contents()
+
     def read_score(self) -> npt.NDArray[np.float64]:
         """Return the scores, which must not be changed."""
         self.on_device.to_host(self.host_score, changes=False)

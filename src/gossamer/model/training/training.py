@@ -166,12 +166,15 @@ class Training:
         n_trees, n_states = len(self.trees), len(self.states)
         is_started, start, mark = self.is_started, self.start.copy(), self.boosting.mark()
         try:
-            return self._train_round()
+            is_finished = self._train_round()
+            self.train.check_contents()
         except BaseException:
             del self.trees[n_trees:], self.states[n_states:]
             self.is_started, self.start, self._is_stale = is_started, start, True
             self.boosting.back_to(mark)
+            self.train.check_contents()  # explains errors that lost numbers led to
             raise
+        return is_finished
 
     def _train_round(self) -> bool:
         if not self.is_started:
@@ -361,7 +364,9 @@ class Training:
             self._check_labels(targets, name)
         if scored.table.window is not None:
             score, targets = scored.table.gather_scores(score), scored.data.whole().targets
-        return evaluate_scores(self.metrics, self.objective, scored, name, score, targets, feval)
+        found = evaluate_scores(self.metrics, self.objective, scored, name, score, targets, feval)
+        scored.check_contents()
+        return found
 
     # ---- changes ----
 
