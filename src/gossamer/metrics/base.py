@@ -1,6 +1,7 @@
 """What a metric is.
 
-To add one: a frozen dataclass that fills in `Metric`, and a line in `registry.py`.
+To add one: a class that fills in `Metric` (a frozen dataclass where it has settings), and a line in
+`registry.py`.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ def starting_points(data: Dataset) -> list[dict[str, Any]]:
         data: The training data; constructed if it is not.
 
     Returns:
-        Values of what `default_space` suggests: the defaults' ("fast"), those of "good", and one
-        for each kind of member of "best".
+        Values of what `default_space` suggests: the defaults ("fast"), the settings of "good",
+        and one for each kind of member of "best".
 
     Example:
         >>> import numpy as np

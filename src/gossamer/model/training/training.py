@@ -16,10 +16,7 @@ from gossamer import _native
 from gossamer.data import Dataset, Targets
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.storage.on_disk import check_training
-from gossamer.errors import (
-    NotSupportedError,
-    ParameterError,
-)
+from gossamer.errors import NotSupportedError, ParameterError
 from gossamer.metrics import CustomMetric, EvalResult, make_metrics
 from gossamer.model.derived import DerivedTables, check_options, derive
 from gossamer.model.model import Model
@@ -32,16 +29,8 @@ from gossamer.model.training.memory import place_rows
 from gossamer.model.training.one_at_a_time import one_at_a_time
 from gossamer.model.training.prepared import place_scores, prepare
 from gossamer.model.training.random_forest import RandomForest
-from gossamer.model.training.scored_set import (
-    ScoredSet,
-    evaluate_scores,
-    make_scored,
-)
-from gossamer.objectives import (
-    Custom,
-    make_custom,
-    make_objective,
-)
+from gossamer.model.training.scored_set import ScoredSet, evaluate_scores, make_scored
+from gossamer.objectives import Custom, make_custom, make_objective
 from gossamer.objectives.custom import CustomFunction
 from gossamer.objectives.several import check_same_targets
 from gossamer.params import Params
