@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -263,6 +264,23 @@ def test_a_training_whose_client_has_gone_ends(client: Client, tmp_path: Path) -
     expected = gossamer.train(PARAMS, gossamer.Dataset(TABLE, label=LABEL), ROUNDS)
     model = train(client, PARAMS, dataset(), ROUNDS, time_out=TIME_OUT)
     assert model.model_to_string() == expected.model_to_string()
+
+
+class SchedulerThatStoodStill:
+    """Has not heard of two workers for a minute, and then reads what one of them has sent."""
+
+    def __init__(self) -> None:
+        self.workers = {name: SimpleNamespace(last_seen=time.time() - 60) for name in "ab"}
+
+    def run_on_scheduler(self, look: Any) -> Any:
+        found = look(dask_scheduler=self)
+        self.workers["a"].last_seen = time.time()
+        return found
+
+
+def test_a_scheduler_that_stood_still_is_not_the_silence_of_its_workers() -> None:
+    client: Any = SchedulerThatStoodStill()
+    assert run.silent_workers(client, ["a", "b"], 0.5) == ["b"]
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from gossamer.errors import GossamerError, message, shorten
 from gossamer.logger import warn
 
 _PAUSE: Final = 0.5  # seconds between two looks at the cluster
+_SECOND_LOOK: Final = 5.0  # seconds at most until a silent worker is looked at again
 _GONE: Final = "it left the cluster, or does not answer"
 _PAUSED: Final = "it is paused, perhaps for want of memory, and begins no task"
 
@@ -188,7 +189,7 @@ def _wait_for(
         paused_since = {address: paused_since.get(address, now) for address in paused}
         idle = {address for address, since in paused_since.items() if now - since > time_out}
         reasons |= dict.fromkeys(idle, _PAUSED)
-        accused = {*_silent_workers(client, sorted(tasks), time_out), *idle, *_blamed(outcomes)}
+        accused = {*silent_workers(client, sorted(tasks), time_out), *idle, *_blamed(outcomes)}
         lost |= {name for name in accused if name in tasks and name not in outcomes}
         if lost and stop_early:
             first = sorted(lost)[0]
@@ -199,10 +200,11 @@ def _wait_for(
                 return lost | (tasks.keys() - outcomes.keys()), outcomes
 
 
-def _silent_workers(client: Client, addresses: Sequence[str], seconds: float) -> list[str]:
-    """Return workers that the scheduler has not heard of for so long, such as paused processes.
+def silent_workers(client: Client, addresses: Sequence[str], seconds: float) -> list[str]:
+    """Return workers that the scheduler has not heard of for so long, such as stopped processes.
 
-    Dask itself waits for minutes (`distributed.scheduler.worker-ttl`).
+    Dask itself waits for minutes (`distributed.scheduler.worker-ttl`). A scheduler that did not run
+    for a while has heard of no worker: it gets time to read what has arrived meanwhile.
     """
 
     # A function within a function travels as it is: the scheduler need not have this package.
@@ -211,7 +213,11 @@ def _silent_workers(client: Client, addresses: Sequence[str], seconds: float) ->
         return [a for a in addresses if a in known and now - known[a].last_seen > seconds]
 
     silent: list[str] = client.run_on_scheduler(look)
-    return silent
+    if not silent:
+        return []
+    time.sleep(min(seconds / 4, _SECOND_LOOK))
+    still: list[str] = client.run_on_scheduler(look)
+    return [address for address in silent if address in still]
 
 
 def _paused_workers(client: Client, tasks: Mapping[str, str | None]) -> list[str]:
