@@ -18,7 +18,7 @@ from gossamer.binning import Binning
 from gossamer.binning.categories import CategoryCounts, add_counts, count_categories
 from gossamer.binning.find import find_bounds, make_binning, sample_rows
 from gossamer.data.categories.levels import Levels
-from gossamer.data.storage.binned import BinnedTable, bin_values
+from gossamer.data.storage.binned import BinnedTable, plan_storage
 from gossamer.data.table.columns import LevelKind
 from gossamer.data.table.matrix import Table, Values
 from gossamer.data.table.sparse import read_sparse, to_scipy
@@ -122,11 +122,11 @@ def plan_chunked(
     categorical: Sequence[int] = (),
     weight: npt.NDArray[np.float32] | None = None,
 ) -> BinnedTable:
-    """Find the bins of a table, and store some of its rows as all of them are best stored."""
+    """Find the bins of a table, and how its rows are best stored."""
     n_threads = resolve_threads(params.num_threads, pieces.n_rows, pieces.n_columns)
     binning, example = find_bins_of(pieces, params, names, categorical, weight, n_threads)
     # Some rows show which columns can share their space. What does not fit after all is moved out.
-    return bin_values(example, binning, params, pieces.n_rows, n_threads)
+    return plan_storage(example, binning, params, pieces.n_rows, n_threads)
 
 
 def fill_chunked(pieces: ChunkedTable, like: BinnedTable, params: Params) -> BinnedTable:
