@@ -19,9 +19,8 @@ PARAMS: dict[str, Any] = {"bin_construct_sample_cnt": 50, "verbosity": -1, "num_
 
 def make_frame() -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    table = rng.normal(size=(N, 3))
-    table[:, 1] *= rng.random(N) < 0.2
-    table[:, 2] *= rng.random(N) < 0.25
+    numbers, some, more = (rng.normal(size=N) * (rng.random(N) < share) for share in (1, 0.2, 0.25))
+    table = np.column_stack([numbers, some, more])
     table[N - 5 :, 1] = table[N - 9 :, 2] = np.nan
     return pd.DataFrame(table, columns=["a", "b", "c"])
 
@@ -33,10 +32,11 @@ def test_files_and_shards_train_the_bytes_of_a_table(
     params, frame = {**PARAMS, **options}, make_frame()
     label = frame["a"].to_numpy()
     expected = gs.train(params, gs.Dataset(frame, label, params=params), 3).model_to_string()
-    path = tmp_path / "rows.parquet"
-    frame.assign(y=label).to_parquet(path, row_group_size=700)
-    data = gs.Dataset(path, label="y", params=params)
-    assert gs.train(params, data, 3).model_to_string() == expected
+    frame.assign(y=label).to_parquet(tmp_path / "rows.parquet", row_group_size=700)
+    frame.assign(y=label).to_csv(tmp_path / "rows.csv", index=False)
+    for path in tmp_path.iterdir():
+        data = gs.Dataset(path, label="y", params=params)
+        assert gs.train(params, data, 3).model_to_string() == expected
 
     def work(group: Group) -> str:
         rows = slice(group.rank * N // 2, (group.rank + 1) * N // 2)
