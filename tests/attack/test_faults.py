@@ -72,21 +72,10 @@ SHARE = [
 SHARE_OF_KINDS = [["regression"], ["statistics"], ["pages"]]
 ALL = [
     ([kind], n_threads, places)
+    for places in (("train",), CALLS)
     for kind in KINDS
     for n_threads in (1, 4)
-    for places in (("train",), CALLS)
 ]
-
-
-@pytest.mark.parametrize(("kinds", "n_threads", "places"), SHARE if SCALE is None else ALL)
-def test_one_allocation_fails(
-    library: Path, tally: Tally, kinds: list[str], n_threads: int, places: tuple[str, ...]
-) -> None:
-    n_points = N_IN_TRAINING if places == ("train",) else N_IN_CALL
-    arguments = ("--threads", n_threads, "--points", n_points, "--seed", n_threads)
-    found = attack(library, *arguments, "--places", *places, "--kinds", *kinds)
-    tally.add(sum(found["outcomes"].values()), found["failures"])
-    assert found["outcomes"]["MemoryError"] > 0.5 * sum(found["outcomes"].values())
 
 
 @pytest.mark.parametrize("kinds", SHARE_OF_KINDS if SCALE is None else [[kind] for kind in KINDS])
@@ -103,6 +92,17 @@ def test_interrupts(library: Path, tally: Tally, kinds: list[str]) -> None:
     found = attack(library, *arguments, "--kinds", *kinds)
     tally.add(sum(found["outcomes"].values()), found["failures"])
     assert found["outcomes"]["KeyboardInterrupt"] > 0
+
+
+@pytest.mark.parametrize(("kinds", "n_threads", "places"), SHARE if SCALE is None else ALL)
+def test_one_allocation_fails(
+    library: Path, tally: Tally, kinds: list[str], n_threads: int, places: tuple[str, ...]
+) -> None:
+    n_points = N_IN_TRAINING if places == ("train",) else N_IN_CALL
+    arguments = ("--threads", n_threads, "--points", n_points, "--seed", n_threads)
+    found = attack(library, *arguments, "--places", *places, "--kinds", *kinds)
+    tally.add(sum(found["outcomes"].values()), found["failures"])
+    assert found["outcomes"]["MemoryError"] > 0.5 * sum(found["outcomes"].values())
 
 
 def test_all_later_allocations_fail_too(library: Path) -> None:

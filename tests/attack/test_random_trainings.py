@@ -51,8 +51,8 @@ def test_random_training(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     check_parts(training, text)
     check_pages(training, text, monkeypatch)
     check_shards(training, text)
-    if seed % 4 == 0:  # slow
-        check_gpu(training, text, monkeypatch)
+    if seed % 50 == 0:  # seconds
+        check_gpu(replace(training, n_rounds=min(training.n_rounds, 2)), monkeypatch)
 
 
 def check_shards(training: Training, text: str) -> None:
@@ -78,7 +78,7 @@ def check_shards(training: Training, text: str) -> None:
         assert run_group(3, work) == [text] * 3
 
 
-def check_gpu(training: Training, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def check_gpu(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a GPU whose kernels run on the host."""
     device = EmulatedDevice(str(emulated_library()))
     with monkeypatch.context() as patch:
@@ -90,7 +90,7 @@ def check_gpu(training: Training, text: str, monkeypatch: pytest.MonkeyPatch) ->
         except NotSupportedError as error:
             assert "device_type=cuda does not know" in str(error)
             return
-    assert found == text
+    assert found == training.train().model_to_string()
 
 
 def check_pages(training: Training, text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from gossamer.data.chunks.chunked_source import ChunkedSource
 from gossamer.data.chunks.chunked_table import NamedChunkedTable
 from gossamer.data.chunks.program_source import find_chunks
 from gossamer.data.chunks.row_stack import RowStack
-from gossamer.data.storage.binned import BinnedTable, bin_values
+from gossamer.data.storage.binned import BinnedTable, plan_storage
 from gossamer.data.table.columns import LevelColumn, LevelKind
 from gossamer.data.table.matrix import Table, Values
 from gossamer.data.table.names import match_names
@@ -162,7 +162,7 @@ class ChunkedShards(NamedChunkedTable):
         self, binning: Binning, example: Values, params: Params
     ) -> BinnedTable | None:
         n_threads = self.n_threads(params)
-        like = bin_values(example, binning, params, self.n_rows, n_threads)
+        like = plan_storage(example, binning, params, self.n_rows, n_threads)
         can_misfit = like.choice is None or like.choice["candidates"] > 0
         bins = self._fill(like.bins, n_threads, release=not can_misfit)
         misfits = np.array([0 if bins.is_trainable else 1])

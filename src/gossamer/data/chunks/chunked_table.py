@@ -18,7 +18,7 @@ from gossamer.binning import Binning
 from gossamer.binning.categories import CategoryCounts, add_counts, count_categories
 from gossamer.binning.find import find_bounds, make_binning, sample_rows
 from gossamer.data.categories.levels import Levels
-from gossamer.data.storage.binned import BinnedTable, bin_values
+from gossamer.data.storage.binned import BinnedTable, plan_storage
 from gossamer.data.table.columns import LevelKind
 from gossamer.data.table.matrix import Table, Values
 from gossamer.data.table.sparse import read_sparse, to_scipy
@@ -129,7 +129,7 @@ def plan_chunked(
 ) -> BinnedTable:
     """Store the rows that `find_bins_of` found as all of them are best stored."""
     # Some rows show which columns can share their space. What does not fit after all is moved out.
-    return bin_values(example, binning, params, pieces.n_rows, pieces.n_threads(params))
+    return plan_storage(example, binning, params, pieces.n_rows, pieces.n_threads(params))
 
 
 def fill_chunked(pieces: ChunkedTable, like: BinnedTable, params: Params) -> BinnedTable:

@@ -184,6 +184,41 @@ def bin_values(
     return BinnedTable(binning, bins, choice)
 
 
+def plan_storage(
+    example: Values, binning: Binning, params: Params, n_rows: int, n_threads: int
+) -> BinnedTable:
+    """Choose by some rows how all of them are stored; return a table without rows.
+
+    Args:
+        example: Some rows of the table.
+        binning: The bins, found just now.
+        params: Checked parameters.
+        n_rows: Rows of the whole table.
+        n_threads: Threads.
+    """
+    like = bin_values(example, binning, params, n_rows, n_threads)
+    stored = like.bins.storage()
+    # Missing values that these rows lack move out of bundles and sparse columns. A column with a
+    # place of its own has no second chance: there must be a bin for them.
+    is_alone = np.ones(len(stored["may_miss"]), dtype=np.bool_)
+    is_alone[stored["bundled"]] = is_alone[stored["loose"]] = False
+    others_miss = is_alone if binning.may_miss is None else is_alone & (binning.may_miss != 0)
+    bins = _native.BinMatrix(
+        binning.columns,
+        binning.upper,
+        binning.offsets,
+        int(binning.missing_kind),
+        0,
+        stored["may_miss"] | others_miss.astype(np.int8),
+        binning.category,
+        params.enable_bundle and n_rows >= _MIN_ROWS_TO_SHARE,
+        stored["bundled"],
+        stored["bundle_ends"],
+        stored["loose"],
+    )
+    return BinnedTable(binning, bins, like.choice)
+
+
 def bin_like(table: Table, training: BinnedTable, params: Params) -> BinnedTable:
     """Put a table into the bins of training data: validation data."""
     n_threads = resolve_threads(params.num_threads, table.n_rows, table.n_columns)
