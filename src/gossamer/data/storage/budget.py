@@ -189,7 +189,8 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
             histograms: Bytes of these.
         """
         sample = (self.cap - held) // 3 if samples_rows(params) else 0
-        return max(self.cap - held - histograms - sample, 0) * 3 // 4
+        kept = max(self.cap - held - histograms - sample, 0) * 3 // 4
+        return min(kept, 2**62)  # the limit may be any number
 
     def holds_sample(
         self, bins: _native.BinMatrix, n_sampled: int, n_outputs: int, held: int
