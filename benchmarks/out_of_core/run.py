@@ -107,7 +107,7 @@ def _bytes(text: str) -> int:
     return parse_memory(text)
 
 
-def _just_too_little(n_rows: int, n_columns: int) -> int:
+def just_too_little(n_rows: int, n_columns: int) -> int:
     """Return the largest limit, about, under which the bins of so many rows are on pages."""
     from gossamer.data.storage.budget import Budget, widest_row
 
@@ -139,7 +139,7 @@ def _run(name: str, path: Path, n_rows: int, cap: int, options: argparse.Namespa
             "drop_caches": options.drop_caches,
         }
         if name == "gossamer_kept":
-            job["max_memory"] = _just_too_little(n_rows, options.columns + bool(options.text))
+            job["max_memory"] = just_too_little(n_rows, options.columns + bool(options.text))
         if limit == 0:
             return call(job, options.timeout)
         with limited(limit) as group:

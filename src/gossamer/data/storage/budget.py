@@ -232,7 +232,7 @@ def row_needs(
     has_hessian: bool = True,
     has_weight: bool = True,
     has_start: bool = False,
-    samples: bool = False,
+    sample_bytes: int = 0,
     in_files: bool = False,
 ) -> dict[str, int]:
     """Return what the rows of a training take, without their bins.
@@ -244,7 +244,7 @@ def row_needs(
         has_hessian: Whether there are hessians.
         has_weight: Whether there are weights.
         has_start: Whether there are scores to start from.
-        samples: Whether trees are grown on samples of the rows.
+        sample_bytes: What drawing a sample takes, see `sample_bytes`.
         in_files: Whether scores and gradients are in files (see `RowFiles`).
 
     Example:
@@ -260,7 +260,7 @@ def row_needs(
         "labels": _LABEL * n_targets,
         "weights": 4 if has_weight else 0,
         "rows of leaves": _IN_LEAF + _ROUNDED * (1 - n_files),
-        "sampled rows": 12 if samples else 0,  # their numbers, and what they are chosen by
+        "sampled rows": sample_bytes,
     }
     found = {name: n_rows * size for name, size in needs.items() if size}
     return found | {"parts of files": _FILE_PARTS} if in_files else found
@@ -276,6 +276,20 @@ def samples_rows(params: Params) -> bool:
     """
     fractions = (params.bagging_fraction, params.pos_bagging_fraction, params.neg_bagging_fraction)
     return params.data_sample_strategy != "bagging" or min(fractions) < 1
+
+
+def sample_bytes(params: Params) -> int:
+    """Return what drawing a sample takes for each row: its number, and what it is chosen by.
+
+    Example:
+        >>> from gossamer.params import resolve
+        >>> sample_bytes(resolve({"bagging_fraction": 0.5, "bagging_freq": 1}))
+        5
+    """
+    if not samples_rows(params):
+        return 0
+    is_plain = params.data_sample_strategy == "bagging" and not params.bagging_by_query
+    return 5 if is_plain and params.num_parallel_tree == 1 else 12
 
 
 def files_fit(params: Params) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 from gossamer import _native
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold
-from gossamer.data.storage.budget import Budget, files_fit, row_needs, samples_rows, table_needs
+from gossamer.data.storage.budget import Budget, files_fit, row_needs, sample_bytes, table_needs
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -51,17 +51,17 @@ def training_needs(
         8000
     """
     targets, k = train.targets, objective.n_outputs
-    samples = samples_rows(params)
+    sampled = sample_bytes(params)
     needs = Counter(table_needs(train.table.bins, trains=True))
     needs.update(
         row_needs(
             train.n_rows,
             k,
             n_targets=targets.n_targets,
-            has_hessian=objective.has_hessian(targets) or samples,
+            has_hessian=objective.has_hessian(targets) or sampled > 0,
             has_weight=targets.weight is not None,
             has_start=continues or train.rows.init_score is not None,
-            samples=samples,
+            sample_bytes=sampled,
             in_files=in_files,
         )
     )

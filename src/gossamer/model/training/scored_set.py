@@ -161,4 +161,5 @@ def evaluate_scores(
     if feval is not None:
         predictions = objective.to_predictions(score.copy(), scored.n_threads)
         results += evaluate_custom(feval, predictions, scored.given, name)
+    scored.check_contents()
     return results

@@ -353,9 +353,7 @@ class Training:
             self._check_labels(targets, name)
         if scored.table.window is not None:
             score, targets = scored.table.gather_scores(score), scored.data.whole().targets
-        found = evaluate_scores(self.metrics, self.objective, scored, name, score, targets, feval)
-        scored.check_contents()
-        return found
+        return evaluate_scores(self.metrics, self.objective, scored, name, score, targets, feval)
 
     # ---- changes ----
 
