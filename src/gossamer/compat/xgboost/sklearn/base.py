@@ -103,7 +103,7 @@ class XGBModel(XGBParameters):
         return self.enable_categorical
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the model that is there as well."""
+        """Set parameters of the estimator, and of its model if it is fitted."""
         super().set_params(**params)
         if self.__sklearn_is_fitted__():
             told = {name: value for name, value in params.items() if name in KNOWN}
