@@ -102,7 +102,7 @@ def names_for(
     there = set(found)
     if of_table is not None and set(of_table) <= there and not set(own) <= there:
         return list(of_table)
-    # Numbers are what pandas calls the columns of files without header: they are no names.
+    # Numbers are what pandas calls the columns of files without header: they do not name anything.
     is_numbered = len(found) == len(own) and all(name.isdecimal() for name in found)
     if is_numbered and of_table is None and there.isdisjoint(own):
         return None
