@@ -369,7 +369,7 @@ def _warn_of_overridden(own: Params, of_reference: Params) -> None:
     overridden = {name: own[name] for name in names if own[name] != of_reference[name]}
     if overridden:
         warn(
-            f"Overriding parameters by the reference's: got {overridden}, expected "
+            f"Overriding parameters from the reference: got {overridden}, expected "
             f"{ {name: of_reference[name] for name in overridden} }. Its bins are used."
         )
 

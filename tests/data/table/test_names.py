@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from gossamer import Booster, Dataset, train
 from gossamer.data.table.names import check_names, match_names
 from gossamer.errors import DataError
 
@@ -55,3 +59,17 @@ def test_white_space_is_an_underscore_in_models_of_lightgbm() -> None:
         match_names(["a_b"], ["a_b", "a b"])  # which one is it?
     with pytest.raises(DataError, match="missing 'a b'"):
         match_names(["a b"], ["a_b"])
+
+
+def test_columns_that_pandas_numbers_go_by_position(tmp_path: Path) -> None:
+    """As frames of files without header are; a model that was read as text knows its names only."""
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=[1, 2, 3])
+    data = Dataset(table, table[1], feature_name=["a", "b", "c"])
+    model = train({"verbosity": -1}, data, 3)
+    model.save_model(tmp_path / "model.txt")
+    loaded = Booster(model_file=tmp_path / "model.txt")
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    with pytest.raises(DataError, match="columns"):
+        loaded.predict(table[[1, 2]])
+    with pytest.raises(DataError, match="columns differ"):
+        loaded.predict(table.rename(columns={1: "x", 2: "y", 3: "z"}))

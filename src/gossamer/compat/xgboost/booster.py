@@ -19,6 +19,7 @@ from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_scores
 from gossamer.compat.xgboost.fitted_model import FittedModel
 from gossamer.compat.xgboost.in_training import InTraining
+from gossamer.compat.xgboost.metrics import default_metric, our_metric
 from gossamer.compat.xgboost.objective import MetricFunction, ObjectiveFunction, call_metric
 from gossamer.compat.xgboost.params import params_for, read_params, take_start
 from gossamer.compat.xgboost.positional import warn_of_positions
@@ -168,14 +169,21 @@ class Booster(FittedModel):
         self._core, self._now = CoreBooster.from_model(model), None
 
     def set_param(self, params: Any, value: Any = None) -> None:
-        """Change parameters, for the rounds to come if some are done.
+        """Change parameters, for the rounds to come if some are done; metrics are added.
 
         Args:
             params: Parameters by name; or one name.
             value: Its value.
         """
         before = dict(self._params)
-        self._params |= read_params({params: value} if isinstance(params, str) else params)
+        given = read_params({params: value} if isinstance(params, str) else params)
+        if self._core is not None and "eval_metric" in given:  # which adds to the metrics
+            metrics = before.get("eval_metric", [])
+            if not metrics and self._now is None:
+                metrics = [default_metric({"objective": "reg:squarederror", **before})]
+            names = [name for name in (*metrics, *given["eval_metric"]) if name is not None]
+            given["eval_metric"] = list(dict.fromkeys(names))
+        self._params |= given
         if self._now is not None:
             self._now.change_params(before, self._params)
 
@@ -220,7 +228,10 @@ class Booster(FittedModel):
         for data, name in evals:
             _check_data(data)
             if self._now is None:
-                found += evaluate_scores(self.fitted, data, name, self._raw(data))
+                objective = str(self._params.get("objective", ""))
+                asked = [each for each in self._params.get("eval_metric", ()) if each]
+                metrics = [our_metric(each, objective) for each in asked]
+                found += evaluate_scores(self.fitted, data, name, self._raw(data), metrics)
             else:
                 found += self._now.evaluate(data, name)
         for data, name in evals if feval is not None else ():

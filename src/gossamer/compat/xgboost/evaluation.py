@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from gossamer.metrics import make_metrics
 from gossamer.model import Booster as CoreBooster
 from gossamer.objectives import Objective
 from gossamer.objectives.rank_pairs import PairRanking
+from gossamer.params import resolve
 from gossamer.threads import resolve_threads
 
 
@@ -28,7 +29,11 @@ class Score(NamedTuple):
 
 
 def evaluate_scores(
-    core: CoreBooster, data: DMatrix, name: str, score: npt.NDArray[np.float64]
+    core: CoreBooster,
+    data: DMatrix,
+    name: str,
+    score: npt.NDArray[np.float64],
+    metrics: Sequence[str] = (),
 ) -> list[Score]:
     """Evaluate the metrics of a model on scores that it predicts.
 
@@ -37,8 +42,11 @@ def evaluate_scores(
         data: Has the labels.
         name: Name of the data.
         score: Scores, (rows,) or (rows, outputs).
+        metrics: Our names of the metrics; none: as in its training.
     """
     n_rows, params, objective = data.num_row(), core.resolved_params, core.model.objective
+    if metrics:
+        params = resolve({**core.params, "metric": list(metrics)}, context="predict")
     # Labels, weights and queries as metrics read them; the table does not matter.
     rows = Dataset(
         np.zeros((n_rows, 1)),

@@ -13,6 +13,7 @@ from gossamer.compat.xgboost.metrics import their_metric
 from gossamer.compat.xgboost.objective import Faces, ObjectiveFunction, as_objective
 from gossamer.compat.xgboost.params import params_for, take_start
 from gossamer.compat.xgboost.rounds import begin_training
+from gossamer.compat.xgboost.start import estimate_start
 from gossamer.data import Dataset
 from gossamer.data.dataset import built_data, given_rows
 from gossamer.errors import DataError, NotSupportedError
@@ -42,6 +43,8 @@ class InTraining:
         self, params: dict[str, Any], data: DMatrix, base: CoreBooster | None, has_function: bool
     ) -> None:
         ours = params_for(params, data)
+        if not (has_function or base is not None or len(data.get_base_margin())):
+            ours |= estimate_start(ours, data)
         start = take_start(ours)
         train_set = data.as_train_set(ours)
         self.data, self.has_function = data, has_function

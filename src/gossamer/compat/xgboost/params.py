@@ -401,7 +401,9 @@ def _start(base_score: Any, objective: Any) -> dict[str, Any]:
         base_score, is_list = base_score[0], False
     if not is_list and isinstance(objective, str) and objective.startswith("multi:"):
         return {"boost_from_average": False}
-    return {"base_score": base_score}
+    # A raw score there, and a probability here.
+    is_raw = objective == "binary:logitraw" and not is_list
+    return {"base_score": [float(base_score)] if is_raw else base_score}
 
 
 def take_start(params: dict[str, Any]) -> npt.NDArray[np.float64] | None:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from gossamer.compat.xgboost.metrics import default_metric
 from gossamer.compat.xgboost.params import ALIASES, KNOWN, read_params
 from gossamer.errors import ParameterError
@@ -97,6 +99,8 @@ def facts_of(params: Mapping[str, Any], model: Model | None) -> dict[str, str]:
     if model is not None:
         base_score = to_base_score(str(params.get("objective")), model.start)
         start = model.start if base_score is None else base_score
+        if "base_score" in params:
+            start = np.broadcast_to(np.float32(params["base_score"]), model.start.shape)
         facts |= {
             "base_score": json.dumps(start.tolist()),
             "num_feature": str(model.n_columns),

@@ -164,10 +164,12 @@ def _stack(tables: Sequence[Any]) -> Any:
     first = tables[0]
     if len(tables) == 1:
         return first
-    if is_sparse(first):
+    if all(is_sparse(table) for table in tables):
         import scipy.sparse
 
         return scipy.sparse.vstack(tables, format="csr")
+    if any(is_sparse(table) for table in tables):  # what is not stored is missing
+        return np.concatenate([to_dense(table) if is_sparse(table) else table for table in tables])
     if is_frame(first) and is_pandas(first):
         import pandas
 

@@ -92,6 +92,8 @@ def names_for(
     Example:
         >>> names_for(["a", "b"], ["x", "y"], ["y", "x"])
         ['x', 'y']
+        >>> names_for(["a", "b"], None, ["1", "2"]) is None
+        True
         >>> names_for(["a", "b"], ["x", "y"], ["b", "a"])
         ['a', 'b']
         >>> names_for(["Column_0"], None, ["x"]) is None
@@ -100,6 +102,10 @@ def names_for(
     there = set(found)
     if of_table is not None and set(of_table) <= there and not set(own) <= there:
         return list(of_table)
+    # Numbers are what pandas calls the columns of files without header: they do not name anything.
+    is_numbered = len(found) == len(own) and all(name.isdecimal() for name in found)
+    if is_numbered and of_table is None and there.isdisjoint(own):
+        return None
     return None if list(own) == default_names(len(own)) else list(own)
 
 

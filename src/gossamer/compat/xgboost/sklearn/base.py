@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.callback import EvalsLog
 from gossamer.compat.xgboost.dmatrix import DMatrix
 from gossamer.compat.xgboost.importance import importance
-from gossamer.compat.xgboost.params import metric_list
+from gossamer.compat.xgboost.params import KNOWN, metric_list
 from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.sklearn.functions import as_metric, as_objective
 from gossamer.compat.xgboost.sklearn.parameters import XGBParameters
@@ -33,6 +33,9 @@ from gossamer.sklearn.inputs import (
     check_training,
     check_weight,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Array = npt.NDArray[Any]
 
@@ -98,6 +101,15 @@ class XGBModel(XGBParameters):
 
     def _takes_categories(self) -> bool:
         return self.enable_categorical
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, and of its model if it is fitted."""
+        super().set_params(**params)
+        if self.__sklearn_is_fitted__():
+            told = {name: value for name, value in params.items() if name in KNOWN}
+            booster = self.get_booster()
+            booster.set_param({n: v for n, v in told.items() if v is not None and not callable(v)})
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a model."""
