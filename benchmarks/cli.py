@@ -28,7 +28,7 @@ from benchmarks.summary import summarise
 DEFAULT_OUT = "benchmarks/results/local"
 # Groups of benchmarks with commands of their own.
 GROUPS = {
-    "dask": "benchmarks.distributed.run",
+    "dask": "benchmarks.dask.run",
     "explain": "benchmarks.explain.cli",
     "files": "benchmarks.files.run",
     "gpu": "benchmarks.gpu.run",

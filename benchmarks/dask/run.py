@@ -17,8 +17,8 @@ from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.distributed import voting
-from benchmarks.distributed.runners import N_COLUMNS, RUNNERS, Found, Sizes
+from benchmarks.dask import voting
+from benchmarks.dask.runners import N_COLUMNS, RUNNERS, Found, Sizes
 from benchmarks.launch import say
 from benchmarks.machine import describe_machine, find_versions
 
@@ -46,7 +46,7 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
 def run_one(name: str, sizes: Sizes, timeout: float) -> Found:
     """Train in a process of its own; returns what it printed last."""
     numbers = map(str, astuple(sizes))
-    command = [sys.executable, "-m", "benchmarks.distributed.runners", name, *numbers]
+    command = [sys.executable, "-m", "benchmarks.dask.runners", name, *numbers]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""One training each, run as `python -m benchmarks.distributed.runners NAME SIZES...`.
+"""One training each, run as `python -m benchmarks.dask.runners NAME SIZES...`.
 
 Memory is measured apart from time: for time, the partitions are made and kept on the workers
 beforehand, as other work on a cluster would leave them; for memory, they are made for the training
