@@ -31,7 +31,7 @@ ALONE: Final = "gossamer"  # one process: what the others are compared with
 
 def read_arguments(argv: list[str]) -> argparse.Namespace:
     """Return what the command line says."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks dask", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.dask", description=__doc__)
     about = "two: 2 workers, 1 million rows; sixteen: 16 workers, 10 million rows"
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=["two"], help=about)
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the number of rows")

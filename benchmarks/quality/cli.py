@@ -32,7 +32,7 @@ NUMBERS: Final = (
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks quality", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for command, contenders in (("accuracy", CONTENDERS), ("intervals", METHODS)):
         words = commands.add_parser(command)

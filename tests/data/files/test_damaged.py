@@ -168,6 +168,21 @@ def test_names_in_json_lines_that_are_no_utf8(tmp_path: Path) -> None:
         gs.Dataset(path, label="y").construct()
 
 
+def test_text_in_json_lines_that_is_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a": "x", "y": 0}\n{"a": "x\xde", "y": 1}\n' * 20)
+    with pytest.raises(gs.DataError, match=r"rows.jsonl' cannot be read \(.*UTF8"):
+        gs.Dataset(path, label="y").construct()
+
+
+def test_text_in_parquet_that_is_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    text = pa.array([b"x", b"x\xde"] * 20).view(pa.string())
+    parquet.write_table(pa.table({"a": text, "y": [0.0, 1.0] * 20}), path)
+    with pytest.raises(gs.DataError, match=r"rows.parquet' cannot be read \(.*UTF8"):
+        gs.Dataset(path, label="y").construct()
+
+
 def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(b"a,\x9cb,y\n" + b"1,2,0\n3,4,1\n" * 20)

@@ -182,7 +182,9 @@ class ParquetFiles(ColumnarFiles):
 
     def _batches(self, path: Path, names: Sequence[str], n_rows: int) -> Iterator[Any]:
         with self._open(path) as file:
-            yield from file.iter_batches(n_rows, columns=list(names), use_threads=False)
+            for batch in file.iter_batches(n_rows, columns=list(names), use_threads=False):
+                batch.validate(full=True)  # text need not be UTF-8
+                yield batch
 
 
 class ArrowFiles(ColumnarFiles):
@@ -226,7 +228,9 @@ class JsonFiles(ColumnarFiles):
         if path not in self._read:
             json_reader = need_pyarrow("pyarrow.json")
             with open_bytes(path) as file:
-                self._read[path] = json_reader.read_json(file)
+                table = json_reader.read_json(file)
+            table.validate(full=True)  # text need not be UTF-8
+            self._read[path] = table
         return self._read[path]
 
     def _look(self, path: Path) -> tuple[Any, int]:

@@ -62,8 +62,6 @@ def join_names(left: Sequence[str], right: Sequence[str]) -> list[str]:
     Example:
         >>> join_names(["a"], ["b"]), join_names(["Column_0"], ["Column_0"])
         (['a', 'b'], ['Column_0', 'Column_1'])
-        >>> join_names(["a", "D2_a"], ["b", "a"])
-        ['a', 'D2_a', 'b', 'D3_a']
     """
     if list(left) == default_names(len(left)) and list(right) == default_names(len(right)):
         return default_names(len(left) + len(right))
