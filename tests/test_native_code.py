@@ -1,0 +1,116 @@
+"""How the native code is cut: short functions, a short grower, nothing written twice."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+_NATIVE = Path(__file__).parents[1] / "native"
+_CORE = _NATIVE / "core"
+
+_MOST_LINES = 70  # of a function
+_MOST_GROWER_LINES = 500  # with its header
+_SHARED_LINES = 6
+
+_NOT_A_FUNCTION = re.compile(r"^\s*(namespace|struct|class|enum|union|extern)\b|=\s*\{$")
+
+
+def test_functions_are_short() -> None:
+    long = {
+        f"{path.name}: {name}": n_lines
+        for path in _sources(_CORE)
+        for name, n_lines in _functions(path.read_text().splitlines())
+        if n_lines > _MOST_LINES
+    }
+    assert not long, f"functions of more than {_MOST_LINES} lines: {long}"
+
+
+def test_the_grower_is_short() -> None:
+    n_lines = sum(len((_CORE / name).read_text().splitlines()) for name in ("grower.h", "grower.cpp"))
+    assert n_lines <= _MOST_GROWER_LINES
+
+
+def test_nothing_is_written_twice() -> None:
+    places: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for path in _sources(_CORE):
+        lines = list(_lines_of_code(path.read_text()))
+        for i in range(len(lines) - _SHARED_LINES + 1):
+            run = tuple(text for _, text in lines[i : i + _SHARED_LINES])
+            places[run].append(f"{path.name}:{lines[i][0]}")
+    twice = [found for found in places.values() if len(found) > 1]
+    assert not twice, f"places that share {_SHARED_LINES} lines: {twice}"
+
+
+def test_the_search_for_functions_finds_them() -> None:
+    code = """
+namespace a {
+int one(int x) { return x; }
+struct Counts {
+  explicit Counts(int n)
+      : n_(n) {
+    n_ += 1;
+  }
+  int n_ = 0;
+};
+const int table[] = {
+    1,
+};
+template <typename T>
+int longest(T x,
+            int y) {
+  const auto add = [&](int z) {
+    return z;
+  };
+  return add(y);
+}
+}  // namespace a
+"""
+    assert list(_functions(code.splitlines())) == [
+        ("explicit Counts(int n)", 4),
+        ("template <typename T>", 8),
+    ]
+
+
+def _sources(folder: Path) -> list[Path]:
+    found = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".cpp", ".inl"))
+    assert found
+    return found
+
+
+def _functions(lines: list[str]) -> Iterator[tuple[str, int]]:
+    """Yield the first line and the number of lines of every function, its parameters included.
+
+    clang-format indents what is in a namespace by nothing and what is in a class by two spaces.
+    """
+    end_of_last = 0
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if i < end_of_last or not line.endswith("{"):
+            continue
+        begin = i
+        while begin > 0 and _goes_on(lines[begin - 1]):
+            begin -= 1
+        indent = len(lines[begin]) - len(lines[begin].lstrip())
+        if any(_NOT_A_FUNCTION.search(text) for text in lines[begin : i + 1]) or "(" not in "".join(
+            lines[begin : i + 1]
+        ):
+            continue
+        end = next(j for j in range(i + 1, len(lines)) if lines[j].startswith(" " * indent + "}"))
+        end_of_last = end + 1
+        yield lines[begin].strip(), end - begin + 1
+
+
+def _goes_on(line: str) -> bool:
+    """Whether the next line belongs to what this one begins."""
+    text = line.strip()
+    return bool(text) and not text.endswith((";", "{", "}", ":")) and not text.startswith(("//", "#"))
+
+
+def _lines_of_code(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines that say something: no comments, lone braces, includes."""
+    for number, line in enumerate(text.splitlines(), 1):
+        code = " ".join(re.sub(r"//.*", "", line).split())
+        if re.search(r"\w", code) and not code.startswith("#include"):
+            yield number, code
