@@ -28,7 +28,9 @@ def test_functions_are_short() -> None:
 
 
 def test_the_grower_is_short() -> None:
-    n_lines = sum(len((_CORE / name).read_text().splitlines()) for name in ("grower.h", "grower.cpp"))
+    n_lines = sum(
+        len((_CORE / name).read_text().splitlines()) for name in ("grower.h", "grower.cpp")
+    )
     assert n_lines <= _MOST_GROWER_LINES
 
 
@@ -105,7 +107,9 @@ def _functions(lines: list[str]) -> Iterator[tuple[str, int]]:
 def _goes_on(line: str) -> bool:
     """Whether the next line belongs to what this one begins."""
     text = line.strip()
-    return bool(text) and not text.endswith((";", "{", "}", ":")) and not text.startswith(("//", "#"))
+    return (
+        bool(text) and not text.endswith((";", "{", "}", ":")) and not text.startswith(("//", "#"))
+    )
 
 
 def _lines_of_code(text: str) -> Iterator[tuple[int, str]]:
