@@ -17,7 +17,6 @@ import numpy.typing as npt
 from gossamer.data.builders import from_binary
 from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
-from gossamer.data.card import to_card
 from gossamer.data.categories.levels import Levels
 from gossamer.data.labels.queries import as_int32
 from gossamer.data.labels.row_fields import known_field, query_bounds
@@ -419,6 +418,8 @@ class Dataset:
         return to_line("Dataset", self._lazy.facts())
 
     def _repr_html_(self) -> str:
+        from gossamer.data.card import to_card  # only notebooks wait for it
+
         return to_card(self._lazy.facts(), self._lazy.built)
 
     def feature_num_bin(self, feature: int | str) -> int:
