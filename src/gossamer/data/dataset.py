@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.builders import from_binary
 from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.categories.levels import Levels
@@ -436,7 +435,7 @@ class Dataset:
             >>> Dataset(path).construct().get_label()
             array([0., 1., 1.], dtype=float32)
         """
-        from_binary.save(Path(filename), self._lazy.build())
+        self._lazy.save(Path(filename))
         return self
 
 
