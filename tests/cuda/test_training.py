@@ -10,6 +10,7 @@ import pytest
 
 from gossamer import Booster, Dataset, GossamerClassifier, early_stopping, record_evaluation, train
 from gossamer.cuda import driver, supported
+from gossamer.cuda.grower import DeviceGrower
 from gossamer.errors import DeviceError, NotSupportedError
 from gossamer.model.files import model_file
 
@@ -223,6 +224,53 @@ def test_training_goes_on_after_changes_by_hand(device: Any) -> None:
         booster.update(fobj=lambda scores, data: (scores - data.get_label(), np.ones(N_ROWS)))
         models.append(model_file.to_bytes(booster.model))
     assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("objective", ["binary", "multiclass"])
+def test_trees_that_start_ahead_are_dropped_when_something_changes(
+    objective: str, device: Any
+) -> None:
+    """The device starts the next tree before the host asks for it."""
+    n_class = 3 if objective == "multiclass" else 1
+    label = CLASSES if n_class > 1 else BINARY
+    params = {**SMALL, "objective": objective, "num_class": n_class}
+
+    def run(device_type: str) -> bytes:
+        data = Dataset(TABLE, label, free_raw_data=False)
+        booster = Booster({**params, "device_type": device_type}, data)
+        booster.update()
+        booster.update()
+        booster.reset_parameter({"learning_rate": 0.3})
+        booster.update()
+        booster.rollback_one_iter()
+        booster.reset_parameter({"lambda_l2": 2.0})
+        booster.update()
+        booster.eval_train()
+        booster.update()
+        data.set_label(label[::-1].copy())
+        booster.update()
+        booster.reset_parameter({"num_leaves": 9})
+        booster.update()
+        return model_file.to_bytes(booster.model)
+
+    assert run("cuda") == run("cpu")
+
+
+def test_the_device_adds_trees_to_scores_by_itself(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gains that are equal, and paths on which gains rise, do not need the host either."""
+    monkeypatch.setattr(DeviceGrower, "add_scores", None)  # what the host would call
+    table = RNG.integers(0, 3, (N_ROWS, 4)).astype(np.float64)
+    table[:, 3] = table[:, 0]
+    label = (table[:, 0] == table[:, 1]) * 3.0 + (table[:, 1] == table[:, 2])
+    for n_leaves in (2, 5, 9, 31):
+        params = {"num_leaves": n_leaves, "min_data_in_leaf": 1, "verbosity": -1}
+        same = [
+            train({**params, "device_type": kind}, Dataset(table, label), 6).predict(table)
+            for kind in ("cpu", "cuda")
+        ]
+        assert np.array_equal(*same)
 
 
 def test_a_model_is_continued(device: Any) -> None:
