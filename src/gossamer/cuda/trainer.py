@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gossamer.objectives import DeviceLoss, Gradients
 
 Rows = npt.NDArray[np.uint32] | None
+
+# Trees are added to the scores of fewer rows on the host: that is faster than reading the scores.
+_LEAST_ROWS: Final = 50_000
 
 
 class DeviceTrainer:
@@ -50,6 +53,8 @@ class DeviceTrainer:
         self._targets: Targets | None = None
         self._label: Buffer | None = None
         self._weight: Buffer | None = None
+        self._n_threads = n_threads
+        self._other_tables: list[tuple[_native.BinMatrix, DeviceTable | None]] = []
 
     def grow(
         self,
@@ -108,6 +113,50 @@ class DeviceTrainer:
         first = self._gradients_of(loss, score, hessian, finds_statistics=is_whole)
         scores.change()
         return self._grower.grow(self._gradient, hessian, settings, [first], None, score.address)
+
+    def add_tree(
+        self,
+        bins: _native.BinMatrix,
+        scores: DeviceScores,
+        host: npt.NDArray[np.float64],
+        tree: _native.Tree,
+        output: int,
+    ) -> bool:
+        """Add a tree to the scores of a table, the training data or validation data.
+
+        Args:
+            bins: The table.
+            scores: The scores of its rows.
+            host: The same on the host, which are not up to date afterwards.
+            tree: A tree with at least one split.
+            output: Whose scores it adds to.
+
+        Returns:
+            Whether that was done; if not, there are few rows, or not enough memory for them.
+        """
+        table = self._table_of(bins) if bins.n_rows >= _LEAST_ROWS else None
+        if table is None:
+            return False
+        if table is self._table:
+            self._grower.drop_started()
+        score = scores.to_device(self._device, host)
+        scores.change()
+        self._grower.add_scores(tree, score.address + 8 * bins.n_rows * output, table)
+        return True
+
+    def _table_of(self, bins: _native.BinMatrix) -> DeviceTable | None:
+        """Return a table on the device; None: there is not enough memory."""
+        if bins is self._bins:
+            return self._table
+        for other, table in self._other_tables:
+            if other is bins:
+                return table
+        needed = bins.n_rows * (DeviceTable.bytes_per_row(bins) + 8 * self._n_outputs)
+        found = None
+        if needed < self._device.free_bytes() // 2:
+            found = DeviceTable(self._device, bins, self._n_threads, grows_trees=False)
+        self._other_tables.append((bins, found))
+        return found
 
     def _use(self, settings: Sequence[_native.GrowParams], rows: Rows) -> None:
         if settings[0].num_leaves != self._grower.num_leaves:  # changed during the training
