@@ -220,7 +220,7 @@ def with_target(
     if settings.missing_target == "error":
         raise DataError.because(text, hint="Use --missing-target drop to leave them out.")
     if n_missing < n_rows:
-        console.say(f"{text}: they are left out (--missing-target error refuses them).")
+        console.say(f"{text}. They are dropped (--missing-target error stops instead).")
     return ChosenRows(source, there), values[there]
 
 
