@@ -1,4 +1,4 @@
-"""`python -m gossamer` is the command `gossamer`, for environments whose scripts are not on the path."""
+"""`python -m gossamer`: the command `gossamer`, where scripts are not on the path."""
 
 import sys
 

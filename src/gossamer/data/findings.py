@@ -117,7 +117,10 @@ def find_in_columns(
             found.setdefault(kind, []).append(name)
     findings = []
     if 0 < n_rows < _FEW_ROWS:
-        text = f"There are only {n_rows} rows. Metrics of a single split vary a lot: use cross-validation."
+        text = (
+            f"There are only {n_rows} rows. Metrics of a single split vary a lot: use "
+            "cross-validation."
+        )
         findings.append(Finding("few rows", (), text))
     sentences = {
         "missing": (
