@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.cuda.device import Buffer, Device
+if TYPE_CHECKING:
+    from gossamer.cuda.device import Buffer, Device
 
 
 class DeviceScores:
@@ -19,6 +22,8 @@ class DeviceScores:
 
     def to_device(self, device: Device, host: npt.NDArray[np.float64]) -> Buffer:
         """Return the scores on the device."""
+        from gossamer.cuda.device import Buffer  # only trainings on a GPU wait for it
+
         if not self._is_current:
             if self._buffer is None or self._buffer.n_bytes != host.nbytes:
                 self._buffer = Buffer(device, host.nbytes)

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.data.builders import from_binary
 from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
-from gossamer.data.card import to_card
 from gossamer.data.categories.levels import Levels
 from gossamer.data.labels.queries import as_int32
 from gossamer.data.labels.row_fields import known_field, query_bounds
@@ -419,6 +417,8 @@ class Dataset:
         return to_line("Dataset", self._lazy.facts())
 
     def _repr_html_(self) -> str:
+        from gossamer.data.card import to_card  # only notebooks wait for it
+
         return to_card(self._lazy.facts(), self._lazy.built)
 
     def feature_num_bin(self, feature: int | str) -> int:
@@ -435,7 +435,7 @@ class Dataset:
             >>> Dataset(path).construct().get_label()
             array([0., 1., 1.], dtype=float32)
         """
-        from_binary.save(Path(filename), self._lazy.build())
+        self._lazy.save(Path(filename))
         return self
 
 
