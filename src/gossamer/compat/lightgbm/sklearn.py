@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from gossamer.compat.lightgbm.basic import Booster, LGBMDeprecationWarning
-from gossamer.compat.lightgbm.conflicts import warn_of_conflicts
+from gossamer.compat.lightgbm.conflicts import warn_of_conflicts, without_unknown
 from gossamer.logger import warn
 from gossamer.params import CANONICAL
 from gossamer.sklearn import (
@@ -17,6 +17,7 @@ from gossamer.sklearn import (
     GossamerRanker,
     GossamerRegressor,
 )
+from gossamer.sklearn.parameters import OWN
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,6 +58,12 @@ class LGBMModel(GossamerModel):
         super().fit(*args, **kwargs)
         self._booster = Booster.adopt(self._booster)
         return self
+
+    def _known_others(self) -> dict[str, Any]:
+        """Return the parameters that are known; as in LightGBM, others are passed over."""
+        own = {name: value for name, value in self._others.items() if name in OWN}
+        others = {name: value for name, value in self._others.items() if name not in OWN}
+        return {**without_unknown(others), **own}
 
     def load_model(self, filename: str | os.PathLike[str]) -> Self:
         """Take a model from a file; see `GossamerModel.load_model`."""
