@@ -168,7 +168,7 @@ class XGBModel(XGBParameters):
             is_train = valid_x is x and valid_y is y and each[0][i] is sample_weight
             data = dtrain
             if not is_train or each[2][i] is not qid or base_margin is not each[1][i]:
-                rows = check_rows(self, self._read(valid_x), levels)
+                rows = check_rows(self, self._read(valid_x), levels, validate_features=True)
                 labels = self._encode_labels(check_eval_labels(valid_y), name)
                 data = self._rows(rows, labels, *(given[i] for given in each))
             evals.append((data, name))
@@ -288,7 +288,7 @@ class XGBModel(XGBParameters):
         check_is_fitted(self)
         booster = self._Booster
         levels = booster.fitted.levels
-        values = check_rows(self, self._read(x), levels)
+        values = check_rows(self, self._read(x), levels, validate_features=True)
         rows = DMatrix(values, base_margin=base_margin, enable_categorical=True)
         if iteration_range is None:
             best = booster.attr("best_iteration")
