@@ -99,3 +99,10 @@ def test_validation_sets_of_a_booster() -> None:
     assert model.valid_sets == []
     model.eval(valid, "test")
     assert model.valid_sets == [valid]
+
+
+def test_positions_are_numbered_by_their_first_rows() -> None:
+    data = lgb.Dataset(X[:5], [0, 1, 0, 1, 0], position=[15, 15, 8, 27, 15], group=[5]).construct()
+    found = data.get_field("position")
+    assert found is not None
+    np.testing.assert_array_equal(found, np.array([0, 0, 1, 2, 0], np.int32), strict=True)

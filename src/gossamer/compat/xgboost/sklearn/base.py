@@ -192,7 +192,9 @@ class XGBModel(XGBParameters):
         return self
 
     def _read(self, x: Any) -> Any:
-        """Return a table with NaN for what is missing."""
+        """Return a table with NaN for what is missing; a series is a table of one column."""
+        if hasattr(x, "to_frame") and getattr(x, "ndim", 2) == 1:
+            x = x.to_frame()
         if not self.enable_categorical:
             check_numeric(x)
         is_plain = self.missing is None or np.isnan(self.missing)
@@ -229,7 +231,8 @@ class XGBModel(XGBParameters):
     def _training_params(self) -> tuple[dict[str, Any], Any]:
         """Return the parameters, and the objective if it is a function."""
         params = {name: v for name, v in self.get_xgb_params().items() if v is not None}
-        params["n_jobs"] = to_threads(self.n_jobs)
+        if "nthread" not in params:
+            params["n_jobs"] = to_threads(self.n_jobs)
         names = [metric for metric in metric_list(self.eval_metric) if not callable(metric)]
         params["eval_metric"] = names or None
         params["objective"] = self._choose_objective(params)
@@ -352,15 +355,20 @@ class XGBModel(XGBParameters):
 
     def _facts_for_file(self) -> dict[str, Any]:
         """Return what files keep of the estimator in addition to the model."""
-        kind = get_tags(self).estimator_type
+        kind = self._kind()
         return {} if kind is None else {"_estimator_type": kind}
+
+    def _kind(self) -> str | None:
+        """Return what XGBoost's files call this kind of estimator; None: nothing."""
+        kind: str | None = get_tags(self).estimator_type
+        return kind
 
     def load_model(self, fname: str | os.PathLike[str] | bytearray) -> None:
         """Take a model that `save_model` wrote, or XGBoost."""
         booster = Booster(model_file=fname)
         kept = json.loads(booster.attr("scikit_learn") or "{}")
-        kind, own = kept.get("_estimator_type"), get_tags(self).estimator_type
-        if kind is not None and own is not None and kind != own:
+        kind, own = kept.get("_estimator_type"), self._kind()
+        if kind is not None and kind != own:
             raise ParameterTypeError.because(
                 f"the file holds a model of another kind than {type(self).__name__}",
                 got=kind,
