@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import gossamer.model
 from gossamer.callbacks import EvalResult
 from gossamer.compat.lightgbm.conflicts import read_params
+from gossamer.compat.shap import register_if_imported
 from gossamer.data import Dataset, Sequence
 from gossamer.errors import GossamerError
 from gossamer.logger import register_logger
@@ -73,6 +74,7 @@ class Booster(gossamer.model.Booster):
     @classmethod
     def adopt(cls, booster: gossamer.model.Booster) -> Booster:
         """Return the same model, training included, as one of this class."""
+        register_if_imported()
         if isinstance(booster, cls):
             return booster
         adopted = cls.__new__(cls)
