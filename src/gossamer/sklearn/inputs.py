@@ -25,7 +25,7 @@ from gossamer.data.table.frames import frame_names, is_frame, is_numeric
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse, to_compressed_rows
 from gossamer.data.table.table_kinds import as_known
-from gossamer.errors import DataError, ParameterError
+from gossamer.errors import DataError, GossamerError, ParameterError
 from gossamer.model.prediction.predict import refuse_row
 from gossamer.sklearn.class_weight import weigh_by_class
 from gossamer.sklearn.fields_in_table import Parts, leave_out, refuse_path
@@ -64,14 +64,19 @@ def check_rows(
         return replace(as_table(x, levels or NO_LEVELS), names=None)
     if validate_features is None:
         x = _in_order(x, getattr(estimator, "feature_names_in_", None))
-    if levels or has_levels(x):
-        x = _as_array_of_objects(x)
-        validate_data(estimator, x, reset=False, skip_check_array=True)
-        # Names are checked by now, and the model may know the columns by others.
-        return replace(as_table(x, levels or NO_LEVELS), names=None)
-    return validate_data(
-        estimator, _prepare(x), reset=False, accept_sparse=_AS_IT_IS, ensure_all_finite=False
-    )
+    try:
+        if levels or has_levels(x):
+            x = _as_array_of_objects(x)
+            validate_data(estimator, x, reset=False, skip_check_array=True)
+            # Names are checked by now, and the model may know the columns by others.
+            return replace(as_table(x, levels or NO_LEVELS), names=None)
+        return validate_data(
+            estimator, _prepare(x), reset=False, accept_sparse=_AS_IT_IS, ensure_all_finite=False
+        )
+    except GossamerError:
+        raise
+    except ValueError as error:  # scikit-learn's words, as an error of ours
+        raise DataError(str(error)) from None
 
 
 def _in_order(x: Any, names: Array | None) -> Any:

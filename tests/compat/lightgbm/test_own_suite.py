@@ -106,3 +106,25 @@ def test_positions_are_numbered_by_their_first_rows() -> None:
     found = data.get_field("position")
     assert found is not None
     np.testing.assert_array_equal(found, np.array([0, 0, 1, 2, 0], np.int32), strict=True)
+
+
+def test_estimators_say_what_lightgbm_says() -> None:
+    for kind in (lgb.LGBMModel, lgb.LGBMClassifier, lgb.LGBMRegressor, lgb.LGBMRanker):
+        tags = kind().__sklearn_tags__()
+        assert tags.target_tags.one_d_labels
+        assert tags.input_tags.sparse
+    with pytest.warns(UserWarning, match="Found 'eval_at' in params"):
+        lgb.LGBMRanker(n_estimators=2, eval_at=[2]).fit(X, Y > 0, group=[100, 100])
+
+
+def test_other_columns_are_an_error_of_lightgbm() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    model = lgb.LGBMRegressor(n_estimators=2).fit(frame, Y)
+    renamed = frame.rename(columns={"b": "z"})
+    for check in (True, None):
+        with pytest.raises(lgb.basic.LightGBMError, match="feature names should match"):
+            model.predict(renamed, validate_features=check)
+    model.predict(renamed, validate_features=False)
+    with pytest.raises(lgb.basic.LightGBMError, match="X has 3 features"):
+        model.predict(X[:, :3])

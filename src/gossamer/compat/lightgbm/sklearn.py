@@ -26,10 +26,10 @@ __all__ = ["LGBMClassifier", "LGBMModel", "LGBMRanker", "LGBMRegressor"]
 
 
 def _warn_of_arguments(params: dict[str, Any]) -> None:
-    """Warn of other names of `objective` and `eval_at`, which win over the arguments."""
+    """Warn of other names of `objective`, and of `eval_at`, which win over the arguments."""
     for name, value in params.items():
         for argument in ("objective", "eval_at"):
-            if name != argument and value is not None and CANONICAL.get(name) == argument:
+            if name != "objective" and value is not None and CANONICAL.get(name) == argument:
                 warn(f"Found {name!r} in params: using it instead of the {argument!r} argument.")
     # Arguments at their defaults are not given: the estimator passes over them.
     others = {name: value for name, value in params.items() if name not in _ARGUMENTS}
@@ -48,6 +48,12 @@ class LGBMModel(GossamerModel):
         >>> model.booster_.model_to_string().startswith("tree")
         True
     """
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what LightGBM's estimators say: labels are one column."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.one_d_labels = True
+        return tags
 
     def fit(self, *args: Any, **kwargs: Any) -> Self:
         """Train the model; see `GossamerModel.fit`."""
