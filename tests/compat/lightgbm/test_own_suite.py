@@ -126,5 +126,6 @@ def test_other_columns_are_an_error_of_lightgbm() -> None:
         with pytest.raises(lgb.basic.LightGBMError, match="feature names should match"):
             model.predict(renamed, validate_features=check)
     model.predict(renamed, validate_features=False)
+    array = lgb.LGBMRegressor(n_estimators=2).fit(X, Y)
     with pytest.raises(lgb.basic.LightGBMError, match="X has 3 features"):
-        model.predict(X[:, :3])
+        array.predict(X[:, :3])
