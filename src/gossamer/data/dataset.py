@@ -17,8 +17,7 @@ import numpy.typing as npt
 from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
 from gossamer.data.categories.levels import Levels
-from gossamer.data.labels.queries import as_int32
-from gossamer.data.labels.row_fields import known_field, query_bounds
+from gossamer.data.labels.row_fields import known_field, shown_field
 from gossamer.data.lazy import LazyData
 from gossamer.data.request import is_auto
 from gossamer.data.summary import to_line
@@ -168,11 +167,11 @@ class Dataset:
     def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
         """Return "label", "weight", "init_score", "position" or "feature_weights", or None.
 
-        "group" gives where queries begin, and after the last one the number of rows.
+        "group" gives where queries begin, and after the last one the number of rows. "position"
+        gives positions as numbers in the order of their first rows, as LightGBM does.
         """
         name = known_field(field_name)
-        values = self._lazy.build().field(name)
-        return as_int32(query_bounds(values)) if name == "group" and values is not None else values
+        return shown_field(name, self._lazy.build().field(name))
 
     def set_label(self, label: Any) -> Dataset:
         """Set the labels: one number per row, or rows x targets."""

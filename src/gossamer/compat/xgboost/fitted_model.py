@@ -166,10 +166,11 @@ class FittedModel:
     def get_split_value_histogram(
         self, feature: str, fmap: Any = "", bins: int | None = None, as_pandas: bool = True
     ) -> Any:
-        """Count the thresholds at which a column is split."""
+        """Count the thresholds at which a column is split; a name that no column has: none."""
         names = list(self._columns(fmap).names)
-        column: int | str = names.index(feature) if feature in names else feature
-        found = self.fitted.get_split_value_histogram(column, bins, xgboost_style=True)
+        place = names.index(feature) if feature in names else 0
+        found = self.fitted.get_split_value_histogram(place, bins, xgboost_style=True)
+        found = found if feature in names else found[:0]
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
     def _columns(self, fmap: str | os.PathLike[str]) -> Columns:

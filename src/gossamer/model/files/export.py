@@ -55,6 +55,8 @@ def save_model(
         ('tree', 2)
     """
     model = booster.used_model(num_iteration, start_iteration)
+    if format is None and formats.format_of(filename) is None:
+        format = booster.text_format
     formats.save(filename, model, format, _importance(booster, importance_type))
     return booster
 
