@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_count
 from gossamer.data import Dataset, Table, Targets
 from gossamer.data.dataset import built_data
 from gossamer.data.random_order import random_order
 from gossamer.errors import DataError, GossamerError, ParameterError
 from gossamer.model import Booster
 from gossamer.model.given_params import given_params
-from gossamer.model.inspection.permutation import check_count
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import fitting_table
 from gossamer.objectives import Custom, SeveralTargets

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from gossamer import files
+from gossamer.arguments import as_path
 from gossamer.binning.bins import MissingKind
 from gossamer.errors import (
     DataError,
@@ -36,7 +36,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
         >>> format_of("model.json"), format_of("model.ubj"), format_of("model.gsm")
         ('json', 'ubj', 'gossamer')
     """
-    ending = Path(path).suffix.lower()[1:]
+    ending = as_path(path).suffix.lower()[1:]
     return ending if ending in _WRITERS else formats.OWN
 
 
@@ -53,7 +53,7 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
     Raises:
         ParameterError: If there is no such format.
     """
-    if format in _WRITERS:
+    if isinstance(format, str) and format in _WRITERS:
         try:
             return _WRITERS[format](_as_theirs(model, facts), _facts(facts))
         except NotSupportedError as error:
@@ -62,7 +62,7 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
                 UserWarning,
                 stacklevel=3,
             )
-    elif format != formats.OWN:
+    elif not isinstance(format, str) or format != formats.OWN:
         raise ParameterError.because(
             "models cannot be written as this",
             got=format,
@@ -149,7 +149,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         MissingFileError: If there is no such file.
     """
     try:
-        return Path(path).read_bytes()
+        return as_path(path).read_bytes()
     except FileNotFoundError:
         raise MissingFileError.because(
             "No such file or directory", got=os.fspath(path), hint="Look at the path."

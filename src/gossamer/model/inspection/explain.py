@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags
 from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset
 from gossamer.data.chunks.find_source import whole_table
@@ -199,7 +200,7 @@ def permutation_importance(
         resolved = resolved.replace(metric=metric)
     options = predict_options(booster, start_iteration, num_iteration, kwargs)
     label = to_host(label)
-    n_rows = len(label) if hasattr(label, "__len__") else 0
+    n_rows = len(label) if isinstance(label, Sized) else 0
     rows = np.zeros((n_rows, 1), np.int8)
     given = built_data(Dataset(rows, label, weight=weight, group=group, params={"verbose": -1}))
     return permutation.permutation_importance(
@@ -207,6 +208,7 @@ def permutation_importance(
     )
 
 
+@check_flags
 def partial_dependence(
     booster: TrainedModel,
     data: Any,

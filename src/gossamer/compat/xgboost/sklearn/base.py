@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from gossamer.arguments import check_flags
 from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.callback import EvalsLog
 from gossamer.compat.xgboost.dmatrix import DMatrix
@@ -243,6 +244,7 @@ class XGBModel(XGBParameters):
     # ---- prediction ----
 
     @warn_of_positions
+    @check_flags
     def predict(
         self,
         X: Any,

@@ -1,0 +1,55 @@
+"""Every parameter of the public functions with odd values: errors of ours, or a result."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attack.conftest import Tally
+from attack.every_argument import GROUPS, ODD, Odd, fresh, ways
+from attack.scale import share
+
+from gossamer import GossamerError
+
+
+def is_allowed(error: Exception, value: object) -> bool:
+    """Whether an error is not from the inside of the package.
+
+    scikit-learn checks the arguments of estimators, in words of its own.
+    """
+    if isinstance(error, GossamerError):
+        return 10 < len(str(error)) < 3000
+    if isinstance(error, OSError):  # a file that is not there
+        return isinstance(value, (str, bytes))
+    if isinstance(value, Odd):
+        return str(error) == "no text"  # what the object itself raised
+    last = traceback.extract_tb(error.__traceback__)[-1].filename
+    return isinstance(error, (TypeError, ValueError)) and "/sklearn/" in last
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
+def test_odd_values(
+    group: object, tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("attack.every_argument.GROUPS", (group,))
+    calls = [(*way, value) for way in ways() for value in ODD]
+    for place in np.random.default_rng(0).permutation(len(calls))[: share(200, len(calls))]:
+        name, function, good, parameter, value = calls[place]
+        text = "Odd()" if isinstance(value, Odd) else ascii(value)[:60]
+        with (
+            tally.run(f"{name}({parameter}={text})"),
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            warnings.simplefilter("ignore")
+            try:
+                function(**{**fresh(good), parameter: value})
+            except Exception as error:
+                if not is_allowed(error, value):
+                    raise
