@@ -16,6 +16,8 @@ from attack.scale import share
 
 from gossamer import GossamerError
 
+N_PARTS = share(1, 4)  # that run side by side
+
 
 def is_allowed(error: Exception, value: object) -> bool:
     """Whether an error is not from the inside of the package.
@@ -32,14 +34,16 @@ def is_allowed(error: Exception, value: object) -> bool:
     return isinstance(error, (TypeError, ValueError)) and "/sklearn/" in last
 
 
+@pytest.mark.parametrize("part", range(N_PARTS))
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
 def test_odd_values(
-    group: object, tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    group: object, part: int, tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("attack.every_argument.GROUPS", (group,))
     calls = [(*way, value) for way in ways() for value in ODD]
-    for place in np.random.default_rng(0).permutation(len(calls))[: share(200, len(calls))]:
+    chosen = np.random.default_rng(0).permutation(len(calls))[: share(200, len(calls))]
+    for place in chosen[part::N_PARTS]:
         name, function, good, parameter, value = calls[place]
         text = "Odd()" if isinstance(value, Odd) else ascii(value)[:60]
         with (
