@@ -41,7 +41,7 @@ def check_flags(function: _Function) -> _Function:
             for name, place in flags.items():
                 value = args[place] if place < len(args) else kwargs.get(name)
                 if value is not True and value is not False and value is not None:
-                    _check_flag(name, value)
+                    check_flag(name, value)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
@@ -51,7 +51,15 @@ def _is_flag(annotation: object) -> bool:
     return annotation in ("bool", "bool | None", bool)
 
 
-def _check_flag(name: str, value: object) -> None:
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither true nor false.
+
+    Raises:
+        ParameterTypeError: If it is something like an array.
+
+    Example:
+        >>> check_flag("grid", True)
+    """
     try:
         bool(value)
     except (TypeError, ValueError):

@@ -156,6 +156,7 @@ def _rounds_to_compile(
     return booster.used_model(num_iteration, start_iteration)
 
 
+@check_flags
 def to_onnx(
     booster: TrainedModel,
     num_iteration: int | None = None,
@@ -183,6 +184,7 @@ def to_onnx(
     return model_to_onnx(model, dtype=dtype, raw_score=raw_score)
 
 
+@check_flags
 def to_treelite(
     booster: TrainedModel,
     num_iteration: int | None = None,
