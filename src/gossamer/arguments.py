@@ -19,7 +19,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def check_flags(function: _Function) -> _Function:
     """Refuse values of a function's boolean parameters that are neither true nor false.
 
-    Numbers, strings and None have a truth value and are let through. Arrays have none.
+    Numbers, strings and None can be read as booleans and are let through. Arrays cannot.
 
     Raises:
         ParameterTypeError: When the function is called with such a value.

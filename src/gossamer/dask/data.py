@@ -134,7 +134,7 @@ def check_part(rows: object) -> None:
     Raises:
         DataTypeError: If it is something else.
     """
-    if np.ndim(getattr(rows, "shape", None)) != 1:  # a table's shape is a tuple of numbers
+    if not isinstance(getattr(rows, "shape", None), tuple):
         raise DataTypeError.because(
             "a partition is not a table", got=type(rows).__name__, expected="an array or a frame"
         )

@@ -126,8 +126,10 @@ def train(
             hint="Leave it out, or use gossamer.distributed.train.",
         )
     check_supported(params)
-    is_one = isinstance(valid_sets, DaskDataset)
-    sets = [valid_sets] if is_one else as_list("valid_sets", valid_sets)
+    sets: list[DaskDataset]
+    sets = (
+        [valid_sets] if isinstance(valid_sets, DaskDataset) else as_list("valid_sets", valid_sets)
+    )
     for each in sets:
         _check_data(each, "a validation set")
     own_callbacks = as_list("callbacks", callbacks)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite
+from typing import Any, cast
 
 from gossamer.data.table.columns import Level
 from gossamer.errors import DataError
@@ -20,8 +22,9 @@ def check_class_names(names: object, objective: Objective) -> tuple[Level, ...]:
         DataError: If they are not as many as the classes, or not different.
     """
     expected = "text or numbers, one for each class, all different"
+    found: tuple[Any, ...] | None
     try:
-        found = None if isinstance(names, (str, bytes)) else tuple(names)  # type: ignore[arg-type]
+        found = None if isinstance(names, (str, bytes)) else tuple(cast(Iterable[Any], names))
     except TypeError:
         found = None
     if found is None:
