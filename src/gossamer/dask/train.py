@@ -126,10 +126,8 @@ def train(
             hint="Leave it out, or use gossamer.distributed.train.",
         )
     check_supported(params)
-    sets: list[DaskDataset]
-    sets = (
-        [valid_sets] if isinstance(valid_sets, DaskDataset) else as_list("valid_sets", valid_sets)
-    )
+    given = [valid_sets] if isinstance(valid_sets, DaskDataset) else valid_sets
+    sets: list[DaskDataset] = as_list("valid_sets", given)
     for each in sets:
         _check_data(each, "a validation set")
     own_callbacks = as_list("callbacks", callbacks)

@@ -241,10 +241,8 @@ def _member_params(
     members: Sequence[Mapping[str, Any]] | None, params: Params, n_members: int
 ) -> list[dict[str, Any]]:
     """For each member the parameters in which it differs, by canonical name; seeds among them."""
-    kinds = [
-        resolve(as_dict(each)).to_dict(given_only=True)
-        for each in as_list("members", members) or ({},)
-    ]
+    given: list[Mapping[str, Any]] = as_list("members", members) or [{}]
+    kinds = [resolve(as_dict(each)).to_dict(given_only=True) for each in given]
     fixed = sorted({n for each in kinds for n in each if TABLE[n].bins or n in _SHARED})
     if fixed:
         raise ParameterError.because(
