@@ -279,8 +279,28 @@ def xgboost_names() -> Iterator[Call]:
         yield fitted.apply, {"X": ROWS}
 
 
+def plots_and_exports() -> Iterator[Call]:
+    """Plots, reports and models in other formats."""
+    history: dict[str, dict[str, list[float]]] = {}
+    rows = data()
+    gs.train(SMALL, rows, 3, valid_sets=[rows], callbacks=[gs.record_evaluation(history)])
+    yield gs.plot_metric, {"booster": history}
+    for plot in (gs.plot_importance, gs.plot_tree, gs.create_tree_digraph):
+        yield plot, {"booster": model()}
+    yield gs.plot_split_value_histogram, {"booster": model(), "feature": 0}
+    for plot in (gs.plot_shap_summary, gs.plot_shap_waterfall):
+        yield plot, {"booster": model(), "data": ROWS}
+    for plot in (gs.plot_partial_dependence, gs.plot_shap_dependence):
+        yield plot, {"booster": model(), "data": ROWS, "feature": 0}
+    yield gs.cv(SMALL, data(), 2, nfold=2).plot, {}
+    yield model().report, {"data": ROWS[:20], "label": LABEL[:20]}
+    for export in (model().to_onnx, model().to_shap, model().to_treelite):
+        yield export, {}
+
+
 GROUPS: Final = (
     *(trainings, methods_of_models, changes, callbacks_and_sketches, estimators, xgboost_names),
+    plots_and_exports,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attack.conftest import Tally
-from attack.every_argument import GROUPS, ODD, Odd, fresh, ways
+from attack.every_argument import GROUPS, ODD, Odd, fresh, plots_and_exports, ways
 from attack.scale import share
 
 from gossamer import GossamerError
@@ -22,7 +23,8 @@ N_PARTS = share(1, 4)  # that run side by side
 def is_allowed(error: Exception, value: object) -> bool:
     """Whether an error is not from the inside of the package.
 
-    scikit-learn checks the arguments of estimators, in words of its own.
+    scikit-learn checks the arguments of estimators, and matplotlib what is drawn, in words of their
+    own.
     """
     if isinstance(error, GossamerError):
         return 10 < len(str(error)) < 3000
@@ -31,7 +33,9 @@ def is_allowed(error: Exception, value: object) -> bool:
     if isinstance(value, Odd):
         return str(error) == "no text"  # what the object itself raised
     last = traceback.extract_tb(error.__traceback__)[-1].filename
-    return isinstance(error, (TypeError, ValueError)) and "/sklearn/" in last
+    if "/matplotlib/" in last:
+        return isinstance(error, (TypeError, ValueError, OverflowError))
+    return isinstance(error, (TypeError, ValueError)) and "/site-packages/sklearn/" in last
 
 
 @pytest.mark.parametrize("part", range(N_PARTS))
@@ -40,6 +44,8 @@ def test_odd_values(
     group: object, part: int, tally: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if group is plots_and_exports:
+        pytest.importorskip("matplotlib.pyplot").switch_backend("Agg")
     monkeypatch.setattr("attack.every_argument.GROUPS", (group,))
     calls = [(*way, value) for way in ways() for value in ODD]
     chosen = np.random.default_rng(0).permutation(len(calls))[: share(200, len(calls))]
@@ -57,3 +63,6 @@ def test_odd_values(
             except Exception as error:
                 if not is_allowed(error, value):
                     raise
+            finally:
+                if "matplotlib.pyplot" in sys.modules:
+                    sys.modules["matplotlib.pyplot"].close("all")

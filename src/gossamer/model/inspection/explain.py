@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -200,7 +200,10 @@ def permutation_importance(
         resolved = resolved.replace(metric=metric)
     options = predict_options(booster, start_iteration, num_iteration, kwargs)
     label = to_host(label)
-    n_rows = len(label) if isinstance(label, Sized) else 0
+    try:
+        n_rows = len(label)
+    except TypeError:  # an error of ours follows
+        n_rows = 0
     rows = np.zeros((n_rows, 1), np.int8)
     given = built_data(Dataset(rows, label, weight=weight, group=group, params={"verbose": -1}))
     return permutation.permutation_importance(
