@@ -116,6 +116,19 @@ def as_list(name: str, values: Any) -> list[Any]:
         raise ParameterTypeError.because(f"{name} must be a list", got=values) from None
 
 
+def length_of(values: Any) -> int:
+    """Return how many there are; -1: these are not several.
+
+    Example:
+        >>> length_of([1, 2]), length_of(5), length_of(np.array(5))
+        (2, -1, -1)
+    """
+    try:
+        return len(values)
+    except TypeError:
+        return -1
+
+
 def as_path(path: Any) -> Path:
     """Return the path of a file.
 

@@ -11,6 +11,8 @@ from typing import Any, Final, TypeVar
 from gossamer.arguments import check_count, check_flag
 from gossamer.errors import ParameterTypeError
 
+_NUMBERS: Final = ("height", "width_coef")  # None is not among their values
+_LARGE: Final = 1e9
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -25,7 +27,7 @@ def checks_arguments(function: F) -> F:
     @functools.wraps(function)
     def plot(*args: Any, **kwargs: Any) -> Any:
         for name, value in signature.bind(*args, **kwargs).arguments.items():
-            if value is not None and name in _CHECKS:
+            if name in _CHECKS and (value is not None or name in _NUMBERS):
                 _CHECKS[name](name, value)
         return function(*args, **kwargs)
 
@@ -63,9 +65,8 @@ def _check_decimals(name: str, value: Any) -> None:
 
 
 def _check_number(name: str, value: Any) -> None:
-    if not isinstance(value, Real):
-        got = type(value).__name__
-        raise ParameterTypeError.because(f"{name} cannot be used", got=got, expected="a number")
+    if not isinstance(value, Real) or not abs(value) < _LARGE:
+        raise ParameterTypeError.because(f"{name} cannot be used", got=value, expected="a number")
 
 
 _CHECKS: Final[dict[str, Callable[[str, Any], None]]] = {
@@ -74,7 +75,7 @@ _CHECKS: Final[dict[str, Callable[[str, Any], None]]] = {
     **dict.fromkeys(("grid", "show_grid", "ignore_zero", "percent"), check_flag),
     **dict.fromkeys(("max_num_features", "max_rows", "n_lines", "output"), _check_integer),
     **dict.fromkeys(("show_info", "dataset_names"), _check_texts),
-    **dict.fromkeys(("height", "width_coef", "dpi"), _check_number),
+    **dict.fromkeys((*_NUMBERS, "dpi"), _check_number),
     "importance_type": _check_text,
     "precision": _check_decimals,
 }

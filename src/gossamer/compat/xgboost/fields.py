@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import length_of
 from gossamer.data.labels.fields import (
     check_feature_weights,
     check_init_score,
@@ -48,7 +49,7 @@ def check_field(name: str, values: Any, n_rows: int, query_sizes: Array | None) 
     """
     if name in ("label", "weight") and np.ndim(values) == 2 and np.shape(values)[1] == 1:
         values = np.asarray(values).ravel()
-    if name == "weight" and query_sizes is not None and len(values) == len(query_sizes):
+    if name == "weight" and query_sizes is not None and length_of(values) == len(query_sizes):
         values = np.repeat(np.asarray(values), query_sizes)  # weights of queries
     if name == "base_margin":
         margin = _as_floats(name, values)
