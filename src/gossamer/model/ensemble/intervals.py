@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags
 from gossamer.data.labels.fields import one_per_row
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.ensemble.average import member_model
@@ -30,6 +31,7 @@ _FOR_SETS: Final = (Kind.BINARY, Kind.MULTICLASS)
 _POSITIVE_LINKS: Final = ("exp", "bounded_exp")
 
 
+@check_flags
 def predict_interval(
     booster: TrainedModel,
     data: Any,
@@ -113,6 +115,7 @@ def predict_interval(
     return found
 
 
+@check_flags
 def predict_set(
     booster: TrainedModel,
     data: Any,
