@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gossamer import _native
 from gossamer.data import Targets
 from gossamer.data.storage.binned import BinnedTable
-from gossamer.data.storage.budget import Budget
+from gossamer.data.storage.budget import Budget, leaf_bytes, sample_need, samples_rows
 from gossamer.data.storage.row_files import RowFiles
 from gossamer.data.table.matrix import Values
 from gossamer.data.table.names import default_names
@@ -197,7 +197,9 @@ class TreeGrower:
             self._sort_columns()
         self._settings = [self._make_settings(k) for k in range(self._objective.n_outputs)]
         histograms = self._settings[0].max_histogram_bytes
-        self._pages.keep(Budget.of(params).kept_bytes(params, self._held, histograms))
+        budget, bins, n_outputs = Budget.of(params), self._table.bins, self._objective.n_outputs
+        self._for_sample = budget.reserved_for_sample(bins, params, n_outputs, self._held)
+        self._pages.keep(budget.kept_bytes(self._held, histograms, self._for_sample))
         self._column_seed = params.feature_fraction_seed
         self._threshold_seed = params.extra_seed
         fractions = (
@@ -281,7 +283,11 @@ class TreeGrower:
         settings = make_grow_params(self._params)
         settings.limits = self._limits
         settings.max_histogram_bytes = Budget.of(self._params).histogram_bytes(
-            self._table.bins, self._held, settings.max_histogram_bytes, settings.num_leaves
+            self._table.bins,
+            self._params,
+            self._held,
+            settings.max_histogram_bytes,
+            settings.num_leaves,
         )
         if self._proposals is not None:
             settings.proposals = self._proposals
@@ -418,8 +424,19 @@ class TreeGrower:
         """Whether the bins of a sample are read from disk once, and the tree grown in memory."""
         if _native.on_disk(self._table.bins) is None or self._costs is not None:
             return False
-        budget, n_outputs = Budget.of(self._params), self._objective.n_outputs
-        return budget.holds_sample(self._table.bins, n_sampled, n_outputs, self._held)
+        need = sample_need(self._table.bins, n_sampled, self._objective.n_outputs)
+        if samples_rows(self._params):
+            return need <= self._for_sample
+        return need <= Budget.of(self._params).most_for_sample(self._held)
+
+    def memory_between_rounds(self) -> int:
+        """Return the bytes of `max_memory` that the training takes between two rounds."""
+        if self._params.max_memory == 0:
+            return 0
+        # On pages, the rows of leaves are known while a tree grows, and no longer.
+        is_on_disk = _native.on_disk(self._table.bins) is not None
+        in_leaves = leaf_bytes(self._table.n_rows, self._params) if is_on_disk else 0
+        return self._held - in_leaves + self._settings[0].max_histogram_bytes
 
     def stats(self) -> dict[str, float]:
         """Return seconds per stage and amounts of work so far."""

@@ -10,7 +10,14 @@ from typing import Final
 from gossamer import _native
 from gossamer.data.built import BuiltData
 from gossamer.data.folds import Fold
-from gossamer.data.storage.budget import Budget, files_fit, row_needs, sample_bytes, table_needs
+from gossamer.data.storage.budget import (
+    Budget,
+    files_fit,
+    row_needs,
+    sample_bytes,
+    sampled_share,
+    table_needs,
+)
 from gossamer.objectives import Objective
 from gossamer.params import Params
 
@@ -62,6 +69,7 @@ def training_needs(
             has_weight=targets.weight is not None,
             has_start=continues or train.rows.init_score is not None,
             sample_bytes=sampled,
+            share=sampled_share(params),
             in_files=in_files,
         )
     )
