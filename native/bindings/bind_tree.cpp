@@ -314,7 +314,8 @@ void bind_grower(nb::module_& m) {
            "`size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them\n"
            "has all rows, and shares the search only; `top_k`: how many features a shard proposes for\n"
            "a leaf where only elected ones are exchanged, or 0.\n"
-           "`page_rows`: a matrix in memory is read in pages of so many rows, and takes no copy by column.")
+           "`page_rows`: a matrix in memory is read in pages of so many rows, and takes no copy by\n"
+           "column.")
       .def("grow", &grow, "gradient"_a.noconvert(), "hessian"_a.noconvert().none(), "rows"_a.noconvert().none(),
            "params"_a, "label"_a.noconvert().none(), "score"_a.noconvert(), "n_threads"_a, "raw"_a = nb::none(),
            "Grows the trees of a round (arrays are output-major) and adds their values to the scores of\n"

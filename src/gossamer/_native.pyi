@@ -1671,7 +1671,8 @@ class Grower:
         `size` is the number of shards, `rank` says which one this is; `has_all_rows`: each of them
         has all rows, and shares the search only; `top_k`: how many features a shard proposes for
         a leaf where only elected ones are exchanged, or 0.
-        `page_rows`: a matrix in memory is read in pages of so many rows, and takes no copy by column.
+        `page_rows`: a matrix in memory is read in pages of so many rows, and takes no copy by
+        column.
         """
 
     def grow(

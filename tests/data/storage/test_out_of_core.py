@@ -60,6 +60,7 @@ def pages_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[PagesOf]:
         monkeypatch.setattr(Budget, "holds_validation", lambda *_: False)
         monkeypatch.setattr(Budget, "page_rows", lambda *_: page_rows)
         monkeypatch.setattr(Budget, "kept_bytes", lambda *_: 0)  # each pass reads all of them
+        monkeypatch.setattr(Budget, "loaded_bytes", lambda *_: 0)
 
     yield choose
 
@@ -260,6 +261,63 @@ def test_memory_of_samples() -> None:
         {"bagging_by_query": True, "bagging_fraction": 0.2},
     ):
         assert reserved(10**8, **params) == 75 * 10**6
+
+
+@pytest.mark.parametrize("name", SUPPORTED[::4])
+def test_bins_that_fit_after_all_are_loaded(
+    name: str, pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = bytes_of(CASES[name], 1)
+    loaded_bytes = Budget.loaded_bytes
+    pages_of(8192)
+    monkeypatch.setattr(Budget, "loaded_bytes", loaded_bytes)
+    assert bytes_of(CASES[name], 2, max_memory="1GB") == expected
+
+
+def test_loaded_bins_make_way_for_validation_data(
+    pages_of: PagesOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+
+    def run(**params: Any) -> tuple[str, list[Any]]:
+        data = Dataset(X, Y, params=params, free_raw_data=False)
+        booster = Booster({"verbosity": -1, "num_leaves": 7, **params}, data)
+        for i in range(4):
+            if i == 2:
+                booster.add_valid(data.create_valid(X, Y), "other")
+            booster.update()
+            passes.append(booster.num_passes())
+        return booster.model_to_string(), booster.eval_valid()
+
+    expected = run()
+    assert passes == [0] * 4
+    passes.clear()
+    held = []
+
+    def loaded_bytes(_: Budget, __: Any, held_now: int) -> int:
+        held.append(held_now)
+        return 600_000 if held_now == held[0] else 0
+
+    pages_of(8192)
+    monkeypatch.setattr(Budget, "loaded_bytes", loaded_bytes)
+    assert run(max_memory="1GB") == expected
+    assert held[-1] > held[0]
+    assert passes[:2] == [1, 1]
+    assert passes[1] < passes[2] < passes[3]
+
+
+def test_what_is_loaded(pages_of: PagesOf) -> None:
+    loaded_bytes = Budget.loaded_bytes
+    pages_of(8192)
+    data = Dataset(X, Y, params={"max_memory": "1GB"}).construct()
+    bins = built_data(data).table.bins
+    need = N_ROWS * (2 * 8 + 4)
+    least = 10**6 + need + 6 * 20 * bins.n_cells
+    assert loaded_bytes(Budget(least), bins, 10**6) == need
+    assert loaded_bytes(Budget(least - 1), bins, 10**6) == 0
+    assert loaded_bytes(Budget(0), bins, 10**6) == 0
+    in_memory = built_data(Dataset(X, Y)).table.bins
+    assert loaded_bytes(Budget(10**9), in_memory, 10**6) == 0
 
 
 def test_a_sample_of_a_fifth_fits_at_five_times_the_limit() -> None:

@@ -68,7 +68,8 @@ def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> B
         return Table(parent.raw.get(user)).take_rows(rows).values
 
     source = provenance("subset", request, parent, taken=parent.source.taken)
-    table = copy_rows(parent.table, rows, parent.source.params)
+    limited = request.params if request.params.max_memory > 0 else parent.source.params
+    table = copy_rows(parent.table, rows, limited)
     return BuiltData(columns, found, table, RawValues(find), source)
 
 

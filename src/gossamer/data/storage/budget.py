@@ -199,6 +199,20 @@ expected at least 12MB. It is for scores (8MB) and labels (4MB).
         kept = max(self.cap - held - histograms - sample, 0) * 3 // 4
         return min(kept, 2**62)  # the limit may be any number
 
+    def loaded_bytes(self, bins: _native.BinMatrix, held: int) -> int:
+        """Return what bins on disk take in memory, by row and by column; 0: they do not fit.
+
+        Whether they fit is known when the training is: before, every row is counted with weights
+        and hessians.
+
+        Args:
+            bins: The training data.
+            held: Bytes that everything but bins, histograms and samples takes.
+        """
+        need = bins.n_rows * (2 * bins.row_bytes + 4)
+        fits = held + need + fewest_histograms(bins) <= self.cap
+        return need if fits and _native.on_disk(bins) is not None else 0
+
     def most_for_sample(self, held: int) -> int:
         """Return how much a sample of the rows may take."""
         return max(self.cap - held, 0) * 3 // 4
@@ -256,9 +270,12 @@ def table_needs(bins: _native.BinMatrix, *, trains: bool) -> dict[str, int]:
         needs = {"bins by row and by column": bins.n_rows * (2 * bins.row_bytes + 4)}
     else:
         needs = {"bins": bins.n_rows * bins.row_bytes}
-    if trains:
-        needs |= {"histograms": fewest_histograms(bins), "small buffers": _OVERHEAD}
-    return needs
+    return needs | training_buffers(bins) if trains else needs
+
+
+def training_buffers(bins: _native.BinMatrix) -> dict[str, int]:
+    """Return what every training takes, however many rows it has."""
+    return {"histograms": fewest_histograms(bins), "small buffers": _OVERHEAD}
 
 
 def fewest_histograms(bins: _native.BinMatrix) -> int:
