@@ -130,7 +130,7 @@ def _try_job(
             hold_parts, key, rank, own[0], own[1:], workers=[address], pure=False
         )
     _wait_for(client, holding, time_out)
-    del computed, own, holding
+    del computed, own  # not `holding`: workers keep parts as long as these tasks are wanted
     tasks = {
         address: client.submit(
             work_on_parts,
