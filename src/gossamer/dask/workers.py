@@ -15,6 +15,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol
 
 from distributed import Status, Worker, get_worker, secede
@@ -81,7 +82,7 @@ Arrival = tuple[int, socket.socket | Exception] | None
 # What this process has of each training. Several workers may live in one process.
 _held: dict[Place, tuple[list[Part], list[list[Part]]]] = {}  # parts that wait for the beginning
 _arrivals: dict[Place, queue.SimpleQueue[Arrival]] = {}
-_groups: dict[Place, DaskGroup] = {}
+groups: dict[Place, DaskGroup] = {}  # trainings that are under way
 
 
 class DaskGroup(SocketGroup):
@@ -100,7 +101,7 @@ class DaskGroup(SocketGroup):
     ) -> None:
         super().__init__(rank, addresses, time_out)
         self._worker, self._place, self._task = worker, (key, rank), worker.get_current_task()
-        _groups[self._place] = self
+        groups[self._place] = self
 
     def connect(self) -> None:
         """Connect with the workers of lower ranks, and wait for the others to do so.
@@ -113,13 +114,13 @@ class DaskGroup(SocketGroup):
         for peer in range(self.rank):
             call = _call(self._worker, self.names[peer], self._place, peer, self.time_out)
             future = asyncio.run_coroutine_threadsafe(call, self._worker.loop.asyncio_loop)
-            future.add_done_callback(lambda done, peer=peer: arrivals.put((peer, _ended(done))))
+            future.add_done_callback(partial(_note_call, arrivals, peer))
         while self.n_peers < self.size - 1:
             try:
                 arrival = arrivals.get(timeout=max(deadline - time.monotonic(), 0.0))
             except queue.Empty:
                 missing = next(
-                    r for r in range(self.size) if r != self.rank and not self.has_peer(r)
+                    r for r in range(self.size) if r not in {self.rank, *self.connections}
                 )
                 text = f"it did not connect within {self.time_out:g} seconds"
                 raise self._lost(missing, text) from None
@@ -150,7 +151,7 @@ class DaskGroup(SocketGroup):
 
     def _disconnect(self) -> None:
         super()._disconnect()
-        _groups.pop(self._place, None)
+        groups.pop(self._place, None)
         _forget(self._place)
 
 
@@ -238,9 +239,12 @@ async def _bridge(comm: Comm, end: socket.socket) -> None:
         comm.abort()
 
 
-def _ended(call: Future[socket.socket]) -> socket.socket | Exception:
+def _note_call(
+    arrivals: queue.SimpleQueue[Arrival], peer: int, call: Future[socket.socket]
+) -> None:
     error = call.exception()
-    return call.result() if error is None else OSError(str(error) or type(error).__name__)
+    told = OSError(str(error) or type(error).__name__)
+    arrivals.put((peer, call.result() if error is None else told))
 
 
 def _forget(place: Place) -> None:
@@ -314,7 +318,7 @@ async def stop_training(key: str) -> None:
     for place, arrivals in list(_arrivals.items()):
         if place[0] == key:
             arrivals.put(None)
-    for place, group in list(_groups.items()):
+    for place, group in list(groups.items()):
         if place[0] == key:
             group.give_up()
 

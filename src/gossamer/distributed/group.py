@@ -18,7 +18,8 @@ from gossamer.errors import GossamerError, message, shorten
 
 # What a message is: an array or the like, why its sender failed, or a sign of life.
 _DATA, _ERROR, _ALIVE = b"d", b"e", b"a"
-Message = tuple[bytes, bytes]  # kind, content
+Content = bytes | memoryview
+Message = tuple[bytes, Content]  # kind, content
 # Heartbeats within `time_out`: a worker that computes for long is not taken for a lost one.
 _BEATS: Final = 4
 # Arrays up to this size are sent whole to every worker: one exchange instead of two.
@@ -77,7 +78,7 @@ class Group(ABC):
     # ---- to be implemented ----
 
     @abstractmethod
-    def _send(self, rank: int, kind: bytes, content: bytes) -> None:
+    def _send(self, rank: int, kind: bytes, content: Content) -> None:
         """Send a message without waiting for the receiver; messages arrive in order.
 
         Raises:
@@ -106,7 +107,7 @@ class Group(ABC):
         self._beat = threading.Thread(target=self._send_beats, name="gossamer-alive", daemon=True)
         self._beat.start()
 
-    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+    def exchange(self, parts: Sequence[Content]) -> list[Content]:
         """Send part i to worker i; returns what each of the workers sent to this one.
 
         Raises:
@@ -125,7 +126,7 @@ class Group(ABC):
 
     def gather(self, own: bytes) -> list[bytes]:
         """Send the same to all workers; returns what each of them sent, in their order."""
-        return self.exchange([own] * self.size)
+        return [bytes(part) for part in self.exchange([own] * self.size)]
 
     def gather_array(self, own: npt.NDArray[Number]) -> list[npt.NDArray[Number]]:
         """Return the arrays of all workers; they have one type, and one dimension each."""
@@ -199,7 +200,7 @@ class Group(ABC):
         if self._failure is not None:
             raise self._failure
 
-    def _try_send(self, rank: int, content: bytes) -> None:
+    def _try_send(self, rank: int, content: Content) -> None:
         try:
             self._send(rank, _DATA, content)
         except OSError as error:
@@ -217,7 +218,7 @@ class Group(ABC):
             if kind == _ERROR:
                 raise self._read_error(content)
 
-    def _wait_for(self, rank: int) -> bytes:
+    def _wait_for(self, rank: int) -> Content:
         while True:
             try:
                 kind, content = self._receive(rank, self.time_out)
@@ -231,8 +232,8 @@ class Group(ABC):
             if kind == _DATA:
                 return content
 
-    def _read_error(self, content: bytes) -> WorkerError:
-        is_lost, worker, text = content.split(b"\0", 2)
+    def _read_error(self, content: Content) -> WorkerError:
+        is_lost, worker, text = bytes(content).split(b"\0", 2)
         self._failure = WorkerError(text.decode(), worker.decode(), is_lost=is_lost == b"1")
         return self._failure
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from gossamer.distributed.group import Group, Inbox, Message
+from gossamer.distributed.group import Content, Group, Inbox, Message
 
 _HEADER: Final = struct.Struct("!cQ")  # kind and length of a message
 _TOGETHER: Final = 65_536  # bytes: smaller messages are sent in one piece with their header
@@ -21,6 +21,9 @@ class SocketGroup(Group):
     """Workers that are connected by sockets, each pair by one.
 
     Two threads work on each socket: a worker that is stopped or slow holds up none of the others.
+
+    Attributes:
+        connections: The sockets, by rank.
     """
 
     def __init__(self, rank: int, names: Sequence[str], time_out: float) -> None:
@@ -28,12 +31,14 @@ class SocketGroup(Group):
         self._inboxes: dict[int, Inbox] = {}
         self._outboxes: dict[int, queue.SimpleQueue[Message | None]] = {}
         self._gone: set[int] = set()
+        self.connections: dict[int, socket.socket] = {}
 
     def add_peer(self, peer: int, connection: socket.socket) -> None:
         """Begin to send to another worker, and to receive what it sends."""
         connection.settimeout(None)
         with suppress(OSError):  # sockets that are not TCP never wait for more
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connections[peer] = connection
         self._inboxes[peer], self._outboxes[peer] = Inbox(), queue.SimpleQueue()
         for work in (self._read, self._write):
             threading.Thread(target=work, args=(peer, connection), daemon=True).start()
@@ -41,11 +46,7 @@ class SocketGroup(Group):
     @property
     def n_peers(self) -> int:
         """Number of workers that are connected with this one."""
-        return len(self._inboxes)
-
-    def has_peer(self, peer: int) -> bool:
-        """Whether a worker is connected with this one."""
-        return peer in self._inboxes
+        return len(self.connections)
 
     def _read(self, peer: int, connection: socket.socket) -> None:
         inbox = self._inboxes[peer]
@@ -65,7 +66,7 @@ class SocketGroup(Group):
                 kind, content = message
                 header = _HEADER.pack(kind, len(content))
                 if len(content) <= _TOGETHER:
-                    connection.sendall(header + content)
+                    connection.sendall(b"".join((header, content)))
                 else:
                     connection.sendall(header)
                     connection.sendall(content)
@@ -74,7 +75,7 @@ class SocketGroup(Group):
         except OSError:
             self._gone.add(peer)
 
-    def _send(self, rank: int, kind: bytes, content: bytes) -> None:
+    def _send(self, rank: int, kind: bytes, content: Content) -> None:
         if rank in self._gone:
             raise ConnectionError("closed by the other side")
         if rank not in self._outboxes:
