@@ -52,10 +52,11 @@ $(STAMPS)/build: $(STAMPS)/venv pyproject.toml
 	@touch $@
 
 # Without build isolation: the build folder stays valid, so a rebuild compiles only what changed.
+# Without compiling to bytecode: Python compiles a module when it is first imported, and few are.
 $(STAMPS)/package: $(STAMPS)/build $(MODULE_SOURCES)
-	@echo 'Compiling the native module and installing the packages of the demo: 2 to 4 minutes on two cores, the first time.'
+	@echo 'Compiling the native module and installing packages. This takes one to two minutes on two cores, the first time only.'
 	@date +%s > $(STAMPS)/begin
-	$(PIP) --no-build-isolation --editable '.[sklearn,plot,progress,files]'
+	$(PIP) --no-compile --no-build-isolation --editable '.[sklearn,plot,progress,files]'
 	@echo "Done in $$(( $$(date +%s) - $$(cat $(STAMPS)/begin) )) seconds."
 	@touch $@
 

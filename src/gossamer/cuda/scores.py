@@ -32,6 +32,11 @@ class DeviceScores:
         assert self._buffer is not None
         return self._buffer
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the device has the scores of the host, or newer ones."""
+        return self._is_current
+
     def change(self) -> None:
         """The device is about to change the scores."""
         self._is_ahead = True

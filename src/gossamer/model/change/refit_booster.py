@@ -96,4 +96,5 @@ def refit(
     model = refit_model(booster.model, resolved, new_set, data, decay_rate, validate_features)
     found = copy.copy(booster)
     found.params, found.model = {**params, **kwargs}, model
+    found.train_set = new_set
     return found

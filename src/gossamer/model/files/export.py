@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gossamer.arguments import as_path, check_flags
 from gossamer.errors import ParameterError
 from gossamer.files import write_atomically
 from gossamer.model import formats
@@ -55,6 +55,8 @@ def save_model(
         ('tree', 2)
     """
     model = booster.used_model(num_iteration, start_iteration)
+    if format is None and formats.format_of(filename) is None:
+        format = booster.text_format
     formats.save(filename, model, format, _importance(booster, importance_type))
     return booster
 
@@ -78,6 +80,7 @@ def model_to_string(
     return formats.to_text(model, found, _importance(booster, importance_type))
 
 
+@check_flags
 def to_c(
     booster: TrainedModel,
     path: str | os.PathLike[str] | None = None,
@@ -104,7 +107,7 @@ def to_c(
     model = _rounds_to_compile(booster, num_iteration, start_iteration)
     text = c_header(model, name) if header else c_source(model, name)
     if path is not None:
-        write_atomically(Path(path), text.encode("ascii"))
+        write_atomically(as_path(path), text.encode("ascii"))
     return text
 
 
@@ -153,6 +156,7 @@ def _rounds_to_compile(
     return booster.used_model(num_iteration, start_iteration)
 
 
+@check_flags
 def to_onnx(
     booster: TrainedModel,
     num_iteration: int | None = None,
@@ -180,6 +184,7 @@ def to_onnx(
     return model_to_onnx(model, dtype=dtype, raw_score=raw_score)
 
 
+@check_flags
 def to_treelite(
     booster: TrainedModel,
     num_iteration: int | None = None,
