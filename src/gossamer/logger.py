@@ -6,8 +6,8 @@ The package is silent unless asked: it logs to `logging.getLogger("gossamer")`, 
 
 from __future__ import annotations
 
+import inspect
 import logging
-import sys
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -94,10 +94,10 @@ def warn(text: str) -> None:
 
 def _level_of_caller() -> int:
     """Return the stack level, for `warnings.warn` in `warn`, of the code that called Gossamer."""
-    level, frame = 2, sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("gossamer."):
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("gossamer."):
         level, frame = level + 1, frame.f_back
-    return level
+    return level if frame is not None else level - 1
 
 
 def show(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,21 +22,17 @@ from gossamer.cuda.records import (
     TREE_NODE,
     as_bytes,
 )
+from gossamer.cuda.refit import Refit
+from gossamer.cuda.sizes import WAITING_BYTES, choose_size, draw_size, max_nodes, slot_size
 from gossamer.cuda.table import BUILD_THREADS, DeviceTable
 
 _CHOOSE_THREADS: Final = 1024
 _SEARCH_THREADS: Final = 128
-# Bytes of `ChooseMemory` in native/cuda/choose.inl, rounded up; of a node and of a leaf there.
-_CHOOSE_BYTES: Final = 8192
-_KNOWN_BYTES: Final = 24
-_WAITING_BYTES: Final = 24
 # Batches of the first tree; more follow where they are not enough. Some are recorded together.
 _FIRST_BATCHES: Final = 24
 _BATCHES_AT_ONCE: Final = 2
 _TREES_BEFORE: Final = 8  # that tell how many batches the next one needs
 _MOST_RECORDED: Final = 32
-# Trees of more leaves get fewer nodes that they will not use: shared memory is short.
-_MANY_NODES: Final = 8000
 _CATEGORY_BYTES: Final = 48  # of a bin, in the memory of a search
 _MOST_CATEGORY_BYTES: Final = 2**30
 # Bytes of a tree that is copied to shared memory when it is added to scores.
@@ -66,32 +62,6 @@ _RULES: Final = (
     "max_cat_threshold",
     "max_cat_to_onehot",
 )
-
-
-class Refit(NamedTuple):
-    """What leaf values are found from on the host, and the scores that they are added to.
-
-    Attributes:
-        hessian: Weights of the rows, output by output; None: all 1.
-        label: Labels, the same for all outputs or output by output.
-        score: Scores, output by output.
-        n_threads: Threads to use.
-    """
-
-    hessian: npt.NDArray[np.float32] | None
-    label: npt.NDArray[np.float32]
-    score: npt.NDArray[np.float64]
-    n_threads: int
-
-    def of_output(self, k: int, n_outputs: int) -> dict[str, Any]:
-        """Return the arguments that finish the tree of one output."""
-        one_label = n_outputs * len(self.label) == len(self.score)
-        return {
-            "hessian": None if self.hessian is None else np.split(self.hessian, n_outputs)[k],
-            "label": self.label if one_label else np.split(self.label, n_outputs)[k],
-            "score": np.split(self.score, n_outputs)[k],
-            "n_threads": self.n_threads,
-        }
 
 
 class DeviceGrower:
@@ -136,7 +106,7 @@ class DeviceGrower:
             "state": STATE.itemsize,
             "nodes": NODE.itemsize * self._max_nodes,
             "jobs": JOB.itemsize * max_jobs,
-            "waiting": _WAITING_BYTES * (n_leaves + 1),
+            "waiting": WAITING_BYTES * (n_leaves + 1),
             "bests": BEST.itemsize * 2 * max_jobs * table.n_features,
             "category_sets": 4 * words * self._max_nodes,
             "histograms": 8 * slot_words * (self._max_nodes // 2 + 1),
@@ -243,7 +213,7 @@ class DeviceGrower:
             self._buffers[name].write(values)
 
     def _kernels(self, *, has_statistics: bool = False) -> tuple[list[Launch], list[Launch]]:
-        """Return the kernels that start a tree, and those of a batch of nodes."""
+        """Return the kernels that start a tree, and the kernels of a batch of nodes."""
         args, grid = self._args, self._grid
         rules = args["given_rules"]
         limits = [rules[name] > 0 for name in ("lambda_l1", "max_delta_step", "path_smooth")]
@@ -288,7 +258,7 @@ class DeviceGrower:
         self._args["wide"] = is_wide
 
     def _replay(self, what: bytes, launches: Callable[[], Sequence[Launch]]) -> None:
-        """Launch kernels together; those of `what` are recorded once."""
+        """Launch kernels together; they are recorded once for each `what`."""
         if what not in self._recorded:
             if len(self._recorded) >= _MOST_RECORDED:  # settings that change from tree to tree
                 self._recorded.clear()
@@ -363,7 +333,7 @@ class DeviceGrower:
         """Grow a tree for each output from gradients that are on the device.
 
         The next tree starts on the device while the host finishes one: the tree of the next output,
-        or, if there are kernels that compute gradients, that of the next round.
+        or, if there are kernels that compute gradients, the tree of the next round.
 
         Args:
             gradient: The gradients.
@@ -509,24 +479,3 @@ class DeviceGrower:
     def _scores_of(self, args: npt.NDArray[Any]) -> Launch:
         shared = TREE_NODE.itemsize * int(args["n_nodes"]) if args["is_shared"] else 0
         return Launch("add_scores", self._grid, 256, args, shared)
-
-
-def max_nodes(num_leaves: int) -> int:
-    """Return the size of the buffer of nodes: a tree's nodes, and some that it will not use."""
-    return min(12 * num_leaves + 64, max(6 * num_leaves + 64, _MANY_NODES))
-
-
-def choose_size(num_leaves: int) -> int:
-    """Return the shared memory that choosing nodes takes."""
-    return _CHOOSE_BYTES + _KNOWN_BYTES * max_nodes(num_leaves) + _WAITING_BYTES * (num_leaves + 1)
-
-
-def draw_size(n_features: int) -> int:
-    """Return the shared memory that drawing features takes."""
-    n_words = -(-n_features // 32)
-    return 8 * (n_features + n_words) + 4 * n_words
-
-
-def slot_size(n_cells: int) -> int:
-    """Return the words of a histogram: gradients, hessians, and counts of half a word."""
-    return 2 * n_cells + (n_cells + 1) // 2

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gossamer import _native
 from gossamer.cuda.device import Device
 from gossamer.cuda.driver import open_device
-from gossamer.cuda.grower import choose_size, max_nodes, slot_size
 from gossamer.cuda.records import NODE
+from gossamer.cuda.sizes import choose_size, max_nodes, slot_size
 from gossamer.cuda.table import DeviceTable
 from gossamer.errors import DeviceError, NotSupportedError, message
 from gossamer.params import Params

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from gossamer import _native
 from gossamer.cuda.device import Buffer, Device, Launch
-from gossamer.cuda.grower import STATISTICS_BYTES, DeviceGrower, Refit
+from gossamer.cuda.grower import STATISTICS_BYTES, DeviceGrower
 from gossamer.cuda.records import GRADIENT_ARGS
+from gossamer.cuda.refit import Refit
 from gossamer.cuda.scores import DeviceScores
 from gossamer.cuda.table import DeviceTable
 
@@ -108,7 +109,7 @@ class DeviceTrainer:
         self._use_targets(targets)
         score = scores.to_device(self._device, host)
         hessian = self._hessian if has_hessian else None
-        # Statistics of all rows of one output are those of its tree.
+        # With one output and all rows, its tree has the statistics of the gradients.
         is_whole = rows is None and self._n_outputs == 1
         first = self._gradients_of(loss, score, hessian, finds_statistics=is_whole)
         scores.change()

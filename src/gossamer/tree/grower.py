@@ -404,7 +404,7 @@ class TreeGrower:
         rows = None if bag is None else bag.inside
         label = targets.label if self.refits_leaves else None
         if self.device is not None:
-            from gossamer.cuda.grower import Refit
+            from gossamer.cuda.refit import Refit
 
             refit = None if label is None else Refit(gradients.hessian, label, score, n_threads)
             trees = self.device.grow(gradients, rows, settings, refit)
