@@ -65,7 +65,7 @@ constexpr int64_t kAhead = 200;
 // they would fill the miss buffers and stall the core.
 struct NextRows {
   const char* bins;
-  const RowIdx* rows;
+  const RowIdx* rows;  // nullptr: rows that follow one another, the first at `bins`
   int64_t stride;
   int64_t n;
   int64_t passes;  // 1 or 2
@@ -73,7 +73,8 @@ struct NextRows {
 
   // Always inlined: gcc takes a function that only prefetches for one without effect and drops it.
   __attribute__((always_inline)) void prefetch(int64_t i) const {
-    if ((i & (passes - 1)) == pass && i < n) __builtin_prefetch(bins + rows[i] * stride, 0, 2);
+    if ((i & (passes - 1)) != pass || i >= n) return;
+    __builtin_prefetch(bins + (rows != nullptr ? static_cast<int64_t>(rows[i]) : i) * stride, 0, 2);
   }
 };
 
@@ -142,12 +143,11 @@ inline const uint8_t* load_chunk(const BuildArgs& a, int64_t begin, int64_t n, i
 
 inline NextRows rows_after(const BuildArgs& a, int64_t begin, int64_t n, int64_t row_bytes, int64_t passes) {
   const int64_t after = a.n_rows - begin - n;
-  NextRows next{static_cast<const char*>(a.bins), nullptr, row_bytes, 0, passes, 0};
-  if (a.rows != nullptr) {
-    next.rows = a.rows + begin + n;
-    next.n = after < kChunkRows ? after : kChunkRows;
-  }
-  return next;
+  const char* const bins = static_cast<const char*>(a.bins);
+  const int64_t n_next = after < kChunkRows ? after : kChunkRows;
+  if (a.rows != nullptr) return {bins, a.rows + begin + n, row_bytes, n_next, passes, 0};
+  // The processor fetches ahead within a page of memory only.
+  return {bins + (a.first_row + begin + n) * row_bytes, nullptr, row_bytes, n_next, passes, 0};
 }
 
 template <class Ops, int kLaneCells>
