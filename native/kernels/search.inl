@@ -226,15 +226,15 @@ int evaluate(const SearchArgs& a, const SplitRules& r, const PrefixSums& p, int 
     // Counts rise with the threshold: most thresholds of a small leaf leave one side too few rows.
     const bool is_whole = i + 8 <= end;
     const int64_t first_count = p.count_at(i);
-    const int64_t last_count = p.count_at(i + 7);
-    if (is_whole && last_count < least_count) continue;
+    const int64_t last_count = is_whole ? p.count_at(i + 7) : most_count + 1;
+    if (last_count < least_count && is_whole) continue;
     if (first_count > most_count) break;
     const V8d gl = p.gradients(i);
     const V8d hl = p.hessians(i);
     const V8d gr = a.gradient - gl;
     const V8d hr = a.hessian - hl;
     Mask8 admissible = at_least(hl, min_hessian) & at_least(hr, min_hessian);
-    if (!is_whole || first_count < least_count || last_count > most_count) {
+    if (first_count < least_count || last_count > most_count) {
       const V8d cl = p.counts(i);
       admissible &= at_least(cl, min_data) & at_least(a.count - cl, min_data);
     }
