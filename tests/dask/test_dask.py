@@ -240,6 +240,41 @@ def test_what_cannot_be_used_is_refused(client: Client) -> None:
         train(client, PARAMS, gossamer.Dataset(TABLE, label=LABEL), 1)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"params": -1}, {"params": np.zeros(3)}, {"valid_sets": -1}, {"valid_sets": "x"}),
+        *({"callbacks": -1}, {"callbacks": np.zeros(3)}, {"client": "x"}, {"data": -1}),
+        *({"max_restarts": "x"}, {"num_boost_round": "x"}),
+    ],
+    ids=lambda wrong: "-".join(wrong),
+)
+def test_odd_arguments(client: Client, wrong: dict[str, Any]) -> None:
+    data = DaskDataset(chunked(TABLE[:60], (60,)), label=chunked(LABEL[:60], (60,)))
+    good = {"client": client, "params": PARAMS, "data": data, "num_boost_round": 1}
+    with pytest.raises(gossamer.GossamerError):
+        train(**{**good, **wrong})
+
+
+@pytest.mark.parametrize("model", [None, -1, "x", np.zeros(3)])
+def test_predictions_need_a_model(model: object) -> None:
+    with pytest.raises(gossamer.GossamerError, match="model cannot be used"):
+        predict(model, chunked(TABLE, (N,)))
+
+
+def test_predictions_need_rows(client: Client) -> None:
+    with pytest.raises(gossamer.GossamerError):
+        predict(one_machine(), chunked(LABEL, (N,)))
+
+
+def test_partitions_that_are_not_tables(client: Client) -> None:
+    text = da.from_delayed(delayed(str)("x"), (60, 4), float)
+    with pytest.raises(gossamer.GossamerError, match="a partition is not a table"):
+        train(client, PARAMS, DaskDataset(text, label=chunked(LABEL[:60], (60,))), 1)
+    with pytest.raises(gossamer.GossamerError, match="a partition is not a table"):
+        predict(one_machine(), text).compute()
+
+
 def test_the_client_sees_rounds_and_traffic(client: Client) -> None:
     sizes = (9_000, 11_000)
     data = DaskDataset(chunked(TABLE, sizes), label=chunked(LABEL, sizes))
