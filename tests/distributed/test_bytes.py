@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,39 @@ def test_workers_train_the_bytes_of_one_machine(name: str) -> None:
     for spread in SPREADS.values():
         found = train_all(params, table, LABELS[target], fields, spread)
         assert found == [expected] * len(spread)
+
+
+# Where partitions begin: even ones, odd ones, some of them empty, and one row each side of a
+# multiple of 8,192, which is where shards begin.
+PARTITIONS = {
+    "even": [2_600 * i for i in range(10)],
+    "odd": [0, 1, 4, 2_501, 9_002, 9_333, 17_017, 25_999],
+    "empty": [0, 0, 0, 5_000, 5_000, 13_000, 13_000, 20_000, N],
+    "boundary": [0, 8_191, 8_193, 16_383, 16_384, 16_385, 24_575, 24_577],
+}
+SOME = ("targets", "bagging", "goss", "dart", "columns", "monotone", "categories", "custom")
+GRID = [*list(CONFIGURATIONS)[:12], *SOME]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GRID)
+def test_the_grid_of_workers_and_partitions(name: str) -> None:
+    params, target, fields = CONFIGURATIONS[name]
+    label, n_rounds = LABELS[target], 2
+    data = gossamer.Dataset(TABLE, label=label, **fields)
+    expected = gossamer.train(quiet(params), data, n_rounds).model_to_string()
+
+    def work(begins: list[int], group: Group) -> str:
+        parts = list(itertools.pairwise([*begins, N]))
+        own = [parts[i] for i in np.array_split(np.arange(len(parts)), group.size)[group.rank]]
+        rows = slice(own[0][0], own[-1][1])
+        chunks = [TABLE[begin:end] for begin, end in own]
+        by_row = {k: v[rows] if isinstance(v, np.ndarray) else v for k, v in fields.items()}
+        shard = ShardData(chunks, label=label[rows], **by_row)
+        return train_shard(group, quiet(params), shard, n_rounds).model_to_string()
+
+    for begins, n_workers in itertools.product(PARTITIONS.values(), (1, 2, 3, 5)):
+        assert run_group(n_workers, partial(work, begins)) == [expected] * n_workers
 
 
 def make_frame() -> pd.DataFrame:

@@ -178,10 +178,13 @@ async def _call(
         own, end = socket.socketpair()
         worker.loop.add_callback(_bridge, comm, end)
     own.setblocking(False)
-    answer = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(own, 1), seconds)
-    if answer != _ACCEPTED:
+    try:
+        answer = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(own, 1), seconds)
+        if answer != _ACCEPTED:
+            raise ConnectionError("it does not work on this training")
+    except BaseException:
         own.close()
-        raise ConnectionError("it does not work on this training")
+        raise
     return own
 
 
@@ -230,11 +233,15 @@ async def _bridge(comm: Comm, end: socket.socket) -> None:
             await loop.sock_sendall(end, chunk)
         end.shutdown(socket.SHUT_WR)
 
+    ways = [asyncio.ensure_future(send()), asyncio.ensure_future(receive())]
     try:
-        await asyncio.gather(send(), receive())
+        await asyncio.gather(*ways)
     except OSError:
         pass  # closed by one side; the other one finds out
     finally:
+        for way in ways:
+            way.cancel()
+        await asyncio.wait(ways)
         end.close()
         comm.abort()
 
