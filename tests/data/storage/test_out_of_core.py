@@ -1339,6 +1339,19 @@ def test_folds_and_subsets_count(pages_of: PagesOf) -> None:
     assert "for 3 folds" in smallest(run, "60MB")
 
 
+def test_folds_on_pages_have_the_same_results(pages_of: PagesOf) -> None:
+    def run(**params: Any) -> Any:
+        data = Dataset(X, Y, params=params, free_raw_data=False)
+        settings = {"verbosity": -1, "num_leaves": 7, **params}
+        found = cv(settings, data, 3, nfold=3, stratified=False, return_cvbooster=True)
+        boosters = found.pop("cvbooster").boosters
+        return {**found}, [booster.model_to_string() for booster in boosters]
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
+
+
 def test_a_copy_in_memory_counts() -> None:
     built = built_data(Dataset(X, Y))
     few = replace(built, source=replace(built.source, params=resolve({"max_memory": 500_000})))
