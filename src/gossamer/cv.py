@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gossamer.arguments import check_flags, check_function
 from gossamer.callbacks import CallbackEnv, EarlyStopException, EvalResult
 from gossamer.data import Dataset
 from gossamer.data.built import BuiltData, GivenRows
@@ -16,6 +17,7 @@ from gossamer.data.dataset import built_data, check_dataset, given_rows, subset_
 from gossamer.data.folds import (
     Fold,
     are_classes,
+    check_nfold,
     read_folds,
     split_classes,
     split_queries,
@@ -26,6 +28,7 @@ from gossamer.errors import (
     GossamerError,
     NotSupportedError,
     ParameterError,
+    ParameterTypeError,
 )
 from gossamer.logger import info
 from gossamer.metrics import CustomMetric
@@ -45,6 +48,7 @@ Feval = CustomMetric | Sequence[CustomMetric] | None
 Preparation = Callable[[Dataset, Dataset, dict[str, Any]], tuple[Dataset, Dataset, dict[str, Any]]]
 
 
+@check_flags
 def cv(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
@@ -111,6 +115,7 @@ def cv(
     n_rounds = count_rounds(num_boost_round, resolved)
     before, after = _sort_callbacks(callbacks, resolved)
     check_callbacks(before + after, "cv()")
+    check_function("fpreproc", fpreproc)
     if isinstance(init_model, str | os.PathLike):
         init_model = Booster(model_file=init_model)
     training = _CrossTraining(
@@ -338,12 +343,15 @@ def average(by_fold: Sequence[Sequence[EvalResult]]) -> list[EvalResult]:
 
 
 def check_callbacks(callbacks: Sequence[Callback], caller: str) -> None:
-    """Refuse callbacks that resume a training: they are about a single model.
+    """Refuse what is not a function, and callbacks that resume a training of a single model.
 
     Raises:
+        ParameterTypeError: If one is not a function.
         NotSupportedError: If there is one; `caller` is the function that it was given to.
     """
     for callback in callbacks:
+        if not callable(callback):
+            raise ParameterTypeError.because("a callback must be a function", got=callback)
         if hasattr(callback, "attach"):
             raise NotSupportedError.because(
                 f"{caller} cannot be resumed from a checkpoint",
@@ -402,6 +410,7 @@ def make_folds(
         return read_folds(folds, n_rows, data.rows.label, sizes)
     if sizes is not None:
         return split_queries(sizes, n_folds)
+    check_nfold(n_folds)
     # Labels of survival data are times: whole numbers among them are not classes.
     is_survival = traits_of(params.objective).kind is Kind.SURVIVAL
     has_classes = targets.n_targets == 1 and not is_survival

@@ -274,6 +274,8 @@ class Booster(TrainedModel):
         training = training_of(self, "reset_parameter()")
         if not isinstance(params, Mapping):
             raise ParameterTypeError.because("params must be a dict", got=params)
+        if not all(isinstance(name, str) for name in params):
+            raise ParameterTypeError.because("a parameter's name must be text", got=params)
         with training.lock:
             training.reset_params(training.params.replace(**params))
             self.params.update(params)
@@ -282,6 +284,8 @@ class Booster(TrainedModel):
     def add_valid(self, data: Dataset, name: str) -> Booster:
         """Add a validation set."""
         check_dataset(data, "validation data", "train_set.create_valid(data, label)")
+        if not isinstance(name, str):
+            raise ParameterTypeError.because("a data set's name must be text", got=type(name))
         training = training_of(self, "add_valid()")
         with training.lock:
             table = None if training.base is None else given_rows(data)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags
 from gossamer.cuda.arrays import DeviceArray, find_device_array, to_host
 from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
@@ -52,7 +53,7 @@ class TrainedModel(OutOfFold):
         best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
             for.
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
-        text_format: The format of `model_to_string`, unless another is asked for.
+        text_format: The format of `model_to_string`, and of files whose ending says none.
     """
 
     params: dict[str, Any]
@@ -209,6 +210,7 @@ class TrainedModel(OutOfFold):
         values = leaf_values(self.model.forest, tree_id, leaf_id)
         return values[leaf_id].copy() if values.shape[1] > 1 else float(values[leaf_id, 0])
 
+    @check_flags
     def get_split_value_histogram(
         self, feature: int | str, bins: int | str | None = None, xgboost_style: bool = False
     ) -> Any:
@@ -288,6 +290,7 @@ class TrainedModel(OutOfFold):
         **kwargs: Any,
     ) -> Any: ...
 
+    @check_flags
     def predict(
         self,
         data: Any,
@@ -339,9 +342,7 @@ class TrainedModel(OutOfFold):
         )
         options = replace(options, validate_features=validate_features)
         array = find_device_array(data)
-        source = None
-        if array is None:
-            source = find_chunks_of(model, data, data_has_header or None)
+        source = find_chunks_of(model, data, data_has_header or None) if array is None else None
         wants = pred_contrib or options.pred_contrib
         if source is not None:
             row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
@@ -373,6 +374,7 @@ class TrainedModel(OutOfFold):
     def _one_row(self) -> OneRow:
         return OneRow()
 
+    @check_flags
     def predictor(
         self,
         start_iteration: int = 0,
@@ -458,8 +460,7 @@ class TrainedModel(OutOfFold):
 
         Raises:
             IndexError: If there is no such round.
-            TypeError: If this is neither a number nor a slice.
-            ValueError: If a slice has a step.
+            TypeError, ValueError: If this is neither a number nor a slice without a step.
         """
         return self._with(take_rounds(self.used_model(-1), rounds))
 
