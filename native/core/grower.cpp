@@ -150,7 +150,7 @@ Frontier::Limits Grower::batch_limits(Team& team) const {
   constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
   if (data_.pages != nullptr) return {kNoLimit, evaluator_->most_nodes()};
   if (data_.exchange != nullptr) return {kNoLimit, kNoLimit};
-  return {evaluator_->preferred_rows(team.n_threads()), kNoLimit};
+  return {evaluator_->preferred_rows(team.n_threads()), evaluator_->most_nodes()};
 }
 
 // The leaf's turn has come: it becomes a node of the tree.

@@ -1339,6 +1339,19 @@ def test_folds_and_subsets_count(pages_of: PagesOf) -> None:
     assert "for 3 folds" in smallest(run, "60MB")
 
 
+def test_folds_on_pages_have_the_same_results(pages_of: PagesOf) -> None:
+    def run(**params: Any) -> Any:
+        data = Dataset(X, Y, params=params, free_raw_data=False)
+        settings = {"verbosity": -1, "num_leaves": 7, **params}
+        found = cv(settings, data, 3, nfold=3, stratified=False, return_cvbooster=True)
+        boosters = found.pop("cvbooster").boosters
+        return {**found}, [booster.model_to_string() for booster in boosters]
+
+    expected = run()
+    pages_of(8192)
+    assert run(max_memory="1GB") == expected
+
+
 def test_a_copy_in_memory_counts() -> None:
     built = built_data(Dataset(X, Y))
     few = replace(built, source=replace(built.source, params=resolve({"max_memory": 500_000})))
@@ -1529,3 +1542,43 @@ def test_the_limit_holds(n_columns: int, n_large: int, limit: int, tmp_path: Pat
     n_pages, peak = map(int, done.stdout.split())
     assert n_pages > 1
     assert peak <= 1.1e6 * limit
+
+
+WIDE = """
+import re, sys
+from pathlib import Path
+import numpy as np
+import gossamer as gs
+
+def memory(field):
+    return int(re.search(field + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+rng = np.random.default_rng(0)
+table = rng.normal(size=(12_000, 400)).astype(np.float32)
+label = table[:, :20].sum(axis=1) + rng.normal(size=len(table))
+params = {"verbosity": -1, "num_threads": 2, "num_leaves": 255, "min_data_in_leaf": 5}
+
+def run(n_rows, max_memory, folds):
+    data = gs.Dataset(table[:n_rows], label[:n_rows], params={"max_memory": max_memory})
+    data.construct()
+    Path("/proc/self/clear_refs").write_text("5")
+    base = memory("VmRSS")
+    if folds:
+        gs.cv({**params, "max_memory": max_memory}, data, 2, nfold=3, stratified=False)
+    else:
+        gs.train({**params, "max_memory": max_memory}, data, 2)
+    return memory("VmHWM") - base
+
+folds = sys.argv[1] == "folds"
+run(500, "1GB", folds)
+print(run(len(table), sys.argv[2], folds))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("what", "limit"), [("one", 60), ("folds", 140)])
+def test_the_limit_holds_for_wide_tables_on_two_threads(what: str, limit: int) -> None:
+    """A histogram has 2 MB, and a tree 255 leaves."""
+    command = [sys.executable, "-c", WIDE, what, f"{limit}MB"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < limit * 10**6
