@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from gossamer.arguments import as_list, check_flags
 from gossamer.callbacks import record_evaluation
 from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset
@@ -187,7 +188,12 @@ class GossamerModel(Ensembles):
             self._learns_times(),
         )
         history: dict[str, dict[str, list[float]]] = {}
-        rest = (metrics, base, options["callbacks"] or (), record_evaluation(history))
+        rest = (
+            metrics,
+            base,
+            as_list("callbacks", options["callbacks"]),
+            record_evaluation(history),
+        )
         booster = self._train(params, train_set, valid_sets, names, *rest)
         self._name_classes(booster)
         self._booster = booster
@@ -264,10 +270,11 @@ class GossamerModel(Ensembles):
             given = getattr(self, "feature_names_in_", None) if given == "auto" else [given]
             if given is None and hasattr(x, "dtypes"):  # names that are numbers
                 given = getattr(x, "columns", None)
-        return "auto" if given is None else [str(name) for name in given]
+        return "auto" if given is None else [str(name) for name in as_list("feature_name", given)]
 
     # ---- prediction ----
 
+    @check_flags
     def predict(
         self,
         X: Any,

@@ -25,7 +25,7 @@ from gossamer.data.table.frames import frame_names, is_frame, is_numeric
 from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse, to_compressed_rows
 from gossamer.data.table.table_kinds import as_known
-from gossamer.errors import DataError, GossamerError, ParameterError
+from gossamer.errors import DataError, GossamerError, ParameterError, shorten
 from gossamer.model.prediction.predict import refuse_row
 from gossamer.sklearn.class_weight import weigh_by_class
 from gossamer.sklearn.fields_in_table import Parts, leave_out, refuse_path
@@ -159,7 +159,13 @@ def as_frame(x: Any) -> Any:
 
     for library in ("pandas", "polars", "pyarrow"):
         if importlib.util.find_spec(library) is not None:
-            return narwhals.from_dict(dict(x), backend=library).to_native()
+            try:
+                return narwhals.from_dict(dict(x), backend=library).to_native()
+            except (TypeError, ValueError) as error:
+                raise DataError.because(
+                    f"the columns cannot be used ({shorten(error)})",
+                    expected="a list or an array of the same length for each name",
+                ) from None
     raise DataError.because(
         "estimators need a library of data frames for columns by name",
         got=type(x).__name__,

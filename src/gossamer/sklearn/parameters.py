@@ -135,7 +135,8 @@ class Parameters(Estimator):
         others = {
             name: value
             for name, value in self._known_others().items()
-            if name not in OWN and not (name == "early_stopping" and value == "auto")
+            if name not in OWN
+            and not (name == "early_stopping" and isinstance(value, str) and value == "auto")
         }
         params = training_params(arguments, _DEFAULTS, others)
         for name in [n for n in params if CANONICAL.get(n) == "categorical_feature"]:

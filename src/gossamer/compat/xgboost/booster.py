@@ -7,17 +7,17 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import as_list, as_path, check_flags, check_function
 from gossamer.compat.shap import register_if_imported
 from gossamer.compat.xgboost import model_file
 from gossamer.compat.xgboost.contributions import check_explained, contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
-from gossamer.compat.xgboost.evaluation import Score, evaluate_scores, format_scores
+from gossamer.compat.xgboost.evaluation import Score, check_evals, evaluate_scores, format_scores
 from gossamer.compat.xgboost.fitted_model import FittedModel
 from gossamer.compat.xgboost.in_training import InTraining
 from gossamer.compat.xgboost.metrics import default_metric, our_metric
@@ -38,7 +38,7 @@ from gossamer.compat.xgboost.saved_config import (
     write_config,
 )
 from gossamer.compat.xgboost.update import Update, update_model
-from gossamer.errors import ParameterError, message
+from gossamer.errors import DataTypeError, ParameterError, check_choice
 from gossamer.files import write_atomically
 from gossamer.model import Booster as CoreBooster
 from gossamer.model.change.edit import permute_rounds
@@ -77,7 +77,7 @@ class Booster(FittedModel):
         model_file: Any = None,
     ) -> None:
         super().__init__()
-        for data in cache or ():
+        for data in as_list("cache", cache):
             _check_data(data)
         self._params = read_params(params)
         self._predicts_classes = False  # though the objective gives probabilities
@@ -106,6 +106,7 @@ class Booster(FittedModel):
             iteration: Number of the round; has no effect.
             fobj: The loss: (scores, data) -> (gradients, hessians).
         """
+        check_function("fobj", fobj)
         now = self._begin(dtrain, has_function=fobj is not None)
         if fobj is not None:
             now.function = fobj
@@ -121,7 +122,8 @@ class Booster(FittedModel):
         fobj: ObjectiveFunction | None = None,
     ) -> None:
         """Do one round with these gradients and hessians, or with what `fobj` returns."""
-        self.update(dtrain, iteration, fobj or (lambda score, data: (grad, hess)))
+        own = (lambda score, data: (grad, hess)) if fobj is None else fobj
+        self.update(dtrain, iteration, own)
 
     def _begin(self, data: DMatrix, has_function: bool) -> InTraining:
         """Start a training, or resume from the model so far with other data."""
@@ -233,7 +235,8 @@ class Booster(FittedModel):
     ) -> list[Score]:
         """Return the metrics of each data set, and the values of the user's metric function."""
         found: list[Score] = []
-        for data, name in evals:
+        check_function("feval", feval)
+        for data, name in check_evals(evals):
             _check_data(data)
             if self._now is None:
                 objective = str(self._params.get("objective", ""))
@@ -254,6 +257,7 @@ class Booster(FittedModel):
     # ---- prediction ----
 
     @warn_of_positions
+    @check_flags
     def predict(
         self,
         data: DMatrix,
@@ -292,7 +296,7 @@ class Booster(FittedModel):
             once more for interactions.
         """
         _check_data(data)
-        if pred_leaf + pred_contribs + pred_interactions > 1:
+        if sum(map(bool, (pred_leaf, pred_contribs, pred_interactions))) > 1:
             raise ParameterError.because(
                 "a prediction is of one kind",
                 expected="one of pred_leaf, pred_contribs and pred_interactions",
@@ -318,6 +322,7 @@ class Booster(FittedModel):
         return found.reshape(len(found), -1) if strict_shape else found
 
     @warn_of_positions
+    @check_flags
     def inplace_predict(
         self,
         data: Any,
@@ -340,10 +345,7 @@ class Booster(FittedModel):
             base_margin: Scores to start from.
             strict_shape: As for `predict`.
         """
-        if predict_type not in ("value", "margin"):
-            raise ParameterError.because(
-                "predict_type is not known", got=predict_type, expected="'value' or 'margin'"
-            )
+        check_choice("predict_type", predict_type, ("value", "margin"))
         if isinstance(data, np.ndarray) and data.ndim == 1:
             data = data.reshape(-1, 1)
         rows = DMatrix(data, missing=missing, base_margin=base_margin, enable_categorical=True)
@@ -449,7 +451,7 @@ class Booster(FittedModel):
             fname: Path; ".json" and ".ubj" are XGBoost's formats, ".gsm" is ours. Names without one
                 of these endings mean UBJSON, with a warning.
         """
-        write_atomically(Path(fname), bytes(self.save_raw(model_file.format_of(fname))))
+        write_atomically(as_path(fname), bytes(self.save_raw(model_file.format_of(fname))))
 
     def save_raw(self, raw_format: str = "ubj") -> bytearray:
         """Return the bytes of the model file.
@@ -485,6 +487,6 @@ class Booster(FittedModel):
 
 def _check_data(data: Any) -> None:
     if not isinstance(data, DMatrix):
-        raise TypeError(
-            message("this is not a DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)")
+        raise DataTypeError.because(
+            "this is not a DMatrix", got=type(data).__name__, expected="DMatrix(data, ...)"
         )

@@ -7,9 +7,10 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from gossamer.arguments import as_list, check_count
 from gossamer.compat.xgboost.metrics import is_rising
 from gossamer.compat.xgboost.positional import warn_of_positions
-from gossamer.errors import DataError, ParameterError, message
+from gossamer.errors import DataError, ParameterError, ParameterTypeError, message
 from gossamer.logger import show
 
 # Metrics of every round: data set -> metric -> values; of `cv`, (mean, standard deviation).
@@ -55,12 +56,10 @@ class CallbackContainer:
     def __init__(self, callbacks: Sequence[TrainingCallback]) -> None:
         for callback in callbacks:
             if not isinstance(callback, TrainingCallback):
-                raise TypeError(
-                    message(
-                        "this is not a callback",
-                        got=type(callback).__name__,
-                        expected="an instance of a subclass of callback.TrainingCallback",
-                    )
+                raise ParameterTypeError.because(
+                    "this is not a callback",
+                    got=type(callback).__name__,
+                    expected="an instance of a subclass of callback.TrainingCallback",
                 )
         self.callbacks = list(dict.fromkeys(callbacks))
         self.history: EvalsLog = {}
@@ -341,9 +340,13 @@ def standard_callbacks(
         >>> [type(each).__name__ for each in standard_callbacks(None, 10, 5, None)]
         ['EvaluationMonitor', 'EarlyStopping']
     """
-    found = list(callbacks or ())
+    found = as_list("callbacks", callbacks)
+    if verbose_eval is not None and not isinstance(verbose_eval, bool):
+        verbose_eval = check_count(verbose_eval, "verbose_eval", least=0)
+    if early_stopping_rounds is not None:
+        check_count(early_stopping_rounds, "early_stopping_rounds", least=0)
     if verbose_eval:
-        period = 1 if verbose_eval is True else int(verbose_eval)
+        period = 1 if verbose_eval is True else verbose_eval
         found.append(EvaluationMonitor(period=period, show_stdv=show_stdv))
     if early_stopping_rounds:
         found.append(EarlyStopping(rounds=early_stopping_rounds, maximize=maximize))

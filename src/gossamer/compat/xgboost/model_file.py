@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import files
+from gossamer.arguments import as_path
 from gossamer.binning.bins import MissingKind
 from gossamer.errors import (
     DataError,
@@ -42,10 +42,11 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """
     if formats.format_of(path) == formats.OWN:
         return formats.OWN
-    ending = Path(path).suffix.lower()[1:]
+    name = as_path(path).name
+    ending = as_path(path).suffix.lower()[1:]
     if ending not in _WRITERS:
         warnings.warn(
-            f"The model is saved as UBJSON: the name {Path(path).name!r} asks for no format. Names "
+            f"The model is saved as UBJSON: the name {name!r} asks for no format. Names "
             "that end with .json, .ubj or .gsm do.",
             UserWarning,
             stacklevel=4,
@@ -67,7 +68,7 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
     Raises:
         ParameterError: If there is no such format.
     """
-    if format in _WRITERS:
+    if isinstance(format, str) and format in _WRITERS:
         try:
             return _WRITERS[format](_as_theirs(model, facts), _facts(facts))
         except NotSupportedError as error:
@@ -76,7 +77,7 @@ def to_bytes(model: Model, facts: dict[str, Any], format: str) -> bytes:
                 UserWarning,
                 stacklevel=3,
             )
-    elif format != formats.OWN:
+    elif not isinstance(format, str) or format != formats.OWN:
         raise ParameterError.because(
             "models cannot be written as this",
             got=format,
@@ -163,7 +164,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         MissingFileError: If there is no such file.
     """
     try:
-        return Path(path).read_bytes()
+        return as_path(path).read_bytes()
     except FileNotFoundError:
         raise MissingFileError.because(
             "No such file or directory", got=os.fspath(path), hint="Look at the path."

@@ -49,7 +49,7 @@ def _number(missing: Any) -> float:
         return math.nan
     try:
         return float(missing)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError.because(
             "missing cannot be used", got=missing, expected="a number, or NaN"
         ) from None

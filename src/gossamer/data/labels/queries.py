@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,10 @@ def check_query(query: object, n_rows: int) -> Sizes:
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     first_of: dict[Any, int] = {}
     for start, value in zip(starts.tolist(), ids[starts].tolist(), strict=True):
+        if not isinstance(value, Hashable):
+            raise DataError.because(
+                "query cannot be used", got=value, expected="a number or text for each row"
+            )
         if first_of.setdefault(value, start) != start:
             raise DataError.because(
                 f"rows of query {value!r} are not next to each other",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from gossamer.arguments import check_flags
 from gossamer.compat.xgboost.booster import Booster
 from gossamer.compat.xgboost.callback import EvalsLog
 from gossamer.compat.xgboost.dmatrix import DMatrix
@@ -246,6 +247,7 @@ class XGBModel(XGBParameters):
     # ---- prediction ----
 
     @warn_of_positions
+    @check_flags
     def predict(
         self,
         X: Any,
@@ -372,7 +374,7 @@ class XGBModel(XGBParameters):
             raise ParameterTypeError.because(
                 f"the file holds a model of another kind than {type(self).__name__}",
                 got=kind,
-                expected=own,
+                expected=own or "a model of any kind",
             )
         booster.set_attr(scikit_learn=None)
         self._Booster = booster
