@@ -128,8 +128,13 @@ def test_what_does_not_fit(rows: Any) -> None:
     objects = x.to_numpy(dtype=object)
     with pytest.raises(ValueError, match="3 features"):
         GossamerRegressor(n_estimators=2).fit(objects, y).predict(objects[:, :2])
+    moved = x[["age", "city", "zip"]]
+    assert list(moved) != list(x)
+    np.testing.assert_array_equal(model.predict(moved), model.predict(x))
     with pytest.raises(ValueError, match="feature names"):
-        model.predict(x[["age", "city", "zip"]])
+        model.predict(moved, validate_features=True)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(x.rename(columns={"age": "years"}))
     numbers = GossamerRegressor(n_estimators=2).fit(x[["age"]], y)
     with pytest.raises(DataError, match="got 'text', expected numbers"):
         numbers.predict(pd.DataFrame({"age": ["old"]}))

@@ -193,5 +193,6 @@ class TestFit:
         assert model.feature_names_in_.tolist() == model.feature_name_ == names
         expected = GossamerRegressor(n_estimators=5).fit(TABLE, NUMBERS).predict(TABLE)
         np.testing.assert_array_equal(model.predict(frame), expected)
+        np.testing.assert_array_equal(model.predict(frame[names[::-1]]), expected)
         with pytest.raises(ValueError, match="feature names"):
-            model.predict(frame[names[::-1]])
+            model.predict(frame[names[::-1]], validate_features=True)

@@ -187,8 +187,6 @@ def test_what_cannot_be_asked(few_values: Any) -> None:
         model.predict(few_values.x)
     with pytest.raises(ParameterError, match="one of pred_leaf, pred_contribs"):
         model.predict(data, pred_contribs=True, pred_leaf=True)
-    with pytest.raises(NotSupportedError, match="approx_contribs"):
-        model.predict(data, pred_interactions=True, approx_contribs=True)
     with pytest.raises(NotSupportedError, match="slice of the model"):
         model.predict(data, pred_contribs=True, iteration_range=(1, 2))
     with pytest.raises(ParameterError, match="models cannot be written as this"):

@@ -317,7 +317,7 @@ class Booster(FittedModel):
             )
             is_one = values.shape[1] == 1 and not strict_shape
             return (values[:, 0] if is_one else values).astype(np.float32)
-        score = raw_scores(self.fitted, data, first, last)
+        score = raw_scores(self._as_kept(), data, first, last)
         found = (score if output_margin else self.to_predictions(score)).astype(np.float32)
         return found.reshape(len(found), -1) if strict_shape else found
 
@@ -356,6 +356,12 @@ class Booster(FittedModel):
             iteration_range=iteration_range,
             strict_shape=strict_shape,
         )
+
+    def _as_kept(self) -> CoreBooster:
+        """Return the model as files keep it; a training under way has more digits."""
+        if self._now is None:
+            return self.fitted
+        return CoreBooster.from_model(model_file.as_kept(self.model))
 
     def _raw(self, data: DMatrix) -> npt.NDArray[np.float64]:
         return raw_scores(self.fitted, data, 0, self.num_boosted_rounds())

@@ -89,7 +89,7 @@ _OBJECTIVES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 }
 _DEFAULTS: Final = {
     **{name: value for _, section in _OBJECTIVES.values() for name, value in section.items()},
-    **{**_GENERIC, **_GBTREE, **_TREE, **_DART, **_LEARNER},
+    **{**_GENERIC, **_GBTREE, **_TREE, **_TREES, **_DART, **_LEARNER},
 }
 # What XGBoost chooses itself.
 _FOUND_OUT: Final = ("updater", "updater_seq")

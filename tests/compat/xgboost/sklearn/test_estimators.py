@@ -239,9 +239,9 @@ def test_classes_may_be_anything(few_values: Any, tmp_path: Any) -> None:
     model.fit(few_values.x, y, eval_set=[(few_values.x, y)], verbose=False)
     assert model.classes_.tolist() == ["high", "low", "mid"]
     assert (model.predict(few_values.x) == y).mean() > 0.95
-    model.save_model(tmp_path / "model")
+    model.save_model(tmp_path / "model.ubj")
     loaded = ours.XGBClassifier()
-    loaded.load_model(tmp_path / "model")
+    loaded.load_model(tmp_path / "model.ubj")
     np.testing.assert_array_equal(loaded.predict(few_values.x), model.predict(few_values.x))
     with pytest.raises(DataError, match="does not occur"):
         model.fit(few_values.x, y, eval_set=[(few_values.x, ["none"] * 500)])
