@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.arguments import check_flags
 from gossamer.data.labels.fields import one_per_row
 from gossamer.errors import DataError, NotSupportedError, ParameterError
 from gossamer.model.ensemble.average import member_model
@@ -32,6 +33,7 @@ _TAKEN_OFF: Final = 0.5
 _POSITIVE_LINKS: Final = ("exp", "bounded_exp")
 
 
+@check_flags
 def predict_interval(
     booster: TrainedModel,
     data: Any,
@@ -139,6 +141,7 @@ def _tighten(found: Floats, around: Floats) -> Floats:
     return np.column_stack([low, high])
 
 
+@check_flags
 def predict_set(
     booster: TrainedModel,
     data: Any,
