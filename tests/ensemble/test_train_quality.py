@@ -66,6 +66,22 @@ def test_own_parameters_win(rows: Any) -> None:
     )
 
 
+def test_best_takes_longer_steps_where_rounds_have_several_trees(rows: Any) -> None:
+    x, y = rows
+    classes = np.digitize(y, [-0.5, 0.5])
+    params = {"objective": "multiclass", "num_class": 3, "verbose": -1}
+    model = gs.train_quality(params, gs.Dataset(x, classes), "best", 4, nfold=4)
+    assert [model.fold_member(i).model.params["learning_rate"] for i in range(4)] == [0.08] * 4
+    assert model.params["early_stopping_round"] == 25
+    own = {"learning_rate": 0.03, "early_stopping_rounds": 7}
+    mine = choose_preset("best", own, has_categories=False, n_outputs=3)
+    assert not any("learning_rate" in each for each in (mine.params, *mine.members))
+    assert "early_stopping_round" not in mine.params
+    both = np.column_stack([y, -y])
+    several = gs.train_quality({"verbose": -1}, gs.Dataset(x, both), "best", 4, nfold=4)
+    assert several.model.params["learning_rate"] == 0.08
+
+
 def test_estimators(rows: Any) -> None:
     x, y = rows
     best = gs.GossamerRegressor(quality="best", n_estimators=20, verbose=-1).fit(x, y)

@@ -30,16 +30,21 @@ class Preset:
 
 _SAMPLED: Final = {"feature_fraction": 0.6, "bagging_fraction": 0.8, "bagging_freq": 1}
 _GOOD: Final = Preset({**_SAMPLED, "path_smooth": 10.0, "early_stopping_round": 25}, (), 0, 200)
-_EXTRA: Final = {"extra_trees": True}
+# Extra trees need two to three times the rounds of others: they take longer steps.
+_EXTRA: Final = {"extra_trees": True, "learning_rate": 0.08}
+# Rounds of several trees take longer, too.
+_SEVERAL_OUTPUTS: Final = {"learning_rate": 0.08, "early_stopping_round": 25}
 _BEST: Final = Preset(
-    {**_SAMPLED, "learning_rate": 0.04},
+    {**_SAMPLED, "feature_fraction": 0.8, "learning_rate": 0.04},
     ({}, {"num_leaves": 15}, _EXTRA, {"num_leaves": 63, "lambda_l2": 3.0}),
     8,
     3000,
 )
 
 
-def choose_preset(quality: str, given: Mapping[str, Any], *, has_categories: bool) -> Preset:
+def choose_preset(
+    quality: str, given: Mapping[str, Any], *, has_categories: bool, n_outputs: int = 1
+) -> Preset:
     """Return the settings of "good" or "best", without parameters that the user gave.
 
     Args:
@@ -47,6 +52,7 @@ def choose_preset(quality: str, given: Mapping[str, Any], *, has_categories: boo
         given: The user's parameters, by any name.
         has_categories: Whether some columns are categorical: no extra trees then, whose random
             thresholds ruin columns of many levels.
+        n_outputs: Trees of a round; for several "best" has half the rounds.
 
     Example:
         >>> chosen = choose_preset("good", {"colsample_bytree": 0.9}, has_categories=False)
@@ -63,7 +69,8 @@ def choose_preset(quality: str, given: Mapping[str, Any], *, has_categories: boo
     def without(params: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in params.items() if name not in own}
 
+    params = dict(preset.params)
+    if quality == "best" and n_outputs > 1:
+        params |= _SEVERAL_OUTPUTS
     members = [each for each in preset.members if not (has_categories and each is _EXTRA)]
-    return Preset(
-        without(preset.params), tuple(map(without, members)), preset.n_folds, preset.n_rounds
-    )
+    return Preset(without(params), tuple(map(without, members)), preset.n_folds, preset.n_rounds)

@@ -38,8 +38,8 @@ def train_quality(
 
     With "fast" that is one model with the defaults, as `train` gives it. "good" is one model with
     sampled rows and columns whose number of rounds held-out rows find (`train_refit`). "best" is
-    the average of eight members over folds, with learning rate 0.04, which differ in leaves and
-    extra trees (`train_folds`).
+    the average of eight members over folds, with learning rate 0.04 (0.08 where a round has several
+    trees, as with classes), which differ in leaves and extra trees (`train_folds`).
 
     Args:
         params: Parameters; they win over what the quality stands for.
@@ -86,8 +86,14 @@ def train_quality(
             feval=feval,
             callbacks=[*as_list("callbacks", callbacks), *limit],
         )
-    built = built_data(train_set, resolve(given), for_training=True)
-    preset = choose_preset(quality, given, has_categories=bool(built.columns.categorical))
+    resolved = resolve(given)
+    built = built_data(train_set, resolved, for_training=True)
+    preset = choose_preset(
+        quality,
+        given,
+        has_categories=bool(built.columns.categorical),
+        n_outputs=max(resolved.num_class, built.targets.n_targets),
+    )
     n_rounds = preset.n_rounds if num_boost_round is None else num_boost_round
     chosen = {**given, **preset.params}
     more: dict[str, Any] = {"feval": feval, "seed": seed, "callbacks": callbacks}

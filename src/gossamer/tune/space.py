@@ -22,7 +22,7 @@ def starting_points(data: Dataset) -> list[dict[str, Any]]:
         >>> import numpy as np
         >>> data = Dataset(np.random.default_rng(0).normal(size=(700, 3)), np.arange(700.0))
         >>> [(point["learning_rate"], point["num_leaves"]) for point in starting_points(data)]
-        [(0.1, 31), (0.1, 31), (0.04, 31), (0.04, 15), (0.04, 31), (0.04, 35)]
+        [(0.1, 31), (0.1, 31), (0.04, 31), (0.04, 15), (0.08, 31), (0.04, 35)]
     """
     most_leaves, most_rows = _limits(data)
     has_categories = bool(data.categorical_columns)

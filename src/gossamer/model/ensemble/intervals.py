@@ -129,10 +129,11 @@ def _bounds(
 def _tighten(found: Floats, around: Floats) -> Floats:
     """Narrow intervals of CV+ to what the average of the members needs.
 
-    Held-out rows have the errors of a member: the average's, and the distance of the member
-    from the average. In CV+ (`found`) that distance is added a second time, since ends lie around
-    every member. Intervals with the same errors `around` the average lack it. To take it off again
-    would be right for normal errors and too much for errors with a peak, so half of it is.
+    The error of a held-out row is a member's error: the average's, and the distance of the member
+    from the average. CV+ (`found`) adds that distance a second time, since its ends lie around
+    every member; intervals `around` the average do not. Subtracting the distance once more would
+    be right for normal errors and too much for errors with a sharp peak, so half of it is
+    subtracted.
     """
     is_bounded = np.isfinite(found)
     ends = found.copy()
