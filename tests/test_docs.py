@@ -144,14 +144,14 @@ def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("graphviz")
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    script: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "draw_pictures.py"))
+    script: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "draw_plots.py"))
     with pyplot.rc_context():
         drawn = script["draw"](tmp_path)
     # What the page shows is what its code draws: the same files, and none too many.
-    stored = sorted((ROOT / "docs" / "assets" / "pictures").iterdir())
+    stored = sorted((ROOT / "docs" / "assets" / "plots").iterdir())
     assert sorted(path.name for path in drawn) == [path.name for path in stored]
     assert all(path.stat().st_size > 10_000 for path in drawn)
-    assert len(blocks_of("docs/pictures.md")) == len(drawn) + 2
+    assert len(blocks_of("docs/plots.md")) == len(drawn) + 2
 
 
 def test_report() -> None:

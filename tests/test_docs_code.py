@@ -36,7 +36,7 @@ def pages_with_own_tests() -> set[str]:
         for path in (ROOT / "tests").rglob("test_*.py")
         if path != Path(__file__)
     ]
-    texts.append((ROOT / "tools" / "draw_pictures.py").read_text(encoding="utf-8"))
+    texts.append((ROOT / "tools" / "draw_plots.py").read_text(encoding="utf-8"))
     calls = r'(?:run|blocks_of)\(\s*"docs/(\w+\.md)"|(?:"docs"|DOCS) / "(\w+\.md)"'
     return {a or b for text in texts for a, b in re.findall(calls, text)}
 

@@ -166,3 +166,28 @@ def test_numbers_as_objects(kind: type) -> None:
     plain = GossamerClassifier(n_estimators=3).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     assert model.score(X, y) == model.score(X, pd.Series(y)) == plain.score(X, Y)
+
+
+def money(count: int) -> list[str]:
+    return [f"{i // 100 + 1}.{i % 100 + 100},50 €" for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        ([str(i / 7) for i in range(200)], r"pandas\.to_numeric"),
+        # to_numeric(errors="coerce") would make every value missing.
+        (money(200), r"pandas\.read_csv has decimal and thousands"),
+        ([f"{i % 28 + 1}.{i % 12 + 1}.2024" for i in range(200)], r"pandas\.to_datetime"),
+    ],
+)
+def test_text_that_is_numbers_names_a_conversion_that_works(values: list[str], hint: str) -> None:
+    with pytest.warns(UserWarning, match=f"treated as a category.*{hint}"):
+        Dataset(pd.DataFrame({"a": values}), np.arange(200) % 2).construct()
+
+
+def test_warnings_point_to_the_code_that_called() -> None:
+    with pytest.warns(UserWarning, match="each of them") as caught:
+        table = pd.DataFrame({"a": money(200), "b": np.arange(200)})
+        GossamerRegressor(n_estimators=2).fit(table, np.arange(200.0))
+    assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]

@@ -1,4 +1,4 @@
-// Trees grown on shards of the rows, or on pages of them, are those of one evaluator on all rows.
+// Trees grown on shards of the rows, or on pages of them, are the same as from one evaluator on all rows.
 #include <algorithm>
 #include <barrier>
 #include <cmath>
@@ -19,7 +19,7 @@ class Hub {
   explicit Hub(int n, std::int32_t top_k = 0)
       : n_(n), top_k_(top_k), barrier_(n), words_(at(n)), ints_(at(n)), doubles_(at(n)), parts_(at(n)) {}
 
-  // Every shard sees what all of them brought; nobody goes on while another one reads.
+  // Every shard sees what all of them brought; none goes on while another one reads.
   template <class Parts, class Read>
   void meet(std::vector<Parts>& all, int shard, Parts own, const Read& read) {
     all[at(shard)] = own;

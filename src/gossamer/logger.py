@@ -7,6 +7,7 @@ The package is silent unless asked: it logs to `logging.getLogger("gossamer")`, 
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -88,7 +89,15 @@ def warn(text: str) -> None:
     if _registered:
         _registered.warning(text)
     else:
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warnings.warn(text, UserWarning, stacklevel=_level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """Return the stack level, for `warnings.warn` in `warn`, of the code that called Gossamer."""
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("gossamer."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def show(text: str) -> None:

@@ -200,6 +200,9 @@ def _add_valid_sets(
             got=names,
             expected=f"at most {len(sets)}, one per data set",
         )
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            raise ParameterTypeError.because(f"valid_names[{i}] must be a string", got=name)
     has_train = False
     for i, data in enumerate(sets):
         if data is booster.train_set:

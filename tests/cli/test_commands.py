@@ -238,3 +238,14 @@ def test_judge_agrees_with_scikit_learn() -> None:
     assert found["accuracy"] == accuracy_score(label, probability > 0.5)
     assert found["AUC"] == pytest.approx(roc_auc_score(label, probability))
     assert found["logloss"] == pytest.approx(log_loss(label, probability))
+
+
+def test_the_module_is_the_command() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "gossamer", "params", "nothing-like-this"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("gossamer params: ")

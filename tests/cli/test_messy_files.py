@@ -401,9 +401,9 @@ def test_things_to_know(run: Any, tmp_path: Path) -> None:
     expected = [
         "Things to know about your data:",
         "'unit' has the same value in every row",
-        "'id' has another value in every row",
+        "'id' has a different value in every row",
         "'copy' has the same information as the target",
-        "in the order of 'day'",
+        "in order of 'day'",
     ]
     done = run("describe", path, "-t", "y")
     assert all(text in done.stdout for text in expected)
@@ -419,5 +419,5 @@ def test_things_to_know(run: Any, tmp_path: Path) -> None:
     assert "valid: from" in html
     assert "train: from" in html
     done = run(*train, "--valid-last", 0.2)
-    assert "in the order of 'day'" not in done.stderr
+    assert "in order of 'day'" not in done.stderr
     assert "'id', 'day' differ between" in done.stderr or "id, day differ between" in done.stderr

@@ -159,7 +159,7 @@ def test_without_data_the_model_alone_is_described(case: str, tmp_path: Path) ->
 def test_without_labels_rows_are_explained(tmp_path: Path) -> None:
     x = table()
     page = Page(fit({}, x, x[:, 0]).report(tmp_path / "a.html", x))
-    assert "No labels were given" in page.text and "Effects of the columns" in page.text
+    assert "There are no labels" in page.text and "Effects of the columns" in page.text
 
 
 def test_objectives_of_users_are_read_as_their_labels_look(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_objectives_of_users_are_read_as_their_labels_look(tmp_path: Path) -> No
                 tmp_path / "a.html", x, label
             )
         )
-        assert "user's own" in page.text and word in page.text and "squared()" in page.text
+        assert "custom objective" in page.text and word in page.text and "squared()" in page.text
 
 
 def test_an_estimator_brings_classes_and_curves(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_dataset_brings_its_labels(tmp_path: Path) -> None:
         model.report(tmp_path / "a.html", data, x[:, 0])
     weighted = gs.Dataset(x, x[:, 0], weight=np.arange(400), free_raw_data=False)
     assert (
-        "Weights of the rows are not looked at"
+        "Row weights are ignored here"
         in Page(model.report(tmp_path / "a.html", weighted)).text
     )
     with pytest.raises(gs.DataError, match="free_raw_data=False"):

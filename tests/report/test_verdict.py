@@ -83,3 +83,17 @@ def test_the_most_frequent_categories(tmp_path: Path) -> None:
     y = frame["town"].cat.codes % 5 + 0.0
     page = Page(fit({}, frame, y).report(tmp_path / "a.html", frame)).text
     assert "The 20 most frequent of" in page
+
+
+def test_classes_that_are_wrong_more_often_than_the_most_frequent_one(
+    tmp_path: Path, x: np.ndarray
+) -> None:
+    rng = np.random.default_rng(3)
+    chance = np.where(x[:, 0] > 0, 0.35, 0.05)
+    y, other = (rng.random(len(x)) < chance for _ in range(2))
+    model = fit({"objective": "binary", "is_unbalance": True}, x, y, 5)
+    page = Page(model.report(tmp_path / "a.html", x, other)).text
+    assert "the most frequent class alone would be wrong for" in page
+    model = fit({"objective": "binary"}, x, x[:, 0] > 0, 30)
+    page = Page(model.report(tmp_path / "b.html", x, x[:, 0] > 0)).text
+    assert "the most frequent class" not in page

@@ -26,8 +26,8 @@ Examples:
   gossamer bench
   gossamer bench --rows 1000000 --columns 50 --rounds 20 --threads 4
 
-Times on made-up data say little about your data, and times on a busy machine say nothing: see the
-benchmarks of the documentation for both.
+Times on synthetic data say little about your data, and times on a busy machine mean nothing. The
+documentation has benchmarks on real data.
 """
 
 
@@ -36,7 +36,7 @@ benchmarks of the documentation for both.
 @click.option("--columns", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("--rounds", type=click.IntRange(min=1), default=50, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--alone", is_flag=True, help="Leave LightGBM and XGBoost out, if installed.")
+@click.option("--alone", is_flag=True, help="Do not measure LightGBM and XGBoost.")
 @threads_option
 @output_options
 def command(
@@ -49,9 +49,9 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Measure the speed on made-up data: putting values into bins, training, prediction.
+    """Measure the speed of binning, training and prediction on synthetic data.
 
-    LightGBM and XGBoost run side by side if they are installed, with the same rounds and leaves.
+    LightGBM and XGBoost are measured too if they are installed, with the same rounds and leaves.
     """
     console = Console(is_quiet=quiet, as_json=as_json)
     table, label = make_table(rows, columns, seed)

@@ -25,16 +25,20 @@ Examples:
 
 @click.command("convert", epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
-@click.option("--to", metavar="FORMAT", help=f"{', '.join(_WRITTEN)}. Without: by --out.")
-@click.option("--out", "-o", required=True, metavar="FILE", help="Where to.")
-@click.option("--rounds", type=click.IntRange(min=1), metavar="N", help="The first N rounds only.")
+@click.option(
+    "--to", metavar="FORMAT", help=f"{', '.join(_WRITTEN)}. Default: the ending of --out."
+)
+@click.option("--out", "-o", required=True, metavar="FILE", help="File to write.")
+@click.option(
+    "--rounds", type=click.IntRange(min=1), metavar="N", help="Write only the first N rounds."
+)
 @output_options
 def command(
     model: str, to: str | None, out: str, rounds: int | None, as_json: bool, quiet: bool
 ) -> None:
     """Write a model in another format.
 
-    The format of the model that is read is found out from its contents.
+    The input format is detected from the contents of the file.
     """
     console = Console(is_quiet=quiet, as_json=as_json)
     target = (to or format_of(out) or "").lower()

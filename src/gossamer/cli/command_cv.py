@@ -30,17 +30,22 @@ Examples:
 @click.argument("arguments", nargs=-1, metavar="FILE... [KEY=VALUE]...")
 @data_options
 @click.option(
-    "--folds", type=click.IntRange(min=2), default=5, show_default=True, metavar="N", help="Parts."
+    "--folds",
+    type=click.IntRange(min=2),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Number of folds.",
 )
-@click.option("--no-shuffle", is_flag=True, help="Folds are stretches of rows, not random ones.")
+@click.option("--no-shuffle", is_flag=True, help="Make folds of consecutive rows, not random ones.")
 @click.option("--out", "-o", metavar="FILE", help="Write the models of all folds to a file.")
 @output_options
 @click.pass_context
 def command(ctx: click.Context, /, as_json: bool, quiet: bool, **options: Any) -> None:
-    """Cross-validate: train on all parts of a file but one, evaluate on that; each in turn.
+    """Cross-validate: train on all folds of a file but one, and evaluate on that one, in turn.
 
-    It takes the options and parameters of `gossamer train`. Classes keep their shares in every
-    fold, queries stay whole.
+    It has the options and parameters of `gossamer train`. Folds are stratified by class, and
+    queries stay whole.
     """
     from gossamer.cv import cv
 

@@ -23,7 +23,7 @@ Examples:
     default=Path("gossamer-demo"),
     show_default=True,
     metavar="DIR",
-    help="Folder for the files it writes.",
+    help="Folder for the files that the demo writes.",
 )
 @click.option(
     "--rounds",
@@ -31,14 +31,14 @@ Examples:
     default=300,
     show_default=True,
     metavar="N",
-    help="Most rounds to train; early stopping may end sooner.",
+    help="Maximum number of rounds; early stopping may end training sooner.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print the result only, in one line.")
 @debug_option
 def command(out: Path, rounds: int, quiet: bool) -> None:
-    """Train on a small data set, and show what comes out.
+    """Train on a small data set and show the results.
 
-    It shows the progress, and writes the model and a plot of the learning curve.
+    It shows the progress, and writes the model, a plot of the learning curve and a report.
     """
     from gossamer.cli.demo import run_demo
 

@@ -31,7 +31,9 @@ Examples:
 
 @click.command("describe", epilog=_EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--target", "-t", metavar="COL", help="Say what would be learnt from this column.")
+@click.option(
+    "--target", "-t", metavar="COL", help="Show the task that this column as the target gives."
+)
 @table_options
 def command(
     files: tuple[str, ...],
@@ -41,7 +43,7 @@ def command(
     quiet: bool,
     **text: Any,
 ) -> None:
-    """Look at a data file: columns, types, missing values, ranges; or at a model file."""
+    """Summarise a data file (columns, types, missing values, ranges) or a model file."""
     console = Console(is_quiet=quiet, as_json=as_json)
     style = Style.of(sys.stdout)
     model = _as_model(files)

@@ -37,20 +37,28 @@ Examples:
 @click.command("explain", epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
 @click.argument("files", nargs=-1, metavar="[FILE...]")
-@click.option("--shap", is_flag=True, help="Mean of the Shapley values (their sizes) by column.")
-@click.option("--row", type=click.IntRange(min=0), metavar="N", help="One row, from 0.")
-@click.option("--pdp", metavar="COL", help="Predictions as this column takes its values.")
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Columns.")
+@click.option("--shap", is_flag=True, help="Mean absolute Shapley value of each column.")
+@click.option(
+    "--row", type=click.IntRange(min=0), metavar="N", help="Explain one row, counted from 0."
+)
+@click.option("--pdp", metavar="COL", help="Partial dependence on this column.")
+@click.option(
+    "--top", type=click.IntRange(min=1), default=20, show_default=True, help="Number of columns."
+)
 @click.option(
     "--max-rows",
     type=click.IntRange(min=1),
     default=_MOST_ROWS,
     show_default=True,
     metavar="N",
-    help="Rows of the file to look at, the first ones.",
+    help="Use only the first rows of the file.",
 )
-@click.option("--class", "class_name", metavar="NAME", help="Of several classes, this one.")
-@click.option("--plot", metavar="FILE", help="Draw it (.png, .svg, .pdf): importance or --pdp.")
+@click.option(
+    "--class", "class_name", metavar="NAME", help="Class to explain, if there are several."
+)
+@click.option(
+    "--plot", metavar="FILE", help="Draw importance or --pdp to a .png, .svg or .pdf file."
+)
 @threads_option
 @table_options
 def command(
@@ -69,7 +77,7 @@ def command(
     quiet: bool,
     **text: Any,
 ) -> None:
-    """What matters in a model: importance, Shapley values, partial dependence, or a single row."""
+    """Explain a model: importance, Shapley values, partial dependence, or a single row."""
     console = Console(is_quiet=quiet, as_json=as_json)
     wanted = {"--shap": shap, "--row": row is not None, "--pdp": pdp is not None}
     asked = [name for name, is_asked in wanted.items() if is_asked]

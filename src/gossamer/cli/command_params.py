@@ -33,16 +33,16 @@ Examples:
 
 @click.command("params", epilog=_EPILOG)
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--search", "-s", metavar="WORD", help="Those with this word in names or doc.")
 @click.option(
-    "--changed", metavar="FILE", help="Only parameters that a model or config file changes."
+    "--search", "-s", metavar="WORD", help="Parameters with this word in name or description."
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--changed", metavar="FILE", help="Only parameters that a model or config file sets.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @debug_option
 def command(names: tuple[str, ...], search: str | None, changed: str | None, as_json: bool) -> None:
-    """Look up parameters: by name, by a word, or those that a model was trained with.
+    """Look up parameters by name or by a word, or show the parameters of a model.
 
-    Without anything: all of them, a line each.
+    Without arguments, all parameters are listed, one per line.
     """
     if bool(names) + (search is not None) + (changed is not None) > 1:
         raise click.UsageError("NAME, --search and --changed exclude each other.")

@@ -29,26 +29,26 @@ Examples:
   gossamer playground flights.csv --target delayed
   gossamer playground flights.csv --target delayed --columns hour,distance
 
-The page is served to this machine only, under an address that cannot be guessed. Ctrl-C ends it.
+The page can be opened only on this machine, at an address that cannot be guessed. Ctrl-C stops it.
 """
 
 
 @click.command("playground", epilog=_EPILOG)
 @click.argument("file", required=False, metavar="[FILE]")
 @click.option(
-    "--target", "-t", metavar="COL", help="Column to predict. Default: the last one that fits."
+    "--target", "-t", metavar="COL", help="Column to predict. Default: the last suitable column."
 )
 @click.option(
     "--columns",
     metavar="X,Y",
-    help="The two columns to draw. Default: those that matter most for the target.",
+    help="The two columns to draw. Default: the two most important ones.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
     metavar="N",
-    help="Port of the page. Default: any that is free.",
+    help="Port of the page. Default: any free port.",
 )
 @click.option("--browser/--no-browser", default=True, help="Whether to open the page.")
 @header_option
@@ -63,7 +63,7 @@ def command(
     header: bool | None,
     **text: Any,
 ) -> None:
-    """Watch boosting learn: a page with sliders on two columns of a file, or on examples."""
+    """Watch boosting learn, on a page with sliders: two columns of a file, or examples."""
     console = Console()
     if file is None and (target is not None or columns is not None):
         raise click.UsageError("--target and --columns are columns of a file: which file?")

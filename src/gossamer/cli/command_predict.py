@@ -44,8 +44,8 @@ Examples:
   gossamer predict model.gsm "logs/*.parquet" --contrib --out why.parquet
   zcat new_flights.csv.gz | gossamer predict model.gsm -
 
-The file may have more columns than the model: they are found by name. It is read and predicted in
-pieces, so that it may be larger than memory.
+Columns are found by name, and the file may have other columns. It is read and predicted in chunks,
+so it can be larger than memory.
 """
 
 
@@ -57,13 +57,13 @@ pieces, so that it may be larger than memory.
     "-o",
     default=STDOUT,
     metavar="FILE",
-    help="Where to: .parquet, .feather, .csv, .tsv; or - for CSV to standard output (as without).",
+    help="File to write (.parquet, .feather, .csv, .tsv). Default: CSV to standard output.",
 )
-@columns_option("--keep", help="Columns of the file to copy in front, as ids.")
-@click.option("--labels", is_flag=True, help="Add the class that is most probable, by name.")
-@click.option("--raw", is_flag=True, help="Raw scores instead of predictions.")
-@click.option("--leaf", is_flag=True, help="The leaf of every tree instead.")
-@click.option("--contrib", is_flag=True, help="What each column adds (Shapley values) instead.")
+@columns_option("--keep", help="Columns of the file to copy to the output, such as ids.")
+@click.option("--labels", is_flag=True, help="Add the name of the most probable class.")
+@click.option("--raw", is_flag=True, help="Write raw scores instead.")
+@click.option("--leaf", is_flag=True, help="Write the leaf of every tree instead.")
+@click.option("--contrib", is_flag=True, help="Write Shapley values instead.")
 @click.option(
     "--rounds", type=click.IntRange(min=1), metavar="N", help="Use the first N rounds of the model."
 )
@@ -87,7 +87,8 @@ def command(
 ) -> None:
     """Predict the rows of a file.
 
-    There is a column `prediction`, for several classes `probability_NAME` for each.
+    The output has a column `prediction`, or with several classes a column `probability_NAME` for
+    each class.
     """
     if raw + leaf + contrib > 1:
         raise click.UsageError("--raw, --leaf and --contrib exclude each other.")

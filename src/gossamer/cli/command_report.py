@@ -18,17 +18,25 @@ Examples:
   gossamer report model.gsm test.parquet --target delayed --out report.html
   gossamer report model.gsm --out report.html
 
-Pass rows that the model was not trained on: on its training rows any model looks better than it is.
+Pass rows that the model was not trained on. On its training rows, any model looks better than it
+is.
 """
 
 
 @click.command("report", epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
 @click.argument("files", nargs=-1, metavar="[FILE...]")
-@click.option("--target", "-t", metavar="COL", help="Column with the truth, to judge predictions.")
-@click.option("--query", metavar="COL", help="Column that says which query a row belongs to.")
 @click.option(
-    "--out", "-o", default="report.html", show_default=True, metavar="FILE", help="The page."
+    "--target", "-t", metavar="COL", help="Column with the true values, to evaluate predictions."
+)
+@click.option("--query", metavar="COL", help="Column with the query of each row.")
+@click.option(
+    "--out",
+    "-o",
+    default="report.html",
+    show_default=True,
+    metavar="FILE",
+    help="HTML file to write.",
 )
 @click.option("--title", help="Heading of the page.")
 @table_options
@@ -44,10 +52,11 @@ def command(
     quiet: bool,
     **text: Any,
 ) -> None:
-    """Write one HTML page about a model, which needs nothing else to be read.
+    """Write a report about a model, as a single HTML file.
 
-    Without files it tells what the model knows. With files it shows predictions, Shapley values
-    and partial dependence; with --target, how good they are.
+    Without data files, the report shows what is stored in the model. With data files it also shows
+    predictions, Shapley values and partial dependence, and with --target how good the predictions
+    are.
     """
     console = Console(is_quiet=quiet, as_json=as_json)
     check_folder(out)

@@ -43,8 +43,8 @@ Examples:
   gossamer train --config train.toml --rounds 500
   gossamer train config=train.conf            (LightGBM's config files work)
 
-Ctrl-C stops after the round and writes the model of the rounds so far (exit code 130).
-Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
+Ctrl-C stops after the current round and writes the model with the finished rounds (exit code 130).
+Exit codes: 0 success, 1 a problem with data or a model, 2 wrong options or parameters.
 """
 
 
@@ -54,54 +54,63 @@ Exit codes: 0 all went well, 1 data or model, 2 options or parameters.
 @click.option(
     "--valid",
     metavar="SHARE|FILE",
-    help="Rows to evaluate on: a share of the rows as 0.2, chosen by --seed (classes keep their "
-    "shares, queries stay whole), or another file.",
+    help="Validation data: a share of the rows such as 0.2, drawn with --seed (stratified by "
+    "class, queries stay whole), or another file.",
 )
 @click.option(
     "--valid-last",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
-    help="Evaluate on the last rows instead: for rows in the order of time.",
+    help="Validate on the last rows instead, for rows in order of time.",
 )
 @click.option(
     "--folds",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Train N models, each stopped on the part of the rows that it holds out, and write their "
-    "average. Classes keep their shares, queries stay whole.",
+    help="Train N models, one per fold, with early stopping on the fold, and write their average. "
+    "Folds are stratified by class, queries stay whole.",
 )
 @click.option(
     "--quality",
     type=click.Choice(["fast", "good", "best"]),
     default="fast",
     show_default=True,
-    help="good: rows held out find the number of rounds; best: eight models over folds.",
+    help="good: choose the number of rounds on held-out rows; best: average eight models over "
+    "folds.",
 )
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Stop training after so many seconds.",
+    help="Stop training after this many seconds.",
 )
 @click.option(
     "--calibration",
     type=click.Choice(["isotonic", "sigmoid", "temperature"]),
-    help="With --folds: correct probabilities by the rows that were held out.",
+    help="With --folds: calibrate probabilities on the held-out rows.",
 )
-@click.option("--out", "-o", default="model.gsm", show_default=True, metavar="FILE", help="Model.")
-@click.option("--report", metavar="FILE", help="Write a page about the model, too (HTML).")
-@click.option("--init-model", metavar="FILE", help="Continue this model: more rounds on top.")
 @click.option(
-    "--checkpoint", metavar="FILE", help="Write the training there every minute, for --resume."
+    "--out",
+    "-o",
+    default="model.gsm",
+    show_default=True,
+    metavar="FILE",
+    help="Model file to write.",
 )
-@click.option("--resume", metavar="FILE", help="Resume from this checkpoint, and keep writing it.")
+@click.option("--report", metavar="FILE", help="Also write an HTML report about the model.")
+@click.option("--init-model", metavar="FILE", help="Continue training this model.")
+@click.option(
+    "--checkpoint", metavar="FILE", help="Save the state of training every minute, for --resume."
+)
+@click.option("--resume", metavar="FILE", help="Resume from this checkpoint and keep updating it.")
 @output_options
 @click.pass_context
 def command(ctx: click.Context, /, as_json: bool, quiet: bool, **options: Any) -> None:
     """Train a model on a file: Parquet, Feather, Arrow, CSV or LibSVM.
 
-    What kind of model is found out from the target: two values are two classes, text or a few
-    whole numbers several, anything else is regression; with --query it is ranking.
+    The task is inferred from the target: two values mean binary classification, text or a few
+    whole numbers mean several classes, and other numbers mean regression. With --query it is
+    ranking.
     """
     settings = gather(ctx, options["arguments"], options["sets"], options["config"])
     console = Console(is_quiet=quiet, as_json=as_json)

@@ -18,10 +18,10 @@ _PACKAGES: Final = (
 
 
 @click.command("version")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @debug_option
 def command(as_json: bool) -> None:
-    """Versions that matter in a report of a problem.
+    """Show the versions to include in a bug report.
 
     \b
     Example:

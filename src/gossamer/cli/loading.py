@@ -49,32 +49,37 @@ def data_options(command: Any) -> Any:
             show_default=True,
             help="What to do with rows that have no target.",
         ),
-        click.option("--weight", metavar="COL", help="Column with the weights of the rows."),
+        click.option("--weight", metavar="COL", help="Column with row weights."),
         click.option(
-            "--query", metavar="COL", help="Column that says which query a row belongs to: ranking."
+            "--query", metavar="COL", help="Column with the query of each row, for ranking."
         ),
-        columns_option("--ignore", help="Columns to leave out; several times, or with commas."),
-        columns_option("--categorical", help="Columns of numbers that are categories. Text is."),
+        columns_option("--ignore", help="Columns to ignore; repeatable, or separated by commas."),
+        columns_option(
+            "--categorical", help="Numeric columns that are categories. Text always is."
+        ),
         click.option(
             "--rounds",
             "-n",
             type=click.IntRange(min=1),
             metavar="N",
-            help=f"Rounds.  [default: {_ROUNDS}; with --early-stopping at most {_MOST_ROUNDS}]",
+            help=f"Number of rounds.  [default: {_ROUNDS}; with --early-stopping at most "
+            f"{_MOST_ROUNDS}]",
         ),
         click.option(
             "--task",
             type=click.Choice(TASKS),
             default="auto",
-            help="Default: inferred from the target.",
+            help="Kind of model. Default: inferred from the target.",
         ),
-        click.option("--objective", help="What to minimize. Default: the task's."),
-        click.option("--metric", help="What to measure, with commas. Default: the task's."),
+        click.option("--objective", help="Loss to minimise. Default: depends on the task."),
+        click.option(
+            "--metric", help="Metrics, separated by commas. Default: depends on the task."
+        ),
         click.option(
             "--early-stopping",
             type=click.IntRange(min=1),
             metavar="N",
-            help="Stop when the metric is no better for N rounds.",
+            help="Stop if the metric has not improved for N rounds.",
         ),
         parameter_options,
     )
@@ -220,7 +225,7 @@ def with_target(
     if settings.missing_target == "error":
         raise DataError.because(text, hint="Use --missing-target drop to leave them out.")
     if n_missing < n_rows:
-        console.say(f"{text}: they are left out (--missing-target error refuses them).")
+        console.say(f"{text}. They are dropped (--missing-target error stops instead).")
     return ChosenRows(source, there), values[there]
 
 

@@ -33,7 +33,7 @@ def debug_option(command: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=_keep_debug,
-        help="Show where an error comes from (the traceback).",
+        help="Show the traceback of an error.",
     )
     return option(command)
 
@@ -41,12 +41,10 @@ def debug_option(command: F) -> F:
 def output_options(command: F) -> F:
     """`--json`, `--quiet`, `--debug`."""
     command = debug_option(command)
-    command = click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result.")(
+    command = click.option("--quiet", "-q", is_flag=True, help="Print only the result.")(command)
+    return click.option("--json", "as_json", is_flag=True, help="Print only the result, as JSON.")(
         command
     )
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else."
-    )(command)
 
 
 def parameter_options(command: F) -> F:
@@ -57,18 +55,18 @@ def parameter_options(command: F) -> F:
             "sets",
             multiple=True,
             metavar="KEY=VALUE",
-            help="Any parameter, as often as needed; key=value behind the file does the same. "
+            help="Set any parameter; repeatable. key=value after the file does the same. "
             "See `gossamer params`.",
         ),
         click.option(
             "--config",
             type=click.Path(),
             metavar="FILE",
-            help="Options and parameters from a file: TOML, or lines of key=value as LightGBM's. "
-            "What is given here wins.",
+            help="Read options and parameters from a TOML file, or from a LightGBM config file. "
+            "The command line takes precedence.",
         ),
         threads_option,
-        click.option("--seed", type=click.IntRange(min=0), help="Seed of all random choices."),
+        click.option("--seed", type=click.IntRange(min=0), help="Random seed."),
         header_option,
         text_options,
     )
@@ -85,7 +83,10 @@ def table_options(command: F) -> F:
 def threads_option(command: F) -> F:
     """`--threads`."""
     return click.option(
-        "--threads", type=click.IntRange(min=1), metavar="N", help="Threads; as many as there are."
+        "--threads",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of threads. Default: all CPUs.",
     )(command)
 
 
@@ -94,8 +95,8 @@ def header_option(command: F) -> F:
     return click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first line of a text file has names. Default: it has, unless all "
-        "values in it are numbers.",
+        help="Whether the first line of a text file has column names. Default: yes, unless all "
+        "its values are numbers.",
     )(command)
 
 
@@ -110,20 +111,20 @@ def text_options(command: F) -> F:
         click.option(
             "--parse-dates",
             type=click.Choice(["ymd", "dmy", "mdy", "none"]),
-            help="Order of year, month and day in text files; none: dates are text. Default: "
+            help="Order of year, month and day in text files; none keeps dates as text. Default: "
             "inferred from the values.",
         ),
         click.option(
             "--na",
             multiple=True,
             metavar="WORD",
-            help="Further words for a missing value; several times, or with commas.",
+            help="More words for missing values; repeatable, or separated by commas.",
         ),
         click.option(
             "--encoding",
             metavar="NAME",
             callback=_check_encoding,
-            help="Encoding of text files. Default: UTF-8, or Windows-1252 where that fails.",
+            help="Encoding of text files. Default: UTF-8, or Windows-1252 if that fails.",
         ),
     )
     for option in reversed(options):

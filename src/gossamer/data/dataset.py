@@ -13,13 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.arguments import as_path, check_count, check_flags
-from gossamer.data.builders import from_binary
 from gossamer.data.builders.from_subset import sorted_rows
 from gossamer.data.built import BuiltData, GivenRows
-from gossamer.data.card import to_card
 from gossamer.data.categories.levels import Levels
-from gossamer.data.labels.queries import as_int32
-from gossamer.data.labels.row_fields import known_field, query_bounds
+from gossamer.data.labels.row_fields import known_field, shown_field
 from gossamer.data.lazy import LazyData
 from gossamer.data.request import is_auto
 from gossamer.data.summary import to_line
@@ -170,11 +167,11 @@ class Dataset:
     def get_field(self, field_name: str) -> npt.NDArray[Any] | None:
         """Return "label", "weight", "init_score", "position" or "feature_weights", or None.
 
-        "group" gives where queries begin, and after the last one the number of rows.
+        "group" gives where queries begin, and after the last one the number of rows. "position"
+        gives positions as numbers in the order of their first rows, as LightGBM does.
         """
         name = known_field(field_name)
-        values = self._lazy.build().field(name)
-        return as_int32(query_bounds(values)) if name == "group" and values is not None else values
+        return shown_field(name, self._lazy.build().field(name))
 
     def set_label(self, label: Any) -> Dataset:
         """Set the labels: one number per row, or rows x targets."""
@@ -421,6 +418,8 @@ class Dataset:
         return to_line("Dataset", self._lazy.facts())
 
     def _repr_html_(self) -> str:
+        from gossamer.data.card import to_card  # only notebooks wait for it
+
         return to_card(self._lazy.facts(), self._lazy.built)
 
     def feature_num_bin(self, feature: int | str) -> int:
@@ -437,7 +436,7 @@ class Dataset:
             >>> Dataset(path).construct().get_label()
             array([0., 1., 1.], dtype=float32)
         """
-        from_binary.save(as_path(filename), self._lazy.build())
+        self._lazy.save(as_path(filename))
         return self
 
 

@@ -103,7 +103,7 @@ def find_in_columns(
         >>> for finding in find_in_columns(columns, label=np.arange(200) % 7 * 2):
         ...     print(finding)
         The column 'unit' has the same value in every row: it cannot help.
-        The column 'id' has another value in every row, like an id: leave it out.
+        The column 'id' has a different value in every row, like an id. Drop it.
         The column 'size' has the same information as the target: is it known when predicting?
     """
     found: dict[str, list[str]] = {}
@@ -117,17 +117,23 @@ def find_in_columns(
             found.setdefault(kind, []).append(name)
     findings = []
     if 0 < n_rows < _FEW_ROWS:
-        text = f"There are only {n_rows} rows: metrics of a split vary a lot; use cross-validation."
+        text = (
+            f"There are only {n_rows} rows. Metrics of a single split vary a lot: use "
+            "cross-validation."
+        )
         findings.append(Finding("few rows", (), text))
     sentences = {
-        "missing": ("has no values at all: it cannot help", "have no values at all: cannot help"),
+        "missing": (
+            "has no values at all: it cannot help",
+            "have no values at all: they cannot help",
+        ),
         "constant": (
             "has the same value in every row: it cannot help",
             "have the same value in every row: they cannot help",
         ),
         "id": (
-            "has another value in every row, like an id: leave it out",
-            "have another value in every row, like ids: leave them out",
+            "has a different value in every row, like an id. Drop it",
+            "have a different value in every row, like ids. Drop them",
         ),
         "target": (
             "has the same information as the target: is it known when predicting?",
@@ -140,8 +146,8 @@ def find_in_columns(
     ordered = [name for name in times if name in columns and _is_in_order(columns[name])]
     if ordered:
         text = (
-            f"The rows are in the order of {ordered[0]!r}: a random split tests on rows that lie "
-            "between training rows. For a model of the future, validate on the last rows."
+            f"The rows are in order of {ordered[0]!r}: with a random split, validation rows lie "
+            "between training rows. To predict the future, validate on the last rows."
         )
         findings.append(Finding("time", tuple(ordered), text))
     return findings

@@ -55,7 +55,7 @@ class TrainedModel(OutOfFold):
         best_iteration: Best number of rounds found by early stopping; 0 or less: none was looked
             for.
         best_score: Metrics at that round, or after the last one: data set -> metric -> value.
-        text_format: The format of `model_to_string`, unless another is asked for.
+        text_format: The format of `model_to_string`, and of files whose ending says none.
     """
 
     params: dict[str, Any]

@@ -19,43 +19,46 @@ _INTRODUCTION: Final = """\
 
 <!-- Made from src/gossamer/params by `python -m gossamer.params.markdown docs/parameters.md`. -->
 
-Gossamer takes LightGBM's parameters under LightGBM's names, and XGBoost's names where they mean
-the same thing.
+Gossamer accepts LightGBM's parameters under LightGBM's names, and XGBoost's names if they mean the
+same thing.
 
-- **Names.** The last columns show what LightGBM and XGBoost call a parameter; any of these names
-  works. XGBoost's *defaults* differ in places, see [migrating from
-  XGBoost](migrating_from_xgboost.md#parameters). When one parameter is given under several names,
-  the name in the first column wins, then the shortest, then the first in the alphabet; if the
-  values differ, a warning is logged. An unknown name is an error.
-- **Values.** `None` means not given. Integers may be written as `31`, `31.0` or `"31"`, booleans
-  as `True`, `"true"`, `"+"` or `1`. NaN and infinity are errors.
-- **Not yet.** LightGBM's parameters are all known. Those marked *not yet* accept their default
-  only; names in ~~strikethrough~~ are known values that this version does not support. Both raise
+- **Names.** The last columns show the names in LightGBM and XGBoost; all of them work. Some
+  *defaults* differ from XGBoost's, see [migrating from
+  XGBoost](migrating_from_xgboost.md#parameters). If a parameter is set under several names, the
+  name in the first column takes precedence, then the shortest name, then the first name in
+  alphabetical order. If the values differ, a warning is logged. An unknown name raises an error.
+- **Values.** `None` means not set. Integers can be written as `31`, `31.0` or `"31"`, booleans as
+  `True`, `"true"`, `"+"` or `1`. NaN and infinity raise an error.
+- **Not yet.** All of LightGBM's parameters are known. Parameters marked *not yet* accept only their
+  default. Values in ~~strikethrough~~ are not supported by this version. Both raise
   `NotSupportedError`.
 - **`alpha`** belongs to the objectives `huber`, `quantile` and `expectile`, as in LightGBM. With
-  other objectives it has no effect, and a warning says so. XGBoost's L1 penalty of that name is
-  `reg_alpha` (`lambda_l1`) here; only `gossamer.compat.xgboost` takes `alpha` for it.
+  other objectives it has no effect, and a warning says so. XGBoost also uses the name `alpha` for
+  the L1 penalty, which is `reg_alpha` (`lambda_l1`) here. Only `gossamer.compat.xgboost` accepts
+  `alpha` for it.
 
-Some values follow from others:
+Some values depend on others:
 
-- `seed` gives each of `data_random_seed`, `bagging_seed`, `drop_seed`, `feature_fraction_seed`,
-  `objective_seed` and `extra_seed` that is not given itself: the first to sixth number of the
-  splitmix64 sequence that starts at `seed`, of each the upper 31 bits.
-- `max_depth` above 0 without `num_leaves` sets `num_leaves` to 2^`max_depth`, but to 31 at most
+- `seed` sets `data_random_seed`, `bagging_seed`, `drop_seed`, `feature_fraction_seed`,
+  `objective_seed` and `extra_seed`, unless they are set. They are the upper 31 bits of the first
+  six numbers of the splitmix64 sequence that starts at `seed`.
+- `max_depth` above 0 without `num_leaves` sets `num_leaves` to 2^`max_depth`, but to at most 31
   unless `grow_policy=depthwise`.
 - A bagging fraction below 1 without `bagging_freq` sets `bagging_freq=1`; LightGBM would silently
-  use all rows. An explicit `bagging_freq=0` turns bagging off.
-- `path_smooth` above 0 raises `min_data_in_leaf` to 2 at least. With `min_data_in_leaf=0` and no
-  `min_sum_hessian_in_leaf` to speak of, `min_data_in_leaf` is 1.
-- `objective=rmse` (or another of its spellings) without a metric sets `metric=rmse`.
+  use all rows. Set `bagging_freq=0` explicitly to turn bagging off.
+- With `path_smooth` above 0, `min_data_in_leaf` is at least 2. If `min_data_in_leaf` is 0 and
+  `min_sum_hessian_in_leaf` is close to 0, `min_data_in_leaf` is 1.
+- `objective=rmse` (or one of its aliases) without a metric sets `metric=rmse`.
 - `boosting=goss` means `boosting=gbdt` with `data_sample_strategy=goss`.
 
-These are errors: `multiclass` without `num_class` above 1, `num_class` above 1 with an objective
-for one score, a metric for several classes with one score or the other way round, `is_unbalance`
-together with `scale_pos_weight`, and `pos_bagging_fraction` or `neg_bagging_fraction` with an
-objective other than `binary`. So are `data_sample_strategy=goss` or `mvs` together with bagging,
-rates that do not fit, and `other_rate` together with `top_rate=auto`; see
-[row sampling](sampling.md).
+These combinations raise an error:
+
+- `multiclass` without `num_class` above 1, or `num_class` above 1 with an objective for one score
+- a metric for several classes with one score, or a metric for one score with several classes
+- `is_unbalance` with `scale_pos_weight`
+- `pos_bagging_fraction` or `neg_bagging_fraction` with an objective other than `binary`
+- `data_sample_strategy=goss` or `mvs` with bagging, or with rates that are too large
+- `other_rate` with `top_rate=auto`; see [row sampling](sampling.md)
 
 <p hidden><label>Search: <input type="search" id="parameter-search"
 placeholder="leaves, xgboost, sampling, ..."></label> <span id="parameter-count"

@@ -61,7 +61,7 @@ CORE: Final = (
         ("shrinkage_rate", "eta"),
         "float",
         0.1,
-        "Factor by which every leaf value is shrunk before it is added to the score.",
+        "Factor that every leaf value is multiplied by before it is added to the scores.",
         low=0,
         low_open=True,
     ),
@@ -70,8 +70,9 @@ CORE: Final = (
         (),
         "int",
         1,
-        "Trees per output that a round grows on the same gradients, each on its own rows and "
-        "features, and each with `learning_rate` divided by their number (boosted forests).",
+        "Number of trees per output in each round. All of them use the same gradients, and each "
+        "has its own sample of rows and features. `learning_rate` is divided by this number "
+        "(boosted forests).",
         low=1,
         high=100000,
         fixed=True,
@@ -81,8 +82,8 @@ CORE: Final = (
         ("num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"),
         "int",
         31,
-        "Most leaves a tree may have. When only `max_depth` is given it follows from that. "
-        "`max_leaves=0`, as in XGBoost, is no limit.",
+        "Maximum number of leaves in a tree. If only `max_depth` is set, the default depends on "
+        "it. `max_leaves=0`, as in XGBoost, means no limit.",
         low=2,
         high=131072,
     ),
@@ -91,8 +92,9 @@ CORE: Final = (
         (),
         "enum",
         "auto",
-        "How split candidates are found: bounds of bins (`hist`, which `auto` is), every value "
-        "(`exact`), or quantiles of the hessians, found again for every tree or split (`approx`).",
+        "Which split candidates are tried: the bounds of bins (`hist` and `auto`), every value "
+        "(`exact`), or quantiles weighted by the hessians, computed again for every tree or "
+        "split (`approx`).",
         choices={"auto": (), "hist": (), "approx": (), "exact": ()},
         raw_values=True,
     ),
@@ -101,8 +103,8 @@ CORE: Final = (
         (),
         "float",
         0.004,
-        "With `approx`: share of the hessians between two candidates; about `1 / sketch_eps` "
-        "candidates per feature. When only `max_bin` is given, one part in so many.",
+        "For `approx`: the share of the hessians between two candidates, which gives about `1 / "
+        "sketch_eps` candidates per feature. If only `max_bin` is set, it is `1 / max_bin`.",
         low=0,
         low_open=True,
         high=1,
@@ -114,8 +116,8 @@ CORE: Final = (
         (),
         "enum",
         "global",
-        "With `approx`: candidates are proposed for every tree (`global`) or, from the rows of the "
-        "leaf, for every split (`local`).",
+        "For `approx`: whether candidates are computed once for every tree (`global`), or for "
+        "every split from the rows of the leaf (`local`).",
         choices={"global": (), "local": ()},
         fixed=True,
     ),
@@ -124,7 +126,8 @@ CORE: Final = (
         (),
         "enum",
         "lossguide",
-        "Split the leaf of largest gain first (`lossguide`), or level by level (`depthwise`).",
+        "Split the leaf with the largest gain first (`lossguide`), or grow level by level "
+        "(`depthwise`).",
         choices={"lossguide": ("leafwise", "leaf-wise"), "depthwise": ("depth-wise",)},
     ),
     _core(
@@ -132,9 +135,9 @@ CORE: Final = (
         ("tree", "tree_type", "tree_learner_type"),
         "enum",
         "serial",
-        "How the work on one tree is shared between machines: each has some of the rows (`data`), "
-        "or all of them (`feature`); with `voting`, they exchange features that `top_k` elects. "
-        "No effect on one machine.",
+        "How machines share the work on a tree. Each machine has a part of the rows (`data`) or "
+        "all rows (`feature`). With `voting`, machines exchange only the features that `top_k` "
+        "selects. It has no effect on one machine.",
         choices={
             "serial": (),
             "feature": ("feature_parallel",),
@@ -147,8 +150,8 @@ CORE: Final = (
         ("num_thread", "nthread", "nthreads", "n_jobs"),
         "int",
         0,
-        "Number of threads; 0 or less means every CPU this process may use. "
-        "The model does not depend on it.",
+        "Number of threads; 0 or less means all CPUs that are available to the process. The "
+        "model does not depend on it.",
         changes_model=False,
         kept=False,
     ),
@@ -157,8 +160,9 @@ CORE: Final = (
         ("device",),
         "enum",
         "cpu",
-        "Where training runs, see [GPU](gpu.md). `cuda` is an NVIDIA GPU; `auto` uses one if it is "
-        "there, can do what is asked for, and is worth it. The model does not depend on it.",
+        "Where training runs, see [GPU](gpu.md). `cuda` is an NVIDIA GPU. `auto` uses a GPU if "
+        "there is one, if it supports the parameters and if the data is large enough. The model "
+        "does not depend on it.",
         choices={"cpu": (), "cuda": ("gpu",), "auto": ()},
         fixed=True,
         changes_model=False,
@@ -169,7 +173,7 @@ CORE: Final = (
         ("random_seed", "random_state"),
         "int",
         None,
-        "One number that all the other seeds are derived from, unless they are given themselves.",
+        "The seed that all other seeds are derived from, unless they are set.",
         fixed=True,
     ),
     _core(
@@ -188,7 +192,8 @@ RUN: Final = (
         ("early_stopping_rounds", "early_stopping", "n_iter_no_change"),
         "int",
         0,
-        "Stop when no validation metric improved for this many rounds; 0 or less never stops.",
+        "Stop if no validation metric has improved for this many rounds; 0 or less turns early "
+        "stopping off.",
         fixed=True,
     ),
     _run(
@@ -196,7 +201,7 @@ RUN: Final = (
         (),
         "float",
         0.0,
-        "How much better a metric must get to count as improved.",
+        "Minimum change of a metric that counts as an improvement.",
         low=0,
         fixed=True,
     ),
@@ -205,7 +210,7 @@ RUN: Final = (
         (),
         "bool",
         False,
-        "Let only the first metric decide about early stopping.",
+        "Use only the first metric for early stopping.",
         fixed=True,
     ),
     _run(
@@ -213,8 +218,8 @@ RUN: Final = (
         ("verbose",),
         "int",
         1,
-        "How much is shown: below 0 nothing, 0 warnings, 1 information, above 1 details. When 1 or "
-        "more is passed, training prints its metrics and its time.",
+        "What is shown: below 0 nothing, 0 warnings, 1 information, above 1 details. If it is "
+        "set to 1 or more, training prints its metrics and its time.",
         changes_model=False,
         kept=False,
     ),
@@ -239,7 +244,7 @@ RUN: Final = (
         ("hist_pool_size",),
         "float",
         -1.0,
-        "Megabytes that histograms kept for later may take; below 0 means no limit.",
+        "Memory in megabytes for histograms that are kept for later; below 0 means no limit.",
         changes_model=False,
     ),
     _run(
@@ -263,7 +268,7 @@ RUN: Final = (
         (),
         "bool",
         False,
-        "Accepted, no effect: leaf values always come from the full-width sums.",
+        "Accepted, no effect: leaf values are always computed from full-width sums.",
         changes_model=False,
     ),
     _run(

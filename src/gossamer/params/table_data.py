@@ -20,7 +20,7 @@ DATASET: Final = (
         ("max_bins",),
         "int",
         255,
-        "Most bins the values of one feature are put into.",
+        "Maximum number of bins for the values of a feature.",
         low=2,
         high=65535,
     ),
@@ -29,11 +29,11 @@ DATASET: Final = (
         (),
         "ints_by_column",
         (),
-        "Per feature its own `max_bin`.",
+        "Separate `max_bin` for each feature.",
         low=2,
         high=65535,
     ),
-    _bins("min_data_in_bin", (), "int", 3, "Fewest sampled rows a bin should hold.", low=1),
+    _bins("min_data_in_bin", (), "int", 3, "Minimum number of sampled rows in a bin.", low=1),
     _bins(
         "bin_construct_sample_cnt",
         ("subsample_for_bin",),
@@ -47,15 +47,15 @@ DATASET: Final = (
         (),
         "bool",
         False,
-        "Weights of the rows count when bin boundaries are chosen: bins get about equal weights "
-        "instead of numbers of rows. `min_data_in_bin` still counts rows.",
+        "Use the row weights to choose bin boundaries, so that bins have about equal weight "
+        "instead of equal numbers of rows. `min_data_in_bin` still counts rows.",
     ),
     _bins(
         "data_random_seed",
         ("data_seed",),
         "int",
         1,
-        "Seed of the rows sampled to find the bin boundaries.",
+        "Seed for the sample of rows that bin boundaries are computed from.",
         seed_number=0,
     ),
     _bins(
@@ -63,7 +63,7 @@ DATASET: Final = (
         (),
         "bool",
         True,
-        "Give missing values a bin of their own; when off, they count as zero.",
+        "Give missing values their own bin. If false, they count as zero.",
     ),
     _bins("zero_as_missing", (), "bool", False, "Treat zeros as missing values."),
     _bins(
@@ -71,8 +71,8 @@ DATASET: Final = (
         ("is_sparse", "enable_sparse", "sparse"),
         "bool",
         True,
-        "Keep features that are zero in nearly every row as sparse columns, where that is faster. "
-        "The model does not depend on it.",
+        "Store features that are almost always zero as sparse columns if that is faster. The "
+        "model does not depend on it.",
         changes_model=False,
     ),
     _bins(
@@ -80,17 +80,18 @@ DATASET: Final = (
         ("is_enable_bundle", "bundle"),
         "bool",
         True,
-        "Exclusive feature bundling: features that are never non-zero in the same row share one "
-        "place in it. The model does not depend on it (but see `max_conflict_rate`). Off, every "
-        "feature is stored alone.",
+        "Exclusive feature bundling: features that are never non-zero in the same row are stored"
+        " together. If false, every feature is stored separately. The model does not depend on "
+        "it (but see `max_conflict_rate`).",
     ),
     _bins(
         "max_conflict_rate",
         (),
         "float",
         0.0,
-        "Share of the rows in which features of one bundle may be non-zero together. Training then "
-        "sees only the first of them: faster on some tables, no longer exact.",
+        "Share of the rows in which features of one bundle may be non-zero at the same time. "
+        "Training then uses only the first of them. This is faster on some tables, but no longer"
+        " exact.",
         low=0,
         high=1,
     ),
@@ -99,9 +100,10 @@ DATASET: Final = (
         (),
         "enum",
         "auto",
-        "Order in which features are put into bundles: by their conflicts with the others "
-        "(`degree`), by their non-zero rows (`count`), or as they stand (`column`). `auto` tries "
-        "`column`, and `degree` or, for many columns, `count`, and takes what is cheaper.",
+        "Order in which features are added to bundles: by conflicts with other features "
+        "(`degree`), by number of non-zero rows (`count`), or in the order of the table "
+        "(`column`). `auto` tries `column`, and `degree` or, with many columns, `count`, and "
+        "uses the cheaper result.",
         choices={"auto": (), "degree": (), "count": (), "column": ()},
     ),
     _data(
@@ -109,9 +111,9 @@ DATASET: Final = (
         (),
         "memory",
         0,
-        "Most memory that a data set and its training take, as bytes, `500MB`, `4GB` or `50%` of "
-        "the machine's. Bins that do not fit are kept on disk (`cache_dir`). The model does not "
-        "depend on it. 0 means no limit.",
+        "Maximum memory for a data set and its training, in bytes or as `500MB`, `4GB` or `50%` "
+        "(of the machine's memory). Bins that do not fit are stored on disk (`cache_dir`). 0 "
+        "means no limit. The model does not depend on it.",
         low=0,
         changes_model=False,
         kept=False,
@@ -121,9 +123,9 @@ DATASET: Final = (
         (),
         "str",
         "",
-        "Folder for bins that do not fit `max_memory`. Bins of files are kept there, and used "
-        "again by the same data with the same parameters. Empty: a temporary file without a name "
-        "that nothing is left of.",
+        "Folder for bins that do not fit into `max_memory`. Bins of files are kept there and "
+        "used again for the same data and parameters. If empty, bins are stored in a temporary "
+        "file that is always deleted.",
         changes_model=False,
         kept=False,
     ),
@@ -140,7 +142,8 @@ DATASET: Final = (
         ("cat_feature", "categorical_column", "cat_column", "categorical_features"),
         "columns",
         (),
-        "Categorical columns, by name or position; `categorical_feature` of a data set wins.",
+        "Categorical features, by name or position. The argument `categorical_feature` of a data"
+        " set takes precedence.",
         fixed=True,
     ),
     _bins(
@@ -148,7 +151,8 @@ DATASET: Final = (
         ("forced_bins",),
         "forced_bins",
         "",
-        "Bounds that the bins of some features must have: by column, or in a JSON file.",
+        "Bin boundaries that some features must have: a dict by feature, or the name of a JSON "
+        "file.",
     ),
 )
 
@@ -192,7 +196,7 @@ FILES: Final = (
         ("two_round_loading", "use_two_round_loading"),
         "bool",
         False,
-        "Accepted, no effect: data files are never in memory as a whole.",
+        "Accepted, no effect: data files are never loaded into memory completely.",
         changes_model=False,
     ),
     _read(
@@ -200,8 +204,8 @@ FILES: Final = (
         ("has_header",),
         "bool",
         False,
-        "The first line of a text file has names. Where this is not given, it has, unless all "
-        "values in it are numbers.",
+        "Whether the first line of a text file contains names. By default it does, unless all "
+        "its values are numbers.",
     ),
     _read(
         "label_column",
@@ -209,30 +213,29 @@ FILES: Final = (
         "column",
         "",
         "Column of a file or a frame that is the label: `name:price`, `price`, or a position. "
-        "Without effect on arrays, as are the next three.",
+        "This parameter and the next three have no effect on arrays.",
     ),
     _read(
         "weight_column",
         ("weight",),
         "column",
         "",
-        "Column of a file or a frame with row weights. A position does not count the label.",
+        "Column of a file or a frame with row weights. Positions do not count the label.",
     ),
     _read(
         "group_column",
         ("group", "group_id", "query_column", "query", "query_id"),
         "column",
         "",
-        "Column of a file or a frame that says which query a row belongs to. A position does not "
-        "count the label.",
+        "Column of a file or a frame with the query of each row. Positions do not count the label.",
     ),
     _read(
         "ignore_column",
         ("ignore_feature", "blacklist"),
         "columns",
         (),
-        "Columns of a file or a frame to leave out: `name:a,b`, names, or positions, which do not "
-        "count the label.",
+        "Columns of a file or a frame that are not used: `name:a,b`, names, or positions. "
+        "Positions do not count the label.",
     ),
     _file(
         "save_binary",
@@ -246,7 +249,7 @@ FILES: Final = (
         (),
         "bool",
         False,
-        "Accepted, no effect: numbers in text files are always read to the last bit.",
+        "Accepted, no effect: numbers in text files are always parsed exactly.",
         changes_model=False,
     ),
     _file(
@@ -259,13 +262,14 @@ FILES: Final = (
 )
 
 PREDICT: Final = (
-    _predict("start_iteration_predict", (), "int", 0, "First round whose trees predict."),
+    _predict("start_iteration_predict", (), "int", 0, "First round that is used for prediction."),
     _predict(
         "num_iteration_predict",
         (),
         "int",
         -1,
-        "Number of rounds whose trees predict; 0 or less means all, or the best found.",
+        "Number of rounds that are used for prediction; 0 or less means all rounds, or the "
+        "rounds up to the best one.",
     ),
     _predict(
         "predict_raw_score",
@@ -279,7 +283,7 @@ PREDICT: Final = (
         ("is_predict_leaf_index", "leaf_index"),
         "bool",
         False,
-        "Return the leaf each row falls into, per tree.",
+        "Return the index of the leaf that each row falls into, for every tree.",
     ),
     _predict(
         "predict_contrib",
@@ -293,7 +297,7 @@ PREDICT: Final = (
         (),
         "bool",
         False,
-        "Accept data with another number of columns than in training.",
+        "Accept data with a different number of columns than the training data.",
     ),
     _predict(
         "pred_early_stop",
@@ -307,7 +311,7 @@ PREDICT: Final = (
         (),
         "int",
         10,
-        "Rounds between two checks of `pred_early_stop`.",
+        "Number of rounds between two checks of `pred_early_stop`.",
         low=1,
     ),
     _predict(
@@ -315,8 +319,8 @@ PREDICT: Final = (
         (),
         "float",
         10.0,
-        "Margin above which a class is clear to `pred_early_stop`: twice the size of a raw score, "
-        "or the distance of the two highest.",
+        "For `pred_early_stop`: the margin above which a class is clear. The margin is twice the"
+        " absolute raw score, or the difference of the two highest scores.",
     ),
     _predict(
         "output_result",

@@ -28,8 +28,8 @@ NETWORK: Final = (
         ("topk",),
         "int",
         20,
-        "For `tree_learner=voting`: features that each machine proposes for a leaf. The cells of "
-        "the `2 * top_k` features with the most votes are exchanged.",
+        "For `tree_learner=voting`: number of features that each machine votes for in a leaf. "
+        "The cells of the `2 * top_k` features with the most votes are exchanged.",
         low=1,
     ),
     _network(
@@ -53,8 +53,8 @@ NETWORK: Final = (
         ("machine_list_file", "machine_list", "mlist"),
         "str",
         "",
-        "For `gossamer.distributed.train`: file that lists the machines, a line `address port` "
-        "each.",
+        "For `gossamer.distributed.train`: file that lists the machines, one line `address port`"
+        " for each.",
     ),
     _network(
         "machines",
@@ -78,7 +78,7 @@ GPU: Final = (
         (),
         "int",
         -1,
-        "The GPU to use, by its number; below 0 the first one.",
+        "Number of the GPU to use; below 0 means the first one.",
         fixed=True,
         changes_model=False,
         kept=False,

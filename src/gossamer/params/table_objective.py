@@ -16,7 +16,7 @@ OBJECTIVE: Final = (
         (),
         "int",
         5,
-        "Seed for objectives that draw random numbers.",
+        "Seed for objectives that use random numbers.",
         seed_number=4,
     ),
     _objective(
@@ -24,8 +24,8 @@ OBJECTIVE: Final = (
         ("num_classes",),
         "int",
         1,
-        "Number of classes: above 1 for `multiclass`, `multi:softmax` and `multiclassova`, 1 for "
-        "others; a custom objective may have either.",
+        "Number of classes: above 1 for `multiclass`, `multi:softmax` and `multiclassova`, 1 for"
+        " other objectives. A custom objective may have any number.",
         low=1,
         high=1000000,
     ),
@@ -34,8 +34,8 @@ OBJECTIVE: Final = (
         ("unbalance", "unbalanced_sets"),
         "bool",
         False,
-        "For `binary` and `multiclassova`: weight the classes so that both count the same. "
-        "Not together with `scale_pos_weight`.",
+        "For `binary` and `multiclassova`: weight the classes so that both have the same total "
+        "weight. Cannot be combined with `scale_pos_weight`.",
     ),
     _objective(
         "scale_pos_weight",
@@ -51,8 +51,8 @@ OBJECTIVE: Final = (
         (),
         "float",
         1.0,
-        "For `binary` and `multiclassova`: steepness of the sigmoid from raw score to probability; "
-        "for `lambdarank` of that from a difference of scores.",
+        "For `binary` and `multiclassova`: steepness of the sigmoid from raw score to "
+        "probability. For `lambdarank`: steepness of the sigmoid of score differences.",
         low=0,
         low_open=True,
     ),
@@ -61,23 +61,23 @@ OBJECTIVE: Final = (
         (),
         "bool",
         True,
-        "Start from the best constant instead of from zero.",
+        "Start from the best constant instead of zero.",
     ),
     _objective(
         "base_score",
         (),
         "float",
         None,
-        "Prediction that boosting starts from, instead of the best constant. Scores of the data "
-        "(`init_score`) win. For objectives whose predictions belong to one score each.",
+        "The prediction that boosting starts from, instead of the best constant. `init_score` of"
+        " the data takes precedence. Only for objectives with one score per prediction.",
     ),
     _objective(
         "multi_strategy",
         (),
         "enum",
         "one_output_per_tree",
-        "With several targets or classes: a tree for each of them in every round, or "
-        "(`multi_output_tree`) one tree for all, whose leaves have a value for each.",
+        "For several targets or classes: grow one tree for each of them in every round, or "
+        "(`multi_output_tree`) one tree whose leaves have a value for each.",
         choices={"one_output_per_tree": (), "multi_output_tree": ()},
     ),
     _objective(
@@ -85,17 +85,17 @@ OBJECTIVE: Final = (
         (),
         "bool",
         False,
-        "For `regression`, `regression_l1` and `fair`: fit the square root of the label (with its "
-        "sign), and square the prediction.",
+        "For `regression`, `regression_l1` and `fair`: fit the signed square root of the label, "
+        "and square the predictions.",
     ),
     _objective(
         "alpha",
         (),
         "float",
         0.9,
-        "For `huber` where the loss becomes linear, for `quantile` the quantile, for `expectile` "
-        "the same as `expectile_alpha`. Without effect on other objectives: the L1 penalty, which "
-        "XGBoost calls `alpha`, is `lambda_l1`.",
+        "For `huber`, the error at which the loss becomes linear. For `quantile`, the quantile. "
+        "For `expectile`, the same as `expectile_alpha`. It has no effect on other objectives: "
+        "the L1 penalty, which XGBoost calls `alpha`, is `lambda_l1`.",
         low=0,
         low_open=True,
     ),
@@ -113,9 +113,9 @@ OBJECTIVE: Final = (
         (),
         "auto_float",
         "auto",
-        "For `poisson`: hessians are multiplied by exp of this, so that 0.7, LightGBM's default, "
-        "halves every step. `auto`: 0.7 for rare counts (labels whose variance is more than twice "
-        "their squared mean), none for others.",
+        "For `poisson`: hessians are multiplied by exp of this value, so LightGBM's default 0.7 "
+        "halves every step. `auto` means 0.7 for rare counts (if the variance of the labels is "
+        "more than twice their squared mean), and no factor otherwise.",
         low=0,
         low_open=True,
     ),
@@ -134,7 +134,7 @@ OBJECTIVE: Final = (
         (),
         "float",
         1.0,
-        "For `pseudo_huber`: where the loss turns from quadratic to linear.",
+        "For `pseudo_huber`: the error at which the loss changes from quadratic to linear.",
         low=0,
         low_open=True,
     ),
@@ -143,8 +143,8 @@ OBJECTIVE: Final = (
         (),
         "float",
         0.5,
-        "For `expectile`: weight of errors above the prediction, against 1 minus it below; 0.5 "
-        "gives the mean. `alpha` is read as this when this is not given.",
+        "For `expectile`: weight of labels above the prediction; labels below it have weight 1 "
+        "minus this value. 0.5 gives the mean. If it is not set, `alpha` is used.",
         low=0,
         low_open=True,
         high=1,
@@ -155,7 +155,8 @@ OBJECTIVE: Final = (
         (),
         "float",
         2.0,
-        "For `focal`: how much rows lose their weight that are predicted well; 0 gives `binary`.",
+        "For `focal`: how strongly rows that are already predicted well are down-weighted; 0 "
+        "gives `binary`.",
         low=0,
     ),
     _objective(
@@ -163,8 +164,8 @@ OBJECTIVE: Final = (
         (),
         "float",
         None,
-        "For `focal`: weight of the positive rows, the negative ones having 1 minus it. None: "
-        "both weigh 1.",
+        "For `focal`: weight of the positive rows; negative rows have weight 1 minus this value."
+        " None means weight 1 for both.",
         low=0,
         low_open=True,
         high=1,
@@ -175,8 +176,8 @@ OBJECTIVE: Final = (
         (),
         "floats",
         (),
-        "For `quantile`: the quantiles of one model, increasing, each between 0 and 1. One alone "
-        "is the same as `alpha`.",
+        "For `quantile`: the quantiles that one model predicts, increasing, each between 0 and "
+        "1. A single value is the same as `alpha`.",
     ),
     _objective(
         "aft_loss_distribution",
@@ -200,7 +201,7 @@ OBJECTIVE: Final = (
         (),
         "int",
         30,
-        "For `lambdarank`: only pairs with one row above this rank count.",
+        "For `lambdarank`: only pairs with at least one row above this rank are used.",
         low=1,
     ),
     _objective(
@@ -215,15 +216,15 @@ OBJECTIVE: Final = (
         (),
         "floats",
         tuple(float(2**label - 1) for label in range(31)),
-        "For `lambdarank` and `ndcg`: gain of each label 0, 1, 2, ...; where it is not given "
-        "2^label - 1, whatever the labels are.",
+        "For `lambdarank` and `ndcg`: the gains of labels 0, 1, 2, ... The default is 2^label - "
+        "1, for any number of labels.",
     ),
     _objective(
         "lambdarank_position_bias_regularization",
         (),
         "float",
         0.0,
-        "For ranking by pairs with positions: penalty on the position biases.",
+        "For pairwise ranking with positions: penalty on the position biases.",
         low=0,
     ),
     _objective(
@@ -231,8 +232,8 @@ OBJECTIVE: Final = (
         (),
         "enum",
         "topk",
-        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: pairs with one of the first rows by "
-        "score (`topk`), or drawn for each row (`mean`).",
+        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: pair rows with the rows ranked first "
+        "(`topk`), or with random rows (`mean`).",
         choices={"topk": (), "mean": ()},
     ),
     _objective(
@@ -240,8 +241,9 @@ OBJECTIVE: Final = (
         (),
         "int",
         None,
-        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: how many first rows are paired, 32 "
-        "unless given, or with `lambdarank_pair_method=mean` pairs per row, 1 unless given.",
+        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: the number of rows ranked first that "
+        "are paired (default 32), or with `lambdarank_pair_method=mean` the number of pairs per "
+        "row (default 1).",
         low=1,
     ),
     _objective(
@@ -256,23 +258,24 @@ OBJECTIVE: Final = (
         (),
         "bool",
         True,
-        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: pairs count less the further apart their "
-        "scores are.",
+        "For `rank:ndcg`, `rank:pairwise` and `rank:map`: give pairs a smaller weight if their "
+        "scores are further apart.",
     ),
     _objective(
         "lambdarank_unbiased",
         (),
         "bool",
         False,
-        "For ranking by pairs: rows of a query are in the order in which they were shown, and the "
-        "bias of each place is learned with the trees.",
+        "For pairwise ranking: the rows of a query are in the order in which they were shown, "
+        "and the bias of each position is learned together with the trees.",
     ),
     _objective(
         "lambdarank_bias_norm",
         (),
         "float",
         1.0,
-        "With `lambdarank_unbiased`: how much the biases are pulled towards 1, 0: not at all.",
+        "For `lambdarank_unbiased`: how strongly the biases are shrunk towards 1; 0 means not at"
+        " all.",
         low=0,
     ),
     _objective(
@@ -280,7 +283,7 @@ OBJECTIVE: Final = (
         (),
         "bool",
         True,
-        "For `rank:ndcg`: gains are 2^label - 1, otherwise the labels.",
+        "For `rank:ndcg`: gains are 2^label - 1. If false, gains are the labels.",
     ),
 )
 
@@ -361,7 +364,14 @@ METRIC: Final = (
             "custom": ("none", "null", "na"),
         },
     ),
-    _metric("metric_freq", ("output_freq",), "int", 1, "Rounds between two evaluations.", low=1),
+    _metric(
+        "metric_freq",
+        ("output_freq",),
+        "int",
+        1,
+        "Number of rounds between two evaluations.",
+        low=1,
+    ),
     _metric(
         "is_provide_training_metric",
         ("training_metric", "is_training_metric", "train_metric"),
@@ -375,7 +385,7 @@ METRIC: Final = (
         (),
         "int",
         1,
-        "For `multi_error`: a row is right when its class is among this many best.",
+        "For `multi_error`: a row is correct if its class is among this many highest scores.",
         low=1,
     ),
     _metric(
@@ -383,15 +393,15 @@ METRIC: Final = (
         ("ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at"),
         "ints",
         (1, 2, 3, 4, 5),
-        "For `ndcg`, `map` and `pre`: the ranks to evaluate at, unless the name has one, as "
-        "`ndcg@10`.",
+        "For `ndcg`, `map` and `pre`: the ranks to evaluate at, unless the name contains one, as"
+        " in `ndcg@10`.",
     ),
     _metric(
         "auc_mu_weights",
         (),
         "floats",
         (),
-        "For `auc_mu`: matrix of misclassification costs, row by row: `num_class` x `num_class` "
-        "numbers, not 0 outside the diagonal. 1 unless given.",
+        "For `auc_mu`: matrix of misclassification costs, row by row, with `num_class` x "
+        "`num_class` numbers that are not 0 outside the diagonal. The default is 1.",
     ),
 )

@@ -18,8 +18,8 @@ SAMPLING: Final = (
         (),
         "enum",
         "bagging",
-        "How rows are sampled for a round: at random, or by their gradients "
-        "(see [row sampling](sampling.md)).",
+        "How the rows of a round are sampled: at random, or by their gradients (see [row "
+        "sampling](sampling.md)).",
         choices={"bagging": (), "goss": (), "mvs": ()},
     ),
     _sampling(
@@ -27,53 +27,58 @@ SAMPLING: Final = (
         (),
         "enum",
         "uniform",
-        "XGBoost's name: `gradient_based` is `data_sample_strategy=mvs` with `subsample` as the "
-        "share of rows, `uniform` leaves the choice to `data_sample_strategy`.",
+        "XGBoost's name: `gradient_based` means `data_sample_strategy=mvs` with `subsample` as "
+        "the share of rows. With `uniform`, `data_sample_strategy` decides.",
         choices={"uniform": (), "gradient_based": ()},
     ),
     _fraction(
         name="bagging_fraction",
         aliases=("sub_row", "subsample", "bagging"),
-        doc="Share of the rows used for a round, drawn without replacement. "
-        "Below 1 it turns bagging on, see `bagging_freq`. For `mvs`, and for `goss` with "
-        "`top_rate=auto`, it is the share of rows used.",
+        doc="Share of the rows that a round uses, drawn without replacement. A value below 1 turns"
+        " bagging on, see `bagging_freq`. With `mvs`, and with `goss` and `top_rate=auto`, it "
+        "is the share of rows in the sample.",
     ),
     _fraction(
         name="pos_bagging_fraction",
         aliases=("pos_sub_row", "pos_subsample", "pos_bagging"),
-        doc="Share of the positive rows used for a round; only for `binary`.",
+        doc="Share of the positive rows that a round uses; only for `binary`.",
     ),
     _fraction(
         name="neg_bagging_fraction",
         aliases=("neg_sub_row", "neg_subsample", "neg_bagging"),
-        doc="Share of the negative rows used for a round; only for `binary`.",
+        doc="Share of the negative rows that a round uses; only for `binary`.",
     ),
     _sampling(
         "bagging_freq",
         ("subsample_freq",),
         "int",
         0,
-        "Draw new rows every so many rounds; 0 or less turns bagging off. When it is not given "
-        "and a bagging fraction is below 1, it is 1 (LightGBM would ignore the fraction).",
+        "Number of rounds between two samples; 0 or less turns bagging off. If it is not set and"
+        " a bagging fraction is below 1, it is 1 (LightGBM would ignore the fraction).",
     ),
     _sampling(
-        "bagging_seed", ("bagging_fraction_seed",), "int", 3, "Seed of row sampling.", seed_number=1
+        "bagging_seed",
+        ("bagging_fraction_seed",),
+        "int",
+        3,
+        "Seed for row sampling.",
+        seed_number=1,
     ),
     _sampling(
         "bagging_by_query",
         (),
         "bool",
         False,
-        "Bagging draws whole queries instead of rows.",
+        "Sample whole queries instead of rows.",
     ),
     _sampling(
         "top_rate",
         (),
         "auto_float",
         0.2,
-        "Share of rows with the largest gradients that GOSS keeps. `auto` chooses both rates "
-        "each round: with the smallest error if `bagging_fraction` says how many rows to use, "
-        "otherwise the fewest rows that hold `goss_error`.",
+        "Share of rows with the largest gradients that GOSS keeps. `auto` chooses both rates in "
+        "each round: for the smallest error if `bagging_fraction` sets the number of rows, "
+        "otherwise for the fewest rows within `goss_error`.",
         low=0,
         high=1,
     ),
@@ -82,8 +87,8 @@ SAMPLING: Final = (
         (),
         "float",
         0.1,
-        "Share of all rows that GOSS draws from those it does not keep; their gradients and "
-        "hessians are weighted up.",
+        "Share of all rows that GOSS samples from the remaining rows. Their gradients and "
+        "hessians are scaled up.",
         low=0,
         high=1,
     ),
@@ -92,8 +97,8 @@ SAMPLING: Final = (
         (),
         "float",
         1.5,
-        "With `top_rate=auto`: noise that sampling may add to a sum of gradients, in units of the "
-        "noise it has anyway. Less means more rows.",
+        "For `top_rate=auto`: how much noise sampling may add to a sum of gradients, relative to"
+        " the noise that is in the sum already. Smaller values use more rows.",
         low=0,
         low_open=True,
     ),
@@ -102,32 +107,33 @@ SAMPLING: Final = (
         (),
         "auto_float",
         "auto",
-        "How much the hessian counts when `mvs` scores a row: sqrt(g^2 + `mvs_reg` h^2). `auto` is "
-        "the square of (sum of gradient sizes / sum of hessians) of the round.",
+        "Weight of the hessian in the score of a row for `mvs`: sqrt(g^2 + `mvs_reg` h^2). "
+        "`auto` is the square of (sum of absolute gradients / sum of hessians) in the round.",
         low=0,
     ),
     _fraction(
         name="feature_fraction",
         aliases=("sub_feature", "colsample_bytree"),
-        doc="Share of the features drawn for each tree.",
+        doc="Share of the features sampled for each tree.",
     ),
     _fraction(
         name="feature_fraction_bylevel",
         aliases=("colsample_bylevel",),
-        doc="Share of the tree's features drawn for each level of depth.",
+        doc="Share of the tree's features sampled for each level of depth.",
     ),
     _fraction(
         name="feature_fraction_bynode",
         aliases=("sub_feature_bynode", "colsample_bynode"),
-        doc="Share of the level's features drawn for each node.",
+        doc="Share of the level's features sampled for each node.",
     ),
-    _sampling("feature_fraction_seed", (), "int", 2, "Seed of feature sampling.", seed_number=3),
+    _sampling("feature_fraction_seed", (), "int", 2, "Seed for feature sampling.", seed_number=3),
     _sampling(
         "feature_weights",
         (),
         "floats_by_column",
         (),
-        "Per feature how likely it is to be drawn, relative to others, when features are sampled.",
+        "Weight of each feature when features are sampled: a larger weight makes a feature more "
+        "likely.",
         low=0,
     ),
 )
@@ -138,7 +144,7 @@ DART: Final = (
         ("rate_drop",),
         "float",
         0.1,
-        "Chance of a tree to be left out of a round.",
+        "Probability that a tree is dropped in a round.",
         low=0,
         high=1,
     ),
@@ -147,14 +153,14 @@ DART: Final = (
         (),
         "int",
         50,
-        "Most trees left out of a round; 0 or less means no limit.",
+        "Maximum number of trees dropped in a round; 0 or less means no limit.",
     ),
     _dart(
         "skip_drop",
         (),
         "float",
         0.5,
-        "Chance of a round without any dropout.",
+        "Probability that a round has no dropout.",
         low=0,
         high=1,
     ),
@@ -170,7 +176,7 @@ DART: Final = (
         (),
         "bool",
         False,
-        "Leave trees out with equal chances instead of by weight.",
+        "Drop trees with equal probability instead of by weight.",
     ),
-    _dart("drop_seed", (), "int", 4, "Seed of the dropout.", seed_number=2),
+    _dart("drop_seed", (), "int", 4, "Seed for dropout.", seed_number=2),
 )

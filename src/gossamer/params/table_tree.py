@@ -13,13 +13,19 @@ _constraint = partial(Param, group="Constraints")
 _cost = partial(_constraint, cost=True)
 
 TREE: Final = (
-    _tree("max_depth", (), "int", -1, "Most splits between root and leaf; 0 or less: no limit."),
+    _tree(
+        "max_depth",
+        (),
+        "int",
+        -1,
+        "Maximum number of splits between the root and a leaf; 0 or less means no limit.",
+    ),
     _tree(
         "min_data_in_leaf",
         ("min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf"),
         "int",
         20,
-        "Fewest rows a leaf may hold, counted exactly; at least 2 when `path_smooth` is on.",
+        "Minimum number of rows in a leaf, counted exactly; at least 2 with `path_smooth`.",
         low=0,
     ),
     _tree(
@@ -27,7 +33,7 @@ TREE: Final = (
         ("min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight"),
         "float",
         1e-3,
-        "Smallest sum of hessians a leaf may hold.",
+        "Minimum sum of hessians in a leaf.",
         low=0,
     ),
     _tree(
@@ -35,8 +41,8 @@ TREE: Final = (
         ("min_split_gain", "min_split_loss", "gamma"),
         "float",
         0.0,
-        "Smallest gain worth a split. As in the code of LightGBM and XGBoost, the gain has no "
-        "factor of one half, so this is twice the gamma of the XGBoost paper.",
+        "Minimum gain of a split. As in the code of LightGBM and XGBoost, the gain has no factor"
+        " of one half, so this is twice the gamma of the XGBoost paper.",
         low=0,
     ),
     _tree(
@@ -44,16 +50,16 @@ TREE: Final = (
         (),
         "bool",
         False,
-        "Grow a tree as if `min_gain_to_split` were 0, and then take back the splits that gain "
-        "less, from the leaves upwards: a split with better ones below it stays. Off, growth stops "
-        "at such a split.",
+        "Grow a tree as if `min_gain_to_split` were 0, then remove splits with a smaller gain, "
+        "from the leaves upwards. A split stays if a split below it is good enough. If false, "
+        "growth stops at such a split.",
     ),
     _tree(
         "lambda_l1",
         ("reg_alpha", "l1_regularization"),
         "float",
         0.0,
-        "L1 penalty on leaf values. XGBoost's `alpha`, which is another parameter here.",
+        "L1 penalty on leaf values. XGBoost calls it `alpha`, which is a different parameter here.",
         low=0,
     ),
     _tree(
@@ -69,15 +75,15 @@ TREE: Final = (
         ("max_tree_output", "max_leaf_output"),
         "float",
         0.0,
-        "Largest absolute leaf value before shrinking; 0 or less means no limit, except that "
-        "values of the log losses beyond 8 are damped.",
+        "Maximum absolute leaf value before `learning_rate` is applied; 0 or less means no "
+        "limit, except that values beyond 8 are damped for the log losses.",
     ),
     _tree(
         "path_smooth",
         (),
         "float",
         0.0,
-        "Pulls the value of a leaf with few rows towards its parent's value; 0 turns it off.",
+        "Shrinks the value of a leaf with few rows towards its parent's value; 0 turns it off.",
         low=0,
     ),
     _tree(
@@ -85,20 +91,25 @@ TREE: Final = (
         ("extra_tree",),
         "bool",
         False,
-        "Try a single random threshold per feature instead of all of them, or a single set of "
-        "categories; target statistics are searched whole.",
+        "Try only one random threshold per feature, or one random set of categories. Target "
+        "statistics are still searched completely.",
     ),
     _tree(
-        "extra_seed", (), "int", 6, "Seed of the random thresholds of `extra_trees`.", seed_number=5
+        "extra_seed",
+        (),
+        "int",
+        6,
+        "Seed for the random thresholds of `extra_trees`.",
+        seed_number=5,
     ),
     _tree(
         "linear_tree",
         ("linear_trees",),
         "bool",
         False,
-        "Give leaves a linear model of the numerical columns on the path to them instead of a "
-        "constant, where `linear_check` finds that it helps. Training then needs the raw values: "
-        "give it to `Dataset` too where that is constructed before.",
+        "Fit a linear model in each leaf, with the numerical features on its path, instead of a "
+        "constant. `linear_check` decides which leaves get one. Training needs the raw values: "
+        "if the `Dataset` is constructed before training, pass this parameter to it too.",
         raw_values=True,
     ),
     _tree(
@@ -106,7 +117,7 @@ TREE: Final = (
         (),
         "float",
         0.0,
-        "L2 penalty on the coefficients of `linear_tree`; columns count in units of their standard "
+        "L2 penalty on the coefficients of `linear_tree`. Features are scaled by their standard "
         "deviation in the leaf.",
         low=0,
     ),
@@ -115,8 +126,8 @@ TREE: Final = (
         (),
         "float",
         0.5,
-        "How far a leaf of `linear_tree` may go beyond the values that its training rows got, as a "
-        "multiple of their range; a huge number: as far as the line goes, as in LightGBM.",
+        "How far the predictions of a `linear_tree` leaf may go beyond the range of its training"
+        " rows, as a multiple of this range. A very large number means no limit, as in LightGBM.",
         low=0,
         high=1e9,
     ),
@@ -125,16 +136,16 @@ TREE: Final = (
         (),
         "bool",
         True,
-        "Give a leaf of `linear_tree` slopes only where they lower the loss of rows that are left "
-        "out of its fit, and only as far as they do; false: wherever they can be fitted, as in "
-        "LightGBM.",
+        "Fit a linear model in a leaf of `linear_tree` only if it lowers the loss on rows that "
+        "are held out of the fit, and shrink its slopes accordingly. If false, linear models are"
+        " fitted wherever possible, as in LightGBM.",
     ),
     _tree(
         "forcedsplits_filename",
         ("fs", "forced_splits_filename", "forced_splits_file", "forced_splits"),
         "forced_splits",
         "",
-        "Splits that every tree starts with: nested dicts, or a JSON file with them.",
+        "Splits at the top of every tree: nested dicts, or the name of a JSON file.",
     ),
 )
 
@@ -144,7 +155,7 @@ CATEGORICAL: Final = (
         (),
         "int",
         100,
-        "Fewest rows a group of categories must have to be a candidate.",
+        "Minimum number of rows in a group of categories that is tried as a split.",
         low=1,
     ),
     _categorical(
@@ -152,7 +163,7 @@ CATEGORICAL: Final = (
         (),
         "int",
         32,
-        "Most categories on the smaller side of a split.",
+        "Maximum number of categories on the smaller side of a split.",
         low=1,
     ),
     _categorical("cat_l2", (), "float", 10.0, "L2 penalty added in categorical splits.", low=0),
@@ -161,7 +172,7 @@ CATEGORICAL: Final = (
         (),
         "float",
         10.0,
-        "Added to the hessian when categories are ordered, against noise in rare ones.",
+        "Added to the hessian when categories are sorted, to reduce the noise of rare categories.",
         low=0,
     ),
     _categorical(
@@ -177,8 +188,9 @@ CATEGORICAL: Final = (
         (),
         "enum",
         "auto",
-        "Encode categories by the labels of the rows before (ordered target statistics) instead of "
-        "splitting them by sets. `auto`: columns of many categories for their rows.",
+        "Encode categories by the labels of earlier rows (ordered target statistics) instead of "
+        "splitting on sets of categories. `auto` does so for columns with many categories for "
+        "their number of rows.",
         choices={"auto": (), "on": (), "off": ()},
         fixed=True,
     ),
@@ -187,7 +199,8 @@ CATEGORICAL: Final = (
         ("max_ctr_complexity",),
         "int",
         3,
-        "Most columns whose combined categories are encoded together; 1: none are combined.",
+        "Maximum number of columns whose categories are combined and encoded together; 1 turns "
+        "combinations off.",
         low=1,
         high=4,
         fixed=True,
@@ -197,8 +210,9 @@ CATEGORICAL: Final = (
         (),
         "auto_float",
         5.0,
-        "Rows that the mean of all labels counts for in the statistic of a category. `auto`: for "
-        "each column by how much labels vary within its categories and between them.",
+        "Number of rows that the overall mean of the labels counts as in the statistic of a "
+        "category. `auto` chooses it for each column from the variation of labels within and "
+        "between its categories.",
         low=0,
         low_open=True,
         fixed=True,
@@ -208,8 +222,8 @@ CATEGORICAL: Final = (
         (),
         "auto_float",
         50.0,
-        "L2 penalty added in splits of target statistics. `auto`: ten times the rows that "
-        "`cat_prior_weight=auto` finds for the column, from 50 to 200.",
+        "L2 penalty added in splits on target statistics. `auto` is ten times the number of rows"
+        " that `cat_prior_weight=auto` chooses for the column, between 50 and 200.",
         low=0,
         fixed=True,
     ),
@@ -221,8 +235,8 @@ CONSTRAINTS: Final = (
         ("mc", "monotone_constraint", "monotonic_cst"),
         "ints_by_column",
         (),
-        "Per column 1, -1 or 0: predictions rise with it, fall, or may do either. A list, or a "
-        "dict that may leave columns out.",
+        "1, -1 or 0 for each feature: predictions increase with the feature, decrease, or are "
+        "not constrained. A list, or a dict of the constrained features.",
         low=-1,
         high=1,
         fixed=True,
@@ -232,7 +246,8 @@ CONSTRAINTS: Final = (
         ("monotone_constraining_method", "mc_method"),
         "enum",
         "basic",
-        "How leaves are kept in order: `basic` is the fastest, `advanced` constrains them least.",
+        "How leaves are kept in order: `basic` is the fastest method, `advanced` constrains "
+        "leaves the least.",
         choices={"basic": (), "intermediate": (), "advanced": ()},
     ),
     _constraint(
@@ -240,8 +255,8 @@ CONSTRAINTS: Final = (
         ("monotone_splits_penalty", "ms_penalty", "mc_penalty"),
         "float",
         0.0,
-        "Discourages splits on monotone columns near the root; the first levels, as many as this "
-        "says, have none.",
+        "Penalty for splits on constrained features near the root. The first `monotone_penalty` "
+        "levels have no such splits.",
         low=0,
     ),
     _constraint(
@@ -249,15 +264,15 @@ CONSTRAINTS: Final = (
         (),
         "groups",
         (),
-        "Groups of features; one path through a tree uses features of one group only. Features "
-        "of no group are not used.",
+        "Groups of features. All features on a path through a tree must be in the same group. "
+        "Features that are in no group are not used.",
     ),
     _constraint(
         "feature_contri",
         ("feature_contrib", "fc", "fp", "feature_penalty"),
         "floats_by_column",
         (),
-        "Per feature a factor on the gain of its splits.",
+        "Factor for the gain of splits, for each feature.",
         low=0,
     ),
     _cost(
@@ -265,7 +280,7 @@ CONSTRAINTS: Final = (
         (),
         "float",
         1.0,
-        "Factor on all cost-effective gradient boosting penalties.",
+        "Factor for all penalties of cost-effective gradient boosting.",
         low=0,
     ),
     _cost(
@@ -273,7 +288,7 @@ CONSTRAINTS: Final = (
         (),
         "float",
         0.0,
-        "Cost of any split, for each row of the leaf that is split.",
+        "Cost of a split, for each row of the leaf.",
         low=0,
     ),
     _cost(
@@ -281,7 +296,7 @@ CONSTRAINTS: Final = (
         (),
         "floats_by_column",
         (),
-        "Per feature the cost of reading it, paid once for each row.",
+        "Cost of each feature, charged once for each row that uses it.",
         low=0,
     ),
     _cost(
@@ -289,7 +304,7 @@ CONSTRAINTS: Final = (
         (),
         "floats_by_column",
         (),
-        "Per feature the cost of using it, paid once for the model.",
+        "Cost of each feature, charged once for the model.",
         low=0,
     ),
 )

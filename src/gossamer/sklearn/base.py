@@ -296,9 +296,9 @@ class GossamerModel(Ensembles):
                 one, else all; 0 or less: all.
             pred_leaf: Whether to return the leaf of each row in each tree.
             pred_contrib: Whether to return Shapley values, see `Booster.predict`.
-            validate_features: Whether the columns of a frame must have the names of those in `fit`,
-                in their order; None: as scikit-learn's estimators do. False: columns are taken by
-                position.
+            validate_features: None: columns of a frame are taken by name, in any order, as in
+                `Booster.predict`. True: they must also be in the order of those in `fit`. False:
+                they are taken by position.
             **kwargs: Parameters: `n_jobs`, `predict_disable_shape_check`, ...
 
         Returns:

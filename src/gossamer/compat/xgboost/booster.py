@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.arguments import as_list, as_path, check_flags, check_function
+from gossamer.compat.shap import register_if_imported
 from gossamer.compat.xgboost import model_file
 from gossamer.compat.xgboost.contributions import check_explained, contributions, interactions
 from gossamer.compat.xgboost.dmatrix import DMatrix
@@ -30,7 +31,12 @@ from gossamer.compat.xgboost.prediction import (
     to_predictions,
 )
 from gossamer.compat.xgboost.rounds import read_range, rounds_to_take
-from gossamer.compat.xgboost.saved_config import facts_of, read_config, write_config
+from gossamer.compat.xgboost.saved_config import (
+    facts_of,
+    read_config,
+    with_objective,
+    write_config,
+)
 from gossamer.compat.xgboost.update import Update, update_model
 from gossamer.errors import DataTypeError, ParameterError, check_choice
 from gossamer.files import write_atomically
@@ -193,6 +199,8 @@ class Booster(FittedModel):
         """Release the data; the model stays."""
         if self._core is not None:
             self._core.free_dataset()
+            self._core.model = model_file.as_kept(self._core.model)
+            register_if_imported()
         self._now = None
         return self
 
@@ -273,7 +281,8 @@ class Booster(FittedModel):
                 numbered from 0.
             pred_contribs: Whether to return what each column contributes to the score (Shapley
                 values), and the expected value over all rows.
-            approx_contribs: Whether only the splits on a row's path contribute.
+            approx_contribs: Whether only the splits on a row's path contribute. Interactions are
+                exact in any case.
             pred_interactions: Whether to return Shapley interaction values of pairs of columns.
             validate_features: Whether names of columns must be the same as in training.
             training: Has no effect.
@@ -300,7 +309,7 @@ class Booster(FittedModel):
             flat = leaves.reshape(len(leaves), math.prod(leaves.shape[1:]))
             return leaves if strict_shape else flat[:, 0] if flat.shape[1] == 1 else flat
         if pred_contribs or pred_interactions:
-            check_explained(first, last, pairs=pred_interactions, approximate=approx_contribs)
+            check_explained(first, last)
             values = (
                 interactions(self.fitted, data, last)
                 if pred_interactions
@@ -369,7 +378,8 @@ class Booster(FittedModel):
         """Return the parameters as JSON, in XGBoost's sections."""
         model = None if self._core is None else self.model
         learned = None if self._now is None else self._now.learned()
-        return write_config(self._params, facts_of(self._params, model), learned)
+        params = with_objective(self._params, model)
+        return write_config(params, facts_of(params, model), learned)
 
     def load_config(self, config: str) -> None:
         """Take parameters that `save_config` returned, here or in XGBoost.
@@ -432,8 +442,8 @@ class Booster(FittedModel):
         """Write the model to a file.
 
         Args:
-            fname: Path; ".json" and ".ubj" are XGBoost's formats, in which it keeps thresholds and
-                leaf values as float32; everything else is ours, which keeps all of them.
+            fname: Path; ".json" and ".ubj" are XGBoost's formats, ".gsm" is ours. Names without one
+                of these endings mean UBJSON, with a warning.
         """
         write_atomically(as_path(fname), bytes(self.save_raw(model_file.format_of(fname))))
 

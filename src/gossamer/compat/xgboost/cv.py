@@ -163,11 +163,25 @@ def _given_scores(metric: MetricFunction, link: Any) -> MetricFunction:
 
 
 @dataclass(eq=False)
+class _Fold:
+    """The fields of the rows that a fold trains on, and of those it holds out."""
+
+    dtrain: DMatrix
+    dtest: DMatrix
+
+
+@dataclass(eq=False)
 class _Pack:
     """What callbacks see as the model: the boosters of all folds."""
 
     boosters: list[Any] = field(default_factory=list)
     attributes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cvfolds(self) -> list[_Fold]:
+        """What callbacks see of each fold."""
+        sets = ((b.training.train.given, b.training.valid[0].given) for b in self.boosters)
+        return [_Fold(*map(DMatrix.from_dataset, each)) for each in sets]
 
     def num_boosted_rounds(self) -> int:
         return self.boosters[0].current_iteration() if self.boosters else 0

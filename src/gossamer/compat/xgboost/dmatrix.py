@@ -17,6 +17,8 @@ from gossamer.compat.xgboost.positional import warn_of_positions
 from gossamer.compat.xgboost.quantile_cuts import quantile_cuts
 from gossamer.compat.xgboost.sources import DataIter, collect, read_file
 from gossamer.compat.xgboost.table import (
+    check_array,
+    check_feature_names,
     check_finite,
     check_numeric,
     choose_types,
@@ -31,7 +33,6 @@ from gossamer.cuda.arrays import to_host
 from gossamer.data import Dataset, as_table
 from gossamer.data.dataset import built_data
 from gossamer.data.labels.queries import check_group, check_query, take_queries
-from gossamer.data.table.names import check_names
 from gossamer.data.table.sparse import is_sparse
 from gossamer.errors import DataError
 from gossamer.params import BINNING_PARAMS
@@ -123,6 +124,7 @@ class DMatrix:
         self._start(table, *shape_of(table))
         if not enable_categorical:
             check_numeric(table)
+            check_array(table)
         self._enable_categorical = enable_categorical
         names = given.pop("feature_names")
         self.feature_names = names if names is not None else names_of(table)
@@ -288,7 +290,7 @@ class DMatrix:
     @feature_names.setter
     def feature_names(self, names: Sequence[str] | None) -> None:
         if names is not None:
-            names = check_names(names, self._n_columns)
+            names = check_feature_names(names, self._n_columns)
         self._names, self._train_set = names, None
 
     @property

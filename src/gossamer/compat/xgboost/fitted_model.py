@@ -168,12 +168,12 @@ class FittedModel:
     def get_split_value_histogram(
         self, feature: str, fmap: Any = "", bins: int | None = None, as_pandas: bool = True
     ) -> Any:
-        """Count the thresholds at which a column is split."""
+        """Count the thresholds at which a column is split; a name that no column has: none."""
         names = list(self._columns(fmap).names)
-        column: int | str = (
-            names.index(feature) if isinstance(feature, str) and feature in names else feature
-        )
-        found = self.fitted.get_split_value_histogram(column, bins, xgboost_style=True)
+        is_known = isinstance(feature, str) and feature in names
+        place = names.index(feature) if is_known else 0
+        found = self.fitted.get_split_value_histogram(place, bins, xgboost_style=True)
+        found = found if is_known else found[:0]
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
     def _columns(self, fmap: str | os.PathLike[str]) -> Columns:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from gossamer.data.table.columns import Column, Level, LevelColumn, is_level, read_objects
 from gossamer.data.table.times import parse_times
-from gossamer.data.text import TextLook, TextOptions
 from gossamer.errors import DataError
 from gossamer.logger import warn
 
@@ -177,18 +176,37 @@ def _warn_of_numbers(column: LevelColumn, where: str) -> None:
     """Warn if nearly all values of a text column are numbers or dates."""
     rows = column.positions[:_MOST_ROWS]
     counts = np.bincount(rows[rows >= 0], minlength=len(column.found))
+    from gossamer.data.text import TextLook, TextOptions  # its patterns take time to compile
+
     look = TextLook(TextOptions())
     look.add({str(column.found[i]): int(counts[i]) for i in np.flatnonzero(counts)})
     n_most = max(look.n_numbers, look.n_dates)
     if look.is_text or not n_most or n_most < _NEARLY_ALL * look.n:
         return
     is_number = look.n_numbers >= look.n_dates
-    word, convert = ("numbers", "to_numeric") if is_number else ("dates", "to_datetime")
+    if not is_number:
+        convert = "with pandas.to_datetime(..., format=...)"
+    elif sum(int(counts[i]) for i, level in enumerate(column.found) if _is_plain(level)) >= n_most:
+        convert = "with pandas.to_numeric(..., errors='coerce')"
+    else:  # decimal commas, units and the like, which to_numeric would make missing
+        convert = (
+            "when you read the file (pandas.read_csv has decimal and thousands; gossamer.Dataset "
+            "reads CSV files itself, and recognises other notations and units)"
+        )
     warn(
-        f"{where} is text, but {n_most / look.n:.0%} of its values are {word}: each of them is a "
-        f"category. Convert it first, for instance with pandas.{convert}(..., errors='coerce'); "
-        "to keep categories, use .astype('category')."
+        f"{where} is text, but {n_most / look.n:.0%} of its values are "
+        f"{'numbers' if is_number else 'dates'}: each of them is treated as a category. "
+        f"Convert it first, for instance {convert}; to keep categories, use .astype('category')."
     )
+
+
+def _is_plain(level: Level) -> bool:
+    """Return whether Python reads a text as a number."""
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
 
 
 def like_training(column: Column, levels: Levels, position: int, where: str) -> npt.NDArray[Any]:

@@ -102,7 +102,8 @@ class DelimitedFiles(Source):
         if plain == names or len(set(plain)) < len(plain):
             return names
         n_changed = sum(old != new for old, new in zip(names, plain, strict=True))
-        self._note("", f"blanks around or within {n_changed} names of columns are removed")
+        counted = "1 column name" if n_changed == 1 else f"{n_changed} column names"
+        self._note("", f"extra spaces are removed from {counted}")
         return plain
 
     def may_have_levels(self, column: int) -> bool:

@@ -118,6 +118,19 @@ def check_position(
     return codes.reshape(-1).astype(np.int32), tuple(found.tolist())
 
 
+def number_positions(positions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return positions as numbers from 0, in the order of their first rows.
+
+    Example:
+        >>> number_positions(np.array([15, 15, 8, 27, 15]))
+        array([0, 0, 1, 2, 0])
+    """
+    _, first, codes = np.unique(positions, return_index=True, return_inverse=True)
+    ranks = np.empty(len(first), dtype=np.int64)
+    ranks[np.argsort(first)] = np.arange(len(first))
+    return ranks[codes.reshape(-1)]
+
+
 def take_queries(sizes: Sizes, rows: npt.NDArray[np.int64]) -> Sizes:
     """Return the sizes of the queries that some rows (increasing) consist of.
 

@@ -10,8 +10,6 @@ from gossamer.arguments import as_path, check_flags
 from gossamer.errors import ParameterError
 from gossamer.files import write_atomically
 from gossamer.model import formats
-from gossamer.model.inspection.dump import dump_model as dump
-from gossamer.model.inspection.dump import trees_to_dataframe as nodes_to_dataframe
 from gossamer.model.model import Model
 from gossamer.model.prediction.predict import as_number
 
@@ -58,6 +56,8 @@ def save_model(
         ('tree', 2)
     """
     model = booster.used_model(num_iteration, start_iteration)
+    if format is None and formats.format_of(filename) is None:
+        format = booster.text_format
     formats.save(filename, model, format, _importance(booster, importance_type))
     return booster
 
@@ -233,6 +233,8 @@ def dump_model(
         (0, 50.5, '<=')
     """
     model = booster.used_model(num_iteration, start_iteration)
+    from gossamer.model.inspection.dump import dump_model as dump
+
     return dump(model, importance_type, object_hook)
 
 
@@ -243,4 +245,6 @@ def trees_to_dataframe(booster: TrainedModel) -> Any:
         ImportError: If pandas is not installed.
         DataError: If the model has no trees.
     """
+    from gossamer.model.inspection.dump import trees_to_dataframe as nodes_to_dataframe
+
     return nodes_to_dataframe(booster.used_model(-1))

@@ -45,9 +45,7 @@ def binary(given: Given, is_positive: Truths, score: Floats, probability: Any, s
     figures.append(histogram("Scores by class", groups, what, span=span))
     told = ""
     if not both:
-        told = note(
-            "All rows are of one class: curves of ROC, precision and recall need both of them."
-        )
+        told = note("All rows are of one class: ROC and precision-recall curves need both classes.")
     border = 0.5 if is_share else 0.0
     return told + grid(figures) + _threshold(shown, is_positive, names, what, border, suffix)
 

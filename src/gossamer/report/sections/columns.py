@@ -28,7 +28,8 @@ def columns(given: Given) -> str:
     if given.table is None:
         parts.append(
             note(
-                "No data was given: this is what the model knows. Pass <code>data</code> for more."
+                "Without data, this page shows only what is stored in the model. "
+                "Pass <code>data</code> for more."
             )
         )
         known = [_of_model(given, c) for c in chosen]

@@ -52,7 +52,7 @@ def _coverage(alphas: Floats, share: Floats) -> str:
     chart.diagonal()
     chart.line(alphas, share)
     chart.points(alphas, share, kind="big dots")
-    return chart.figure("On the diagonal, quantiles hold what they promise.")
+    return chart.figure("On the diagonal, quantiles have the right coverage.")
 
 
 def _intervals(label: Floats, found: Floats, alphas: Floats) -> str:
@@ -94,12 +94,12 @@ def gaussian(label: Floats, predictions: Any) -> str:
     chart.diagonal()
     chart.line(shares, inside)
     figures = [
-        chart.figure("On the diagonal, intervals around the mean hold what they promise."),
+        chart.figure("On the diagonal, intervals around the mean have the right coverage."),
         histogram(
             "Labels in their distributions",
             [("all", below)],
             "predicted chance of a lower label",
-            "Level if the distributions are right.",
+            "The bars are level if the distributions are right.",
             (0.0, 1.0),
             20,
         ),

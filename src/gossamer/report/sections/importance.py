@@ -19,7 +19,7 @@ def importance(given: Given) -> str:
     """Return bars for each kind of importance."""
     model = given.model
     if not len(model.forest.arrays["column"]):
-        return note("No tree has a split: no column matters to this model.")
+        return note("No tree has a split, so the model uses no column.")
     splits = feature_importance(model.forest, "split", model.derived).astype(np.float64)
     figures = [_bars(given, "Gain", given.gains, "sum of the gains of its splits")]
     figures.append(_bars(given, "Splits", splits, "number of splits"))
@@ -29,7 +29,7 @@ def importance(given: Given) -> str:
     n_unused = int((splits == 0).sum())
     remark = ""
     if n_unused:
-        remark = note(f"{n_unused:,} of {model.n_columns:,} columns are in no split.")
+        remark = note(f"Columns without any split: {n_unused:,} of {model.n_columns:,}.")
     return grid(figures) + remark
 
 

@@ -18,7 +18,7 @@ def parameters(given: Given) -> str:
     if rows:
         parts.append(table(("parameter", "value"), rows))
     else:
-        parts.append(note("No parameter was given, or the model does not know them."))
+        parts.append(note("No parameter was set, or the model does not store parameters."))
     others = [
         (text(param.name), _value(param.default), text(param.doc, 400))
         for param in TABLE.values()

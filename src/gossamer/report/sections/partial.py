@@ -28,7 +28,7 @@ def partial(given: Given) -> str:
         return note("Partial dependence needs rows: pass <code>data</code>.")
     columns = [c for c in given.by_gain[: given.n_features] if given.gains[c] > 0]
     if not columns:
-        return note("No tree has a split: predictions are the same for all rows.")
+        return note("No tree has a split, so predictions are the same for all rows.")
     figures, remarks = [], []
     for column in columns:
         try:

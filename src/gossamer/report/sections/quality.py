@@ -37,11 +37,11 @@ def quality(given: Given) -> str:
     """Return metrics, and charts of labels against predictions."""
     if given.table is None:
         return note(
-            "How good the predictions are can be told of rows with labels: pass <code>data</code> "
+            "To see how good the predictions are, pass rows with labels: <code>data</code> "
             "and <code>label</code>."
         )
     if given.targets is None:
-        return note("No labels were given: pass <code>label</code>.")
+        return note("There are no labels: pass <code>label</code>.")
     parts = [_metrics(given)]
     if given.is_sample:
         parts.append(
@@ -51,7 +51,7 @@ def quality(given: Given) -> str:
             )
         )
     if given.has_weight:
-        parts.append(note("Weights of the rows are not looked at: every row counts the same."))
+        parts.append(note("Row weights are ignored here: every row counts the same."))
     objective = given.model.objective
     if not isinstance(objective, SeveralTargets):
         return "".join(parts) + _of_one(
@@ -108,11 +108,11 @@ def _custom(given: Given, targets: Targets, scores: Floats, predictions: Any, su
     """An objective of the user's: read its labels as what they look like."""
     if targets.n_targets > 1 or np.shape(predictions) != (targets.n_rows,):
         return note(
-            "The objective is the user's own and has several outputs: what they mean is not known "
-            "here, so no charts are drawn."
+            "This is a custom objective with several outputs, whose meaning is not known. "
+            "No charts are drawn."
         )
     label = targets.label.astype(np.float64)
-    told = note("The objective is the user's own: labels are read as what they look like.")
+    told = note("This is a custom objective: the charts are chosen from the labels.")
     if np.isin(label, (0.0, 1.0)).all():
         return told + binary(given, label > 0, scores[:, 0], None, suffix)
     return told + regression(label, predictions)
@@ -144,5 +144,5 @@ def _metrics(given: Given) -> str:
     if not found:
         return ""
     head = ("metric", "model", "baseline", "")
-    told = note("The baseline predicts the same for every row: the best constant for these labels.")
+    told = note("The baseline predicts the best constant for these labels.")
     return table(head, found.values(), kinds="tnnt") + told

@@ -21,7 +21,7 @@ def trees(given: Given) -> str:
     """Return the explorer and its data."""
     forest = given.model.forest
     if forest.n_trees == 0:
-        return note("The model has no trees: it predicts the same for all rows.")
+        return note("The model has no trees, so predictions are the same for all rows.")
     embedder = TreeEmbedder(given.model)
     embedded = embedder.embed_all(given.trees)
     if not embedded:

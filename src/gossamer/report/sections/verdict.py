@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from gossamer.data.findings import HEADING, Finding, find_in_columns, find_leak
 from gossamer.data.table.columns import Column, LevelColumn
 from gossamer.errors import GossamerError
-from gossamer.metrics import make_metrics
+from gossamer.metrics import Metric, make_metrics
 from gossamer.model.inspection.changed_columns import values_of
+from gossamer.params.traits import Kind
 from gossamer.report.given import Floats, Given
 from gossamer.report.html import many, percent, text
 
 # Columns that are looked at for things to know: a page is not a place for hundreds of remarks.
 _MOST_COLUMNS = 500
+_ERRORS: Final = {Kind.BINARY: "binary_error", Kind.MULTICLASS: "multi_error"}
 
 
 def baseline_scores(given: Given) -> Floats | None:
@@ -29,35 +33,55 @@ def baseline_scores(given: Given) -> Floats | None:
 
 def verdict(given: Given) -> str:
     """Return sentences: how much better than guessing, what to check, when learning stopped."""
-    sentences = [_beats_guessing(given), _stopped(given)]
+    sentences = [_beats_guessing(given), _predicts_worse_classes(given), _stopped(given)]
     sentences += [text(finding.text, 400) for finding in _findings(given)]
     shown = "".join(f"<li>{sentence}</li>" for sentence in sentences if sentence)
     return f'<ul class="verdict" aria-label="{HEADING}">{shown}</ul>' if shown else ""
 
 
 def _beats_guessing(given: Given) -> str:
-    if given.targets is None:
-        return ""
-    base = baseline_scores(given)
+    base = None if given.targets is None else baseline_scores(given)
     if base is None:
         return ""
-    own = np.ascontiguousarray(given.scores.T).ravel()
-    objective = given.model.objective
-    try:
-        metric = make_metrics(given.params, objective, given.targets.n_targets)[0]
-        value = metric.evaluate(own, given.targets, objective)
-        guess = metric.evaluate(base, given.targets, objective)
-    except (GossamerError, IndexError):
-        return ""
-    if not (np.isfinite(value) and np.isfinite(guess)) or guess == value:
+    metric, value = _evaluate(given, None, np.ascontiguousarray(given.scores.T).ravel())
+    guess = _evaluate(given, None, base)[1]
+    if metric is None or not (np.isfinite(value) and np.isfinite(guess)) or guess == value:
         return ""
     word = f"guessing (the same prediction for every row), by {text(metric.name)}"
     is_better = value > guess if metric.maximize else value < guess
     if not is_better:
-        return f"On these rows the model is not better than {word}: it has learnt nothing of use."
+        return f"On these rows the model is not better than {word}: it has learnt nothing useful."
     if metric.maximize or guess <= 0 or value < 0:
         return f"On these rows the model is better than {word}."
     return f"On these rows the model beats {word}: the error is {percent(1 - value / guess)} lower."
+
+
+def _predicts_worse_classes(given: Given) -> str:
+    """Return a sentence if the most frequent class alone would be right more often."""
+    name = _ERRORS.get(given.model.objective.traits.kind)
+    if given.targets is None or name is None:
+        return ""
+    wrong = _evaluate(given, name, np.ascontiguousarray(given.scores.T).ravel())[1]
+    counts = np.unique(given.targets.label, return_counts=True)[1]
+    guess = 1 - counts.max() / counts.sum()
+    if not wrong > guess:
+        return ""
+    return (
+        f"Its classes are wrong for {percent(wrong)} of the rows; the most frequent class alone "
+        f"would be wrong for {percent(guess)}. Use probabilities, or another threshold."
+    )
+
+
+def _evaluate(given: Given, name: str | None, scores: Floats) -> tuple[Metric | None, float]:
+    """Return a metric (None: the model's first) and its value; None and NaN: not known."""
+    assert given.targets is not None
+    objective = given.model.objective
+    try:
+        params = given.params if name is None else given.params.replace(metric=name)
+        metric = make_metrics(params, objective, given.targets.n_targets)[0]
+        return metric, metric.evaluate(scores, given.targets, objective)
+    except (GossamerError, IndexError):
+        return None, float("nan")
 
 
 def _stopped(given: Given) -> str:

@@ -1,6 +1,6 @@
-"""Draw the pictures of docs/pictures.md with the code that stands before them.
+"""Draw the pictures of docs/plots.md with the code that stands before them.
 
-python tools/draw_pictures.py [FOLDER]    # docs/ unless another one is given
+python tools/draw_plots.py [FOLDER]    # docs/ unless another one is given
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = DOCS / "pictures.md"
+PAGE = DOCS / "plots.md"
 
 
 def draw(folder: Path) -> list[Path]:
@@ -21,7 +21,7 @@ def draw(folder: Path) -> list[Path]:
     A picture stands below the code that leaves its axes in `ax`.
 
     Args:
-        folder: Where `assets/pictures/` is, or will be.
+        folder: Where `assets/plots/` is, or will be.
 
     Returns:
         The files that were written.
