@@ -36,12 +36,12 @@ class Hub {
     std::int32_t n_shards() const override { return hub_.n_; }
     std::int32_t shard() const override { return shard_; }
     std::int32_t top_k() const override { return hub_.top_k_; }
-    std::vector<Bytes> swap(const std::vector<Bytes>& parts) override {
-      std::vector<Bytes> received;
-      hub_.meet(hub_.parts_, shard_, &parts, [&] {
-        for (const auto* all : hub_.parts_) received.push_back((*all)[at(shard_)]);
+    Received swap(std::vector<Bytes> parts) override {
+      const auto own = std::make_shared<std::vector<Bytes>>();
+      hub_.meet(hub_.parts_, shard_, static_cast<const std::vector<Bytes>*>(&parts), [&] {
+        for (const auto* all : hub_.parts_) own->push_back((*all)[at(shard_)]);
       });
-      return received;
+      return {{own->begin(), own->end()}, own};
     }
     void add(std::span<const std::span<std::uint64_t>> parts) override { add_to(hub_.words_, parts); }
     void add(std::span<const std::span<std::int32_t>> parts) override { add_to(hub_.ints_, parts); }

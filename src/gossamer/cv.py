@@ -34,7 +34,7 @@ from gossamer.logger import info
 from gossamer.metrics import CustomMetric
 from gossamer.model import Booster, CVBooster
 from gossamer.model.cv_results import CVResults
-from gossamer.model.training.memory import check_folds
+from gossamer.model.training.memory import fold_memory
 from gossamer.params import TABLE, Params, resolve
 from gossamer.params.coerce import coerce
 from gossamer.params.given import as_dict
@@ -129,9 +129,10 @@ def cv(
         # Once for all folds: they take rows of what is binned here.
         built = built_data(train_set, resolved, for_training=True)
         parts = make_folds(built, resolved, folds, nfold, stratified, shuffle, seed)
-        check_folds(resolved, built, parts)
+        continues = init_model is not None
+        memory = fold_memory(resolved, built, parts, len(parts), continues=continues)
         makers = [
-            FoldMaker(i, train_set, fold, given, fpreproc, init_model, table)
+            FoldMaker(i, train_set, fold, given, fpreproc, init_model, table, memory)
             for i, fold in enumerate(parts)
         ]
         n_threads = count_threads(makers, resolved) if is_ours else 1
@@ -269,6 +270,7 @@ class FoldMaker:
         fpreproc: A function of the user that changes data and parameters.
         init_model: A model to continue from.
         table: The user's table, which that model is applied to.
+        max_memory: The part of `max_memory` that the fold has; 0: no limit.
     """
 
     number: int
@@ -278,6 +280,7 @@ class FoldMaker:
     fpreproc: Preparation | None
     init_model: Booster | None
     table: GivenRows | None
+    max_memory: int = 0
 
     def make(self) -> Booster:
         """Return the booster of the fold; it evaluates the fold's test rows as "valid"."""
@@ -286,6 +289,8 @@ class FoldMaker:
         params = self.params
         if self.fpreproc is not None:
             train, test, params = self._prepare(train, test)
+        if self.max_memory > 0:
+            params = {**params, "max_memory": self.max_memory}
         try:
             booster = Booster(params, train, init_model=self.init_model)
             booster.set_train_data_name("train").add_valid(test, "valid")

@@ -31,6 +31,7 @@ from gossamer.dask import (
     WorkerError,
     predict,
     train,
+    workers,
 )
 
 N = 20_000
@@ -359,3 +360,33 @@ def test_training_goes_on_without_a_worker_that_left() -> None:
         with pytest.warns(UserWarning, match=r"is lost: .*Training goes on without it"):
             model = train(client, PARAMS, data, 4, callbacks=[CloseWorker(leaves)], time_out=30.0)
     assert model.model_to_string() == expected
+
+
+def test_parts_of_a_training_that_never_begins_are_forgotten(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_LOOK", 0.05)
+    future = client.submit(workers.hold_parts, "never", 0, [{"data": TABLE}], [], pure=False)
+    future.result()
+    assert ("never", 0) in workers._held
+    del future  # as if the client had gone
+    deadline = time.monotonic() + 20
+    while ("never", 0) in workers._held or ("never", 0) in workers._arrivals:
+        assert time.monotonic() < deadline, "the parts are still in memory"
+        time.sleep(0.05)
+
+
+def test_strangers_are_turned_away(client: Client) -> None:
+    """A worker that knows nothing of a training closes the connection at once."""
+
+    async def call(dask_worker: Any = None) -> str:
+        try:
+            await workers._call(dask_worker, dask_worker.address, ("unknown", 1), 0, 20.0)
+        except OSError as error:
+            return str(error)
+        return "connected"
+
+    data = DaskDataset(chunked(TABLE, (N,)), label=chunked(LABEL, (N,)))
+    train(client, PARAMS, data, 1)  # the workers now know the operation
+    trained = next(iter(client.run(call).values()))
+    assert "it does not work on this training" in trained

@@ -30,7 +30,7 @@ from gossamer.model.ensemble.average import average_models
 from gossamer.model.ensemble.calibrate import calibrate, check_method
 from gossamer.model.ensemble.fold_record import FoldRecord
 from gossamer.model.model import Model
-from gossamer.model.training.memory import check_folds
+from gossamer.model.training.memory import fold_memory
 from gossamer.objectives import make_objective
 from gossamer.objectives.binary import as_zero_one
 from gossamer.params import CANONICAL, TABLE, Params, resolve
@@ -147,7 +147,8 @@ def train_folds(
     n_threads = count_threads(makers, resolved) if is_ours else 1
     stretches = plan_stretches(len(makers), n_threads)
     widest = max(stretch.width for stretch in stretches)
-    check_folds(resolved, built, parts[:widest])
+    memory = fold_memory(resolved, built, parts, widest)
+    makers = [replace(maker, max_memory=memory) for maker in makers]
     limits = [stretch.n_threads for stretch in stretches for _ in range(stretch.n_jobs)]
     n_waves = sum(-(-stretch.n_jobs // stretch.width) for stretch in stretches)
     schedule = Schedule(

@@ -193,6 +193,10 @@ class Booster(TrainedModel):
         """Return how often the training data was read from disk; 0: its bins are in memory."""
         return training_of(self, "num_passes()").n_passes()
 
+    def _held_memory(self) -> int:
+        training = self.training
+        return 0 if training is None else training.prepared.grower.memory_between_rounds()
+
     def num_model_per_iteration(self) -> int:
         """Return the number of trees per round: the number of outputs, or 1 with vector leaves."""
         training = self.training

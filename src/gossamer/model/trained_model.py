@@ -12,12 +12,10 @@ from typing import Any, ClassVar, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from gossamer import _native
 from gossamer.arguments import check_flags
 from gossamer.cuda.arrays import DeviceArray, find_device_array, to_host
 from gossamer.data import Table
 from gossamer.data.categories.levels import Levels
-from gossamer.data.storage.budget import Budget
 from gossamer.data.summary import shorten, to_html, to_line
 from gossamer.data.table.columns import Level
 from gossamer.errors import ParameterError
@@ -39,7 +37,7 @@ from gossamer.model.prediction.arguments import n_rounds_of, predict_options
 from gossamer.model.prediction.on_device import refusal, upload_like
 from gossamer.model.prediction.one_row import OneRow, is_one_row, says_nothing_of_one_row
 from gossamer.model.prediction.predict import PredictOptions, as_number, predict
-from gossamer.model.prediction.predict_chunks import find_chunks_of, predict_source
+from gossamer.model.prediction.predict_chunks import find_chunks_of, leave_memory, predict_source
 from gossamer.model.prediction.predictor import Predictor
 from gossamer.notebook import bars, side_by_side
 from gossamer.params import Params
@@ -85,6 +83,10 @@ class TrainedModel(OutOfFold):
     @abstractmethod
     def _with(self: Self, model: Model) -> Self:
         """Make a booster of a model that was made of this one: with the same parameters."""
+
+    def _held_memory(self) -> int:
+        """Return the bytes of `max_memory` that a training takes."""
+        return 0
 
     # ---- facts ----
 
@@ -344,10 +346,7 @@ class TrainedModel(OutOfFold):
         wants = pred_contrib or options.pred_contrib
         if source is not None:
             row_bytes = replace(options, pred_contrib=wants).row_bytes(model)
-            n_columns = model.n_columns if source.is_columnar else 0
-            Budget(options.max_memory).check_prediction(source.n_rows, n_columns, row_bytes)
-            if options.max_memory > 0:
-                _native.release_kept_pages()  # of a training that may go on later
+            leave_memory(model, source, row_bytes, options.max_memory, self._held_memory())
 
             def predict_part(table: Table) -> Any:
                 return self._predict_table(table, options, pred_contrib=wants)

@@ -170,10 +170,11 @@ class FittedModel:
     ) -> Any:
         """Count the thresholds at which a column is split; a name that no column has: none."""
         names = list(self._columns(fmap).names)
-        is_known = isinstance(feature, str) and feature in names
-        place = names.index(feature) if is_known else 0
-        found = self.fitted.get_split_value_histogram(place, bins, xgboost_style=True)
-        found = found if is_known else found[:0]
+        if not isinstance(feature, str) or feature in names:
+            column = names.index(feature) if isinstance(feature, str) else feature
+            found = self.fitted.get_split_value_histogram(column, bins, xgboost_style=True)
+        else:
+            found = self.fitted.get_split_value_histogram(0, bins, xgboost_style=True)[:0]
         return found if as_pandas or not hasattr(found, "to_numpy") else found.to_numpy()
 
     def _columns(self, fmap: str | os.PathLike[str]) -> Columns:

@@ -42,11 +42,12 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """
     if formats.format_of(path) == formats.OWN:
         return formats.OWN
+    name = as_path(path).name
     ending = as_path(path).suffix.lower()[1:]
     if ending not in _WRITERS:
         warnings.warn(
-            f"The model is saved as UBJSON: the name {as_path(path).name!r} asks for no format. "
-            "Names that end with .json, .ubj or .gsm do.",
+            f"The model is saved as UBJSON: the name {name!r} asks for no format. Names "
+            "that end with .json, .ubj or .gsm do.",
             UserWarning,
             stacklevel=4,
         )

@@ -14,9 +14,8 @@ from gossamer.data.built import BuiltData, Columns, RawValues
 from gossamer.data.categories.levels import Levels
 from gossamer.data.labels.row_fields import check_fields
 from gossamer.data.request import Request
-from gossamer.data.storage.binned import put_beside, take_rows
-from gossamer.data.storage.budget import Budget, table_needs
-from gossamer.data.storage.on_disk import refuse_on_disk
+from gossamer.data.storage.binned import put_beside
+from gossamer.data.storage.on_disk import copy_rows, refuse_on_disk
 from gossamer.data.table.frames import is_pandas
 from gossamer.data.table.matrix import Table, Values, as_table, stack_columns
 from gossamer.data.table.names import join_names
@@ -72,10 +71,9 @@ def build(request: Request, parent: BuiltData, rows: npt.NDArray[np.int64]) -> B
         return Table(parent.raw.get(user)).take_rows(rows).values
 
     source = provenance("subset", request, parent, taken=parent.source.taken)
-    bins = parent.table.bins
-    needs = table_needs(bins, trains=False) | {"the copy": len(rows) * (2 * bins.row_bytes + 4)}
-    Budget.of(parent.source.params).require(f"to copy {len(rows):,} rows into memory", needs)
-    return BuiltData(columns, found, take_rows(parent.table, rows), RawValues(find), source)
+    limited = request.params if request.params.max_memory > 0 else parent.source.params
+    table = copy_rows(parent.table, rows, limited)
+    return BuiltData(columns, found, table, RawValues(find), source)
 
 
 def put_columns_beside(left: BuiltData, right: BuiltData) -> BuiltData:

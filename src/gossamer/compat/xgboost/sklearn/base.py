@@ -374,7 +374,7 @@ class XGBModel(XGBParameters):
             raise ParameterTypeError.because(
                 f"the file holds a model of another kind than {type(self).__name__}",
                 got=kind,
-                expected=own,
+                expected=own or "a model of any kind",
             )
         booster.set_attr(scikit_learn=None)
         self._Booster = booster
