@@ -42,6 +42,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "benchmarks/training": benchmark_figures.training,
     "benchmarks/prediction": benchmark_figures.prediction,
     "benchmarks/accuracy": benchmark_figures.accuracy,
+    "benchmarks/gpu": benchmark_figures.gpu,
 }
 
 
