@@ -26,7 +26,7 @@ def check_flags(function: _Function) -> _Function:
 
     Example:
         >>> @check_flags
-        ... def add(a: int, twice: "bool" = False) -> int:
+        ... def add(a: int, twice: bool = False) -> int:
         ...     return a + a if twice else a
         >>> add(1, twice=1)
         2

@@ -240,7 +240,7 @@ def test_what_onnx_has_not() -> None:
     derived = gs.train(params, gs.Dataset(x, y, categorical_feature=[3]), 2)
     with pytest.raises(NotSupportedError, match=r"cat_target_statistics='off'"):
         derived.to_onnx()
-    with pytest.raises(ParameterError, match="dtype is unknown"):
+    with pytest.raises(ParameterError, match="dtype is not known"):
         train({}, rounds=1).to_onnx(dtype="float16")
 
 

@@ -128,7 +128,7 @@ def check_feature_names(names: Sequence[str], n_columns: int) -> list[str]:
         >>> check_feature_names(["a", "b"], 2)
         ['a', 'b']
     """
-    found = check_names([str(name) for name in names], n_columns)
+    found = check_names(names, n_columns)
     wrong = next((name for name in found if set(name) & set("[]<")), None)
     if wrong is not None:
         raise DataError.because(

@@ -46,6 +46,7 @@ def save_model(
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from gossamer import Booster, Dataset, train
         >>> model = train({}, Dataset([[float(i)] for i in range(100)], range(100)), 2)
         >>> path = Path(tempfile.mkdtemp(), "model.txt")
