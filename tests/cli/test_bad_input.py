@@ -19,7 +19,7 @@ TRAIN = ("train", "flights.csv", "--threads", "1", "-n", "2")
 @pytest.mark.parametrize(
     ("arguments", "code", "what"),
     [
-        ([], 2, "--target is missing: which column is to be predicted? There are id, hour"),
+        ([], 2, "--target is missing: which column should be predicted? The columns are id, hour"),
         (["-t", "delaed"], 1, "got 'delaed', expected one of id, hour"),
         (["-t", "delaed"], 1, "Did you mean delayed?"),
         (["-t", "DELAYED"], 1, "Did you mean delayed?"),
@@ -40,9 +40,9 @@ TRAIN = ("train", "flights.csv", "--threads", "1", "-n", "2")
         (["-t", "minutes", "--valid", "1.5"], 2, "expected a share between 0 and 1"),
         (["-t", "minutes", "--valid", "0"], 2, "expected a share between 0 and 1"),
         (["-t", "minutes", "--valid", "tset.csv"], 1, "tset.csv"),
-        (["-t", "minutes", "--valid", "0.0001"], 1, "are too few to set a share of 0.0001 apart"),
-        (["-t", "minutes", "--early-stopping", "5"], 2, "--early-stopping needs rows to look at"),
-        (["-t", "minutes", "--valid", "0.2", "--valid-last", "0.2"], 2, "exclude each other"),
+        (["-t", "minutes", "--valid", "0.0001"], 1, "are too few for a validation share of 0.0001"),
+        (["-t", "minutes", "--early-stopping", "5"], 2, "--early-stopping needs validation data"),
+        (["-t", "minutes", "--valid", "0.2", "--valid-last", "0.2"], 2, "cannot be combined"),
         (["-t", "minutes", "--out", "no/model.gsm"], 1, "Make it first: mkdir -p no"),
         (["-t", "minutes", "--out", "."], 1, "--out: '.' is a folder"),
         (["-t", "minutes", "--report", "no/report.html"], 1, "--report: there is no folder"),

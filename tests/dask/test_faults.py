@@ -102,7 +102,7 @@ def test_a_lost_worker_leaves_the_bytes_as_they_are(
     survivor, victim = client.run(os.getpid).values()
     with (
         Attack(tmp_path, 2, victim, number),
-        pytest.warns(UserWarning, match="worker tcp:.* is lost: .*Training goes on without it"),
+        pytest.warns(UserWarning, match="worker tcp:.* is lost: .*Training continues without it"),
     ):
         model = train(
             client, PARAMS, dataset(), ROUNDS, callbacks=[Pause(tmp_path, 2)], time_out=TIME_OUT

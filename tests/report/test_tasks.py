@@ -232,10 +232,7 @@ def test_a_dataset_brings_its_labels(tmp_path: Path) -> None:
     with pytest.raises(gs.DataError, match="taken from the Dataset"):
         model.report(tmp_path / "a.html", data, x[:, 0])
     weighted = gs.Dataset(x, x[:, 0], weight=np.arange(400), free_raw_data=False)
-    assert (
-        "Row weights are ignored here"
-        in Page(model.report(tmp_path / "a.html", weighted)).text
-    )
+    assert "Row weights are ignored here" in Page(model.report(tmp_path / "a.html", weighted)).text
     with pytest.raises(gs.DataError, match="free_raw_data=False"):
         freed = gs.Dataset(x, x[:, 0]).construct()
         model.report(tmp_path / "a.html", freed)

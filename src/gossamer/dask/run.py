@@ -70,7 +70,7 @@ def run_job(
             _stop(client, key, addresses)
             if n_restarts == max_restarts:
                 raise loss.error from None
-            warn(f"{loss.error} Training goes on without it.")
+            warn(f"{loss.error} Training continues without it.")
         except BaseException:
             _stop(client, key, addresses)
             raise

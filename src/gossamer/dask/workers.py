@@ -186,7 +186,7 @@ class DaskGroup(Group):
         super()._check()
         task = self._worker.state.tasks.get(self._task)
         if task is None or task.state == "cancelled":
-            raise GossamerError.because("the training was given up: its client has gone")
+            raise GossamerError.because("training was stopped: its client has gone")
 
     def _disconnect(self) -> None:
         _mail.close(self._key, self.rank)
