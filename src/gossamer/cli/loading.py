@@ -195,7 +195,9 @@ def load(settings: Settings, console: Console, *, is_validated: bool) -> Loaded:
         label = task.encode(values, what)
         data = make_dataset(source, roles, label, params)
     if task.name == "ranking" and roles.query is None and data.get_group() is None:
-        raise click.UsageError("Ranking needs queries: --query names the column with the query of each row.")
+        raise click.UsageError(
+            "Ranking needs queries: --query names the column with the query of each row."
+        )
     params = task.fill_in(params, is_validated=is_validated)
     resolved = resolve(params)  # fails now rather than after binning
     console.say(f"Task: {task.title} ({task.reason}).")
