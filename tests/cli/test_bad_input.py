@@ -49,7 +49,7 @@ TRAIN = ("train", "flights.csv", "--threads", "1", "-n", "2")
         (["-t", "minutes", "--init-model", "flights.csv"], 1, "'flights.csv'"),
         (["-t", "minutes", "--init-model", "none.gsm"], 1, "none.gsm"),
         (["-t", "minutes", "--config", "none.toml"], 1, "No such file or directory: 'none.toml'"),
-        (["-t", "minutes", "--num-leaves", "3"], 2, "write num_leaves=VALUE behind the file"),
+        (["-t", "minutes", "--num-leaves", "3"], 2, "write num_leaves=VALUE after the file"),
         (["minutes"], 2, "If it is the column to predict: --target minutes"),
         (["-t", "minutes", "--rounds", "0"], 2, "0 is not in the range x>=1"),
         (["-t", "minutes", "--rnds", "3"], 2, "--rnds"),

@@ -191,7 +191,7 @@ def test_convert(run: Any, model: Path) -> None:
 def test_formats_that_are_not_there(run: Any, model: Path) -> None:
     result = run("convert", "model.gsm", "--to", "pmml", "--out", "a.xml", code=2)
     assert "got 'pmml', expected one of gossamer, json, lightgbm" in result.stderr
-    assert "Which format?" in run("convert", "model.gsm", "--out", "a.xml", code=2).stderr
+    assert "The format is not clear" in run("convert", "model.gsm", "--out", "a.xml", code=2).stderr
 
 
 def test_c(run: Any, model: Path) -> None:
